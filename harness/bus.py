@@ -1,0 +1,60 @@
+"""Hands each event to every subscriber, in order."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from harness.events import Event
+
+logger = logging.getLogger(__name__)
+
+Subscriber: TypeAlias = Callable[[Event], None]
+
+
+class Bus:
+    """Stamps events and calls the subscribers one after another, in the order they came.
+
+    A subscriber that raises is logged and removed: an observer must not be able to stop what it observes.
+    """
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.loop_id = ""
+        self.turn = 0
+        self._seq = 0
+        self._subscribers: list[Subscriber] = []
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call `subscriber` with every event from now on, until the returned function is called."""
+        self._subscribers.append(subscriber)
+
+        def unsubscribe() -> None:
+            if subscriber in self._subscribers:
+                self._subscribers.remove(subscriber)
+
+        return unsubscribe
+
+    def publish(self, event: Event) -> None:
+        self._seq += 1
+        stamped = replace(
+            event,
+            seq=self._seq,
+            time=time.time(),
+            session_id=self.session_id,
+            loop_id=self.loop_id,
+            turn=self.turn,
+        )
+        for subscriber in tuple(self._subscribers):
+            self._hand_over(stamped, subscriber)
+
+    def _hand_over(self, event: Event, subscriber: Subscriber) -> None:
+        try:
+            subscriber(event)
+        except Exception:  # a stranger's code may raise anything
+            logger.exception("a subscriber failed at %s and is removed", type(event).__name__)
+            if subscriber in self._subscribers:
+                self._subscribers.remove(subscriber)

@@ -1,0 +1,167 @@
+"""Our dataclasses to JSON and back, for events, views and records.
+
+A dataclass becomes an object tagged by `"type": snake_case_class_name`; fields that are None are left out. Reading takes
+a class or a union of classes and follows the tag; unknown fields are ignored, so that an older program reads what a newer
+one wrote. Written by hand because pydantic is not to be imported before the first paint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from harness.messages import JsonObject, JsonValue
+
+T = TypeVar("T")
+
+
+def encode(value: object) -> JsonObject:
+    """One of our dataclasses as a JSON object.
+
+    Raises:
+        TypeError: it is no dataclass, or holds something JSON cannot.
+    """
+    encoded = _encode(value)
+    if not isinstance(encoded, dict):
+        raise TypeError(f"{type(value).__name__} is no dataclass of ours")
+    return encoded
+
+
+def decode(kind: type[T], data: JsonValue) -> T:
+    """The value that `encode` wrote; `kind` is a dataclass or a union of dataclasses.
+
+    Raises:
+        ValueError: the data is not such a value.
+    """
+    return _reader(kind)(data)
+
+
+@cache
+def tag_of(kind: type) -> str:
+    """The tag of a class: `ToolExecutionEnd` → `tool_execution_end`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+def _encode(value: object) -> JsonValue:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        encoded: JsonObject = {"type": tag_of(type(value))}
+        for name in _field_names(type(value)):
+            item = getattr(value, name)
+            if item is not None:
+                encoded[name] = _encode(item)
+        return encoded
+    if isinstance(value, tuple | list):
+        items: tuple[object, ...] = tuple(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] what is inside is checked by the recursion
+        return [_encode(item) for item in items]
+    if isinstance(value, dict):
+        pairs: dict[object, object] = dict(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] as above
+        return {str(key): _encode(item) for key, item in pairs.items()}
+    raise TypeError(f"JSON cannot hold a {type(value).__name__}")
+
+
+# Type hints are values of no useful static type, so the readers below work on Any.
+Reader = Callable[[Any], Any]
+
+
+@cache
+def _reader(hint: Any) -> Reader:
+    origin = get_origin(hint)
+    if dataclasses.is_dataclass(hint):
+        return _dataclass_reader(hint)
+    if origin in (Union, types.UnionType):
+        return _union_reader(get_args(hint))
+    if origin is Literal:
+        return _literal_reader(get_args(hint))
+    if origin is tuple:
+        return _tuple_reader(get_args(hint)[0])
+    if hint is float:
+        return _number
+    if hint in (str, int, bool):
+        return _exactly(hint)
+    return lambda data: data
+
+
+def _dataclass_reader(kind: Any) -> Reader:
+    tag = tag_of(kind)
+
+    def read(data: Any) -> Any:
+        if not isinstance(data, dict) or data.get("type", tag) != tag:
+            raise ValueError(f"not a {tag}")
+        readers = _field_readers(kind)
+        try:
+            return kind(**{name: readers[name](item) for name, item in data.items() if name in readers})
+        except TypeError as error:
+            raise ValueError(f"{tag} lacks a field: {error}") from error
+
+    return read
+
+
+@cache
+def _field_readers(kind: Any) -> dict[str, Reader]:
+    hints = get_type_hints(kind)
+    return {name: _reader(hints[name]) for name in _field_names(kind)}
+
+
+def _union_reader(options: tuple[Any, ...]) -> Reader:
+    tagged = {tag_of(option): _reader(option) for option in options if dataclasses.is_dataclass(option)}
+    plain = [_reader(option) for option in options if option is not type(None) and not dataclasses.is_dataclass(option)]
+
+    def read(data: Any) -> Any:
+        if data is None:
+            return None
+        if isinstance(data, dict) and data.get("type") in tagged:
+            return tagged[data["type"]](data)
+        for reader in plain:
+            try:
+                return reader(data)
+            except ValueError:
+                continue
+        raise ValueError(f"none of {', '.join(tagged) or 'the known types'}")
+
+    return read
+
+
+def _literal_reader(allowed: tuple[Any, ...]) -> Reader:
+    def read(data: Any) -> Any:
+        if data not in allowed:
+            raise ValueError(f"{data!r} is none of {', '.join(map(repr, allowed))}")
+        return data
+
+    return read
+
+
+def _tuple_reader(item: Any) -> Reader:
+    reader = _reader(item)
+
+    def read(data: Any) -> Any:
+        if not isinstance(data, list):
+            raise ValueError("not a list")
+        return tuple(reader(value) for value in data)
+
+    return read
+
+
+def _number(data: Any) -> float:
+    if isinstance(data, bool) or not isinstance(data, int | float):
+        raise ValueError(f"{data!r} is no number")
+    return float(data)
+
+
+def _exactly(kind: Any) -> Reader:
+    def read(data: Any) -> Any:
+        if type(data) is not kind:
+            raise ValueError(f"{data!r} is no {kind.__name__}")
+        return data
+
+    return read

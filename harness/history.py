@@ -1,0 +1,78 @@
+"""The conversation in memory.
+
+Promises that every tool call has an answer, even when a turn is cancelled: the answers' places are open only between
+`append` of a reply and `seal`, which the loop calls on every path out of a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, UserMessage
+
+INTERRUPTED = "The call was interrupted before it had a result."
+
+
+class History:
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self._messages: list[Message] = list(messages)
+        self._open: dict[str, ToolCall] = {}
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._messages)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(self._messages)
+
+    @property
+    def last(self) -> Message | None:
+        return self._messages[-1] if self._messages else None
+
+    @property
+    def at_rest(self) -> bool:
+        """True when nothing is waiting for the model: no messages, or the last word is the assistant's."""
+        return not self._messages or isinstance(self._messages[-1], AssistantMessage)
+
+    def since(self, count: int) -> tuple[Message, ...]:
+        """The messages added after the first `count`."""
+        return tuple(self._messages[count:])
+
+    def append(self, message: Message) -> None:
+        """Add a message; a reply opens one place for each of its calls, a tool result fills its own.
+
+        Raises:
+            ValueError: a tool result that answers no open call, or anything else while calls are open.
+        """
+        if isinstance(message, ToolResult):
+            if self._open.pop(message.call_id, None) is None:
+                raise ValueError(f"no open call {message.call_id!r} to answer")
+        elif self._open:
+            raise ValueError(f"calls without an answer: {', '.join(self._open)}")
+        if isinstance(message, AssistantMessage):
+            self._open = {call.id: call for call in message.tool_calls}
+        self._messages.append(message)
+
+    def seal(self, reason: str = INTERRUPTED) -> tuple[ToolResult, ...]:
+        """Answer every open call with an error; hands back the answers."""
+        sealed = tuple(
+            ToolResult(call.id, call.name, (Text(reason),), is_error=True) for call in self._open.values()
+        )
+        for result in sealed:
+            self.append(result)
+        return sealed
+
+    def replace(self, messages: Iterable[Message]) -> None:
+        """Start over with other messages."""
+        self._messages = list(messages)
+        self._open = {}
+
+    def last_reply(self) -> AssistantMessage | None:
+        return next((each for each in reversed(self._messages) if isinstance(each, AssistantMessage)), None)
+
+    def prompts(self) -> tuple[UserMessage, ...]:
+        """What the person said, oldest first."""
+        return tuple(each for each in self._messages if isinstance(each, UserMessage) and not each.synthetic)

@@ -1,0 +1,43 @@
+"""What a person says while a run is on: steering for now, follow-ups for its end."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Literal, TypeAlias
+
+from harness.messages import UserMessage
+
+QueueMode: TypeAlias = Literal["one", "all"]
+
+
+class Queue:
+    """Messages that wait. Mode `one` hands out one at a time, `all` everything at once."""
+
+    def __init__(self, mode: QueueMode = "one") -> None:
+        self.mode: QueueMode = mode
+        self._waiting: deque[UserMessage] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, message: UserMessage) -> None:
+        self._waiting.append(message)
+
+    def take(self) -> tuple[UserMessage, ...]:
+        if not self._waiting:
+            return ()
+        if self.mode == "one":
+            return (self._waiting.popleft(),)
+        return self.clear()
+
+    def clear(self) -> tuple[UserMessage, ...]:
+        """Empty the queue and hand back what was in it, so that nothing typed is lost."""
+        waiting = tuple(self._waiting)
+        self._waiting.clear()
+        return waiting
+
+
+class Inbox:
+    def __init__(self, steering: QueueMode = "one", follow_up: QueueMode = "one") -> None:
+        self.steering = Queue(steering)
+        self.follow_up = Queue(follow_up)

@@ -1,0 +1,145 @@
+"""Port: a model that streams.
+
+A provider turns a request into deltas: for each content block one `BlockStart`, any number of `BlockDelta`s and one
+`BlockEnd`, in any interleaving by `index`; then exactly one `Done`. It raises a `ProviderError` instead of `Done` when
+the reply failed, also after the first delta. It never retries: `harness.retry` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from harness.messages import JsonObject, ModelMessage, ModelSpec, StopReason, Usage
+
+BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What a model is told of a tool; `parameters` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model. `max_tokens` None lets the provider take the model's own limit."""
+
+    spec: ModelSpec
+    system: str
+    messages: tuple[ModelMessage, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int | None = None
+    temperature: float | None = None
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStart:
+    """A block begins; `call_id` and `name` are set for a tool call."""
+
+    index: int
+    kind: BlockKind
+    call_id: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDelta:
+    """More of a block: text, thinking, or a piece of a tool call's arguments as JSON text."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEnd:
+    """A block is complete. `signature` and `redacted` belong to thinking (see `messages.Thinking`)."""
+
+    index: int
+    signature: str | None = None
+    redacted: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The reply is complete. `error` explains a stop reason `error`, such as a refusal."""
+
+    stop_reason: StopReason
+    usage: Usage = Usage()
+    response_id: str = ""
+    error: str | None = None
+
+
+Delta: TypeAlias = BlockStart | BlockDelta | BlockEnd | Done
+
+
+class Provider(Protocol):
+    name: str
+
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Ask the model; nothing is sent before the first item is awaited.
+
+        Raises:
+            ProviderError: the most exact subclass, at any point.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections; the provider can be used again afterwards."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model: tokens it can read and write, and its price where one is known."""
+
+    context_window: int = 200_000
+    max_output: int | None = None
+    price: Price | None = None
+
+
+class Facts(Protocol):
+    """Facts that cost time to look up. `now` is what is known without waiting (None: nothing yet)."""
+
+    @property
+    def now(self) -> ModelFacts | None: ...
+
+    async def load(self) -> ModelFacts: ...
+
+
+class KnownFacts:
+    """Facts that are at hand."""
+
+    def __init__(self, facts: ModelFacts | None = None) -> None:
+        self._facts = facts or ModelFacts()
+
+    @property
+    def now(self) -> ModelFacts | None:
+        return self._facts
+
+    async def load(self) -> ModelFacts:
+        return self._facts
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A provider and the model to ask it for."""
+
+    provider: Provider
+    spec: ModelSpec
+    facts: Facts

@@ -1,0 +1,109 @@
+"""Port: what a model may call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from harness.messages import JsonObject, Text, UserContent
+from harness.views import View
+
+if TYPE_CHECKING:
+    from harness.person import Person, PlanVerdict
+    from harness.workspace import Workspace
+
+RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "forbidden"]
+"""none: touches nothing outside the conversation · read · edit: changes files in the workspace · execute: runs a program
+· dangerous: asked about even when the tool is trusted · forbidden: never runs, in any mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What a call may do. `scope` is what a lasting rule would cover: a command prefix, or empty for the whole tool."""
+
+    level: RiskLevel
+    reason: str = ""
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool hands back: `content` for the model, `view` for the person, `details` for programs."""
+
+    content: tuple[UserContent, ...]
+    view: View | None = None
+    details: JsonObject | None = None
+    is_error: bool = False
+
+    @classmethod
+    def text(cls, text: str, *, view: View | None = None, details: JsonObject | None = None) -> ToolOutput:
+        return cls((Text(text),), view, details)
+
+    @classmethod
+    def failure(cls, text: str, *, view: View | None = None, details: JsonObject | None = None) -> ToolOutput:
+        return cls((Text(text),), view, details, is_error=True)
+
+
+def _ignore_update(view: View) -> None:
+    del view
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a running tool may use. Cancellation arrives as `asyncio.CancelledError`; a tool cleans up and lets it pass.
+
+    `update` shows progress; `propose_plan` asks the person to accept a plan (and leaves plan mode if they do);
+    `spill_dir` is a folder the model may read from, for output too long to hand back.
+    """
+
+    call_id: str
+    workspace: Workspace
+    person: Person
+    propose_plan: Callable[[str], PlanReview]
+    spill_dir: Path
+    update: Callable[[View], None] = field(default=_ignore_update)
+
+
+class PlanReview(Protocol):
+    def __await__(self) -> PlanVerdict: ...
+
+
+class Tool(Protocol):
+    """One capability.
+
+    `label` is the tool's name for people ("Edit file"). `mutates` is true for a tool that can change anything outside
+    the conversation: plan mode hides it, and such calls of one reply run one after another in call order.
+    """
+
+    name: str
+    label: str
+    description: str
+    parameters: JsonObject
+    mutates: bool
+
+    def validate(self, arguments: JsonObject) -> JsonObject:
+        """The arguments as `risk`, `preview` and `run` will get them: checked, aliases resolved, defaults filled in.
+
+        Raises:
+            InvalidArguments: with a text from which the model can correct itself.
+        """
+        ...
+
+    def summary(self, arguments: JsonObject) -> str:
+        """One line for people that tells this call from others: the path, the command, the pattern.
+
+        Takes arguments that are unchecked and may be half streamed; never raises.
+        """
+        ...
+
+    def risk(self, arguments: JsonObject) -> Risk: ...
+
+    async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
+        """What will happen, for the approval dialog. A `ToolOutput` is a failure foreseen: nobody is asked."""
+        ...
+
+    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        """Do it. Expected failures are `ToolOutput.failure`; a `WorkspaceError` may pass through and becomes one."""
+        ...

@@ -1,0 +1,49 @@
+# `make run` and `make test` are all a newcomer needs; `make check` is the gate before a push.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: run test check lint snapshots bench clean
+
+run: $(VENV)/.installed
+	@$(BIN)/cinch $(ARGS)
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto -q $(ARGS)
+
+check: lint test
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+# The pictures of the screen; look at every one that changed before committing it.
+snapshots: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto -q --snapshot-update tests/cinch_tui
+
+bench: $(VENV)/.installed-test
+	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf $(VENV)
+
+# pip learned --group in 25.1; Debian's venv brings an older one.
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group test
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@

@@ -1,0 +1,260 @@
+"""A local model server that answers from a script, on the wire of Anthropic and of OpenAI's Chat Completions.
+
+By hand: `python tests/fakes/model_server.py --port 9000 script.json`, where the file holds a list of items such as
+`{"text": "Hello"}`, `{"calls": [["read_file", {"path": "a.py"}]]}` or `{"type": "failure", "status": 429}`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+# Run by hand, Python looks for modules in this file's own folder only.
+if not __package__:
+    sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+
+from fakes import anthropic_wire, openai_wire
+from fakes.script import Cut, Failure, Hang, Item, Raw, Reply, Script, item_from_json
+
+__all__ = ["Cut", "Failure", "Hang", "Item", "ModelServer", "Raw", "Recorded", "Reply"]
+
+EXHAUSTED = Failure(400, "the script of the fake model server has no more replies")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A request as it came in; header names are lower-case."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+
+class ModelServer:
+    """A running server on 127.0.0.1; use it as a context manager.
+
+    `script` is taken item by item, or called with each request's body. `requests` holds what was asked of a model.
+    """
+
+    def __init__(self, script: Script = (), *, port: int = 0, models: tuple[str, ...] = ("fake-model",)) -> None:
+        self.requests: list[Recorded] = []
+        self.models = models
+        self._script = script
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._connections: set[socket.socket] = set()
+        self._http = _HttpServer(("127.0.0.1", port), _Handler)
+        self._http.fake = self
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def port(self) -> int:
+        return self._http.server_address[1]
+
+    @property
+    def url(self) -> str:
+        """The base URL for Anthropic's wire."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def openai_url(self) -> str:
+        return f"{self.url}/v1"
+
+    def __enter__(self) -> ModelServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._closing.set()
+        self._http.shutdown()
+        with self._lock:
+            for connection in self._connections:
+                _shut_down(connection)
+        self._http.server_close()
+        self._thread.join()
+
+    def connected(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.add(connection)
+
+    def disconnected(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.discard(connection)
+
+    def next_item(self, recorded: Recorded) -> tuple[Item, int]:
+        """The answer to a request, and the request's number."""
+        with self._lock:
+            self.requests.append(recorded)
+            number = len(self.requests)
+        if callable(self._script):
+            return self._script(recorded.body), number
+        return (self._script[number - 1] if number <= len(self._script) else EXHAUSTED), number
+
+    def wait_for_the_end(self, connection: socket.socket) -> None:
+        """Return when the client hangs up or the server closes."""
+        connection.settimeout(0.02)
+        while not self._closing.is_set():
+            try:
+                if not connection.recv(1):
+                    return
+            except TimeoutError:
+                continue
+            except OSError:
+                return
+
+
+class _HttpServer(ThreadingHTTPServer):
+    daemon_threads = True
+    fake: ModelServer
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)  # pyright: ignore[reportArgumentType] - passed on as it came
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _HttpServer
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.fake.connected(self.connection)
+
+    def finish(self) -> None:
+        self.server.fake.disconnected(self.connection)
+        super().finish()
+
+    def log_message(self, format: str, *args: object) -> None:
+        del format, args
+
+    def do_GET(self) -> None:
+        if self.path.split("?")[0].rstrip("/") != "/v1/models":
+            self._send_failure(Failure(404, "no such path"))
+            return
+        wire = anthropic_wire if "anthropic-version" in self.headers else openai_wire
+        self._send_json(200, wire.models_body(self.server.fake.models), {})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        if self.path not in ("/v1/messages", "/v1/chat/completions"):
+            self._send_failure(Failure(404, f"no such path: {self.path}"))
+            return
+        item, number = self.server.fake.next_item(Recorded(self.path, headers, body))
+        match item:
+            case Reply():
+                self._start_stream("text/event-stream; charset=utf-8")
+                self._send(_chunks(self._events(item, number, body), item.chunk_size), item.pause_s)
+                self._end_stream()
+            case Failure():
+                self._send_failure(item)
+            case Cut():
+                self._send_cut(item, list(self._events(item.reply, number, body)))
+            case Raw():
+                self._start_stream(item.content_type)
+                self._send(_chunks([item.body], item.chunk_size), 0)
+                self._end_stream()
+            case Hang():
+                self._start_stream("text/event-stream")
+                self._send(islice(self._events(item.reply, number, body), item.after_events), item.reply.pause_s)
+                self.server.fake.wait_for_the_end(self.connection)
+                self.close_connection = True
+
+    @property
+    def _wire(self) -> Any:
+        return anthropic_wire if self.path == "/v1/messages" else openai_wire
+
+    def _events(self, reply: Reply, number: int, body: dict[str, Any]) -> Iterator[bytes]:
+        return self._wire.events(reply, body.get("model", ""), number)
+
+    def _send_failure(self, failure: Failure) -> None:
+        if isinstance(failure.body, str):
+            message = failure.body or f"the script says {failure.status}"
+            self._send_json(failure.status, self._wire.error_body(failure.status, message), failure.headers)
+        else:
+            self._send_json(failure.status, failure.body, failure.headers)
+
+    def _send_json(self, status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **headers, "content-length": str(len(data))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _send_cut(self, cut: Cut, events: list[bytes]) -> None:
+        self._start_stream("text/event-stream")
+        kept = b"".join(events[: cut.after_events])[: cut.after_bytes]
+        self._send(_chunks([kept], cut.reply.chunk_size), cut.reply.pause_s)
+        if cut.clean:
+            self._end_stream()
+        else:
+            _shut_down(self.connection)
+            self.close_connection = True
+
+    def _start_stream(self, content_type: str) -> None:
+        self.send_response(200)
+        self.send_header("content-type", content_type)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+
+    def _send(self, chunks: Iterable[bytes], pause_s: float) -> None:
+        for chunk in chunks:
+            if chunk:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+            if pause_s:
+                time.sleep(pause_s)
+
+    def _end_stream(self) -> None:
+        self.wfile.write(b"0\r\n\r\n")
+
+
+def _chunks(events: Iterable[bytes], size: int) -> Iterable[bytes]:
+    if not size:
+        return events
+    body = b"".join(events)
+    return (body[start : start + size] for start in range(0, len(body), size))
+
+
+def _shut_down(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        connection.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A model server that answers from a script.")
+    parser.add_argument("script", type=Path, help="a JSON list of items")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--model", action="append", help="a model to list; may be repeated")
+    parser.add_argument("--repeat", action="store_true", help="start again when the script ends")
+    options = parser.parse_args()
+    items = [item_from_json(item) for item in json.loads(options.script.read_text())]
+    script: Script = _repeat(items) if options.repeat else items
+    with ModelServer(script, port=options.port, models=tuple(options.model or ["fake-model"])) as server:
+        print(f"ANTHROPIC_BASE_URL={server.url} OPENAI_BASE_URL={server.openai_url}", flush=True)  # noqa: T201 - for the hand that started it
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            return
+
+
+def _repeat(items: list[Item]) -> Any:
+    count = iter(range(1 << 62))
+    return lambda body: items[next(count) % len(items)]
+
+
+if __name__ == "__main__":
+    main()

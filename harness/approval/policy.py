@@ -1,0 +1,74 @@
+"""Whether a call may run: allowed, asked about, or denied. A pure function of mode, risk and grants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from harness.approval.rules import Grants, Rule, rule_for
+from harness.tool import Risk
+
+ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
+"""on: everything that touches anything is asked about · smart: reading is free · off: nothing is asked."""
+APPROVAL_MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A person must say yes. `rule` is what "always" would remember, None where nothing may be remembered.
+
+    `can_trust` is false where trust in the tool would not have spared the question.
+    """
+
+    reason: str
+    rule: Rule | None = None
+    can_trust: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """It never runs. `reason` is written for the model."""
+
+    reason: str
+
+
+Decision: TypeAlias = Allow | Ask | Deny
+
+
+def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> Decision:
+    """What the person's settings say about one call.
+
+    A forbidden call is denied in every mode. A dangerous one is asked about whatever was granted, unless the person
+    has turned asking off.
+    """
+    if risk.level == "forbidden":
+        return Deny(_refusal(risk))
+    if risk.level == "none" or mode == "off":
+        return Allow()
+    if risk.level == "dangerous":
+        return Ask(risk.reason or "this cannot be undone", can_trust=False)
+    if risk.level == "read" and mode == "smart":
+        return Allow()
+    if grants.covers(tool_name, risk):
+        return Allow()
+    return Ask(risk.reason or _REASONS[risk.level], rule_for(tool_name, risk))
+
+
+_REASONS = {
+    "read": "approval is on for every tool",
+    "edit": "it changes files",
+    "execute": "it runs a program",
+}
+
+
+def _refusal(risk: Risk) -> str:
+    why = f": {risk.reason}" if risk.reason else ""
+    return (
+        f"Forbidden{why}. This never runs, whatever the person has allowed. "
+        "Reach the goal in another way, or ask the person to do it by hand."
+    )

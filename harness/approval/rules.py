@@ -1,0 +1,194 @@
+"""What a person has allowed: trust in a tool for this session, and rules kept for a project.
+
+The rules of a project live in a file of ours, outside the project, so that a repository cannot bring its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.messages import JsonValue, new_id
+from harness.tool import Risk
+
+_LOCK_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Leave that lasts: for commands that start with the words of `scope`, or for the whole tool where it is empty."""
+
+    tool: str
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRules:
+    """The rules of a file. Where `problem` is not empty the file could not be used and nothing is granted."""
+
+    rules: tuple[Rule, ...] = ()
+    problem: str = ""
+
+
+def rule_for(tool: str, risk: Risk) -> Rule | None:
+    """The rule that "always" would keep for such a call; None where it must be asked about each time.
+
+    A program that runs without a scope is one we could not understand: a rule for it would be a rule for anything.
+    """
+    match risk.level:
+        case "read" | "edit":
+            return Rule(tool, risk.scope)
+        case "execute" if risk.scope:
+            return Rule(tool, risk.scope)
+        case _:
+            return None
+
+
+def matches(rule: Rule, tool: str, risk: Risk) -> bool:
+    """Whether a rule covers a call, word by word: `git status` covers neither `git stash` nor `git statusx`."""
+    wanted = rule_for(tool, risk)
+    if wanted is None or rule.tool != tool:
+        return False
+    if not rule.scope:
+        return risk.level != "execute"
+    words = rule.scope.split()
+    return wanted.scope.split()[: len(words)] == words
+
+
+def describe(rule: Rule) -> str:
+    """The rule in words that complete "always allow …"."""
+    if rule.scope:
+        return f"commands that start with `{rule.scope}`"
+    return f"every use of {rule.tool}"
+
+
+class Grants:
+    """What a person has allowed so far. Starts with nothing but the rules it is handed.
+
+    `rules_path` is where rules for this project are kept; without one they last as long as this object.
+    """
+
+    def __init__(self, rules_path: Path | None = None, rules: Iterable[Rule] = ()) -> None:
+        self._rules_path = rules_path
+        self._rules = tuple(rules)
+        self._trusted: set[str] = set()
+
+    @property
+    def trusted(self) -> frozenset[str]:
+        return frozenset(self._trusted)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self._rules
+
+    def load(self) -> str:
+        """Read the project's rules. Returns what is wrong with the file, or an empty string."""
+        if self._rules_path is None:
+            return ""
+        stored = load_rules(self._rules_path)
+        self._rules = _merged(self._rules, stored.rules)
+        return stored.problem
+
+    def covers(self, tool: str, risk: Risk) -> bool:
+        """Whether such a call needs no further leave. Never true for what is dangerous or forbidden."""
+        if risk.level in ("dangerous", "forbidden"):
+            return False
+        return tool in self._trusted or any(matches(rule, tool, risk) for rule in self._rules)
+
+    def trust(self, tool: str) -> None:
+        self._trusted.add(tool)
+
+    def untrust(self, tool: str | None = None) -> None:
+        """Ask again for one tool, or for all of them. Rules of the project stay."""
+        if tool is None:
+            self._trusted.clear()
+        else:
+            self._trusted.discard(tool)
+
+    def remember(self, rule: Rule) -> str:
+        """Allow it from now on. Returns why it could not be written down, or an empty string; it holds here anyway."""
+        self._rules = _merged(self._rules, (rule,))
+        return self._store(lambda rules: _merged(rules, (rule,)))
+
+    def forget(self, tool: str | None = None) -> str:
+        """Drop the rules of one tool, or all of them, here and on disk. Returns what went wrong, or an empty string."""
+
+        def kept(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+            return tuple(rule for rule in rules if tool is not None and rule.tool != tool)
+
+        self._rules = kept(self._rules)
+        return self._store(kept)
+
+    def _store(self, change: Callable[[tuple[Rule, ...]], tuple[Rule, ...]]) -> str:
+        return change_rules(self._rules_path, change).problem if self._rules_path else ""
+
+
+def load_rules(path: Path) -> StoredRules:
+    """The rules of a file; none where there is no file. A file that cannot be understood grants nothing."""
+    try:
+        data: JsonValue = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return StoredRules()
+    except (OSError, ValueError, RecursionError) as error:
+        return StoredRules(problem=f"{path}: cannot be read, so nothing in it is allowed: {error}")
+    rules = _decode(data)
+    if rules is None:
+        return StoredRules(problem=f"{path}: is no list of rules, so nothing in it is allowed; mend or delete it")
+    return StoredRules(rules)
+
+
+def change_rules(path: Path, change: Callable[[tuple[Rule, ...]], tuple[Rule, ...]]) -> StoredRules:
+    """Change a file of rules in one step, also against other processes. A file we cannot understand is left alone."""
+    # Only the one who allows something for ever pays for this import.
+    import filelock
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with filelock.FileLock(path.with_name(path.name + ".lock"), timeout=_LOCK_SECONDS):
+            stored = load_rules(path)
+            if not stored.problem:
+                stored = StoredRules(change(stored.rules))
+                _write(path, stored.rules)
+            return stored
+    except (OSError, filelock.Timeout) as error:
+        return StoredRules(problem=f"{path}: the rule could not be kept: {error}")
+
+
+def _write(path: Path, rules: tuple[Rule, ...]) -> None:
+    data = {"version": 1, "rules": [{"tool": rule.tool, "scope": rule.scope} for rule in rules]}
+    temporary = path.with_name(f"{path.name}.{new_id()}.tmp")
+    try:
+        with temporary.open("x", encoding="utf-8") as file:
+            json.dump(data, file, indent=2)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _decode(data: JsonValue) -> tuple[Rule, ...] | None:
+    """The rules in some JSON; None if any part of it is not understood."""
+    match data:
+        case {"version": 1, "rules": list() as entries}:
+            rules = tuple(_decode_rule(entry) for entry in entries)
+            known = tuple(rule for rule in rules if rule is not None)
+            return known if len(known) == len(rules) else None
+        case _:
+            return None
+
+
+def _decode_rule(entry: JsonValue) -> Rule | None:
+    match entry:
+        case {"tool": str() as tool, "scope": str() as scope} if tool:
+            return Rule(tool, scope)
+        case _:
+            return None
+
+
+def _merged(rules: tuple[Rule, ...], added: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    return (*rules, *(rule for rule in added if rule not in rules))

@@ -1,0 +1,1 @@
+"""What we tell a model before a person speaks."""

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.approval.rules import Grants, Rule, describe, load_rules, matches, rule_for
+from harness.tool import Risk
+
+GIT_STATUS = Rule("bash", "git status")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "approvals.json"
+
+
+def test_rule_covers_its_words_and_nothing_else() -> None:
+    assert matches(GIT_STATUS, "bash", Risk("execute", scope="git status"))
+    assert matches(Rule("bash", "npm run"), "bash", Risk("execute", scope="npm run test"))
+    for scope in ("git", "git stash", "git statusx", "gitstatus", ""):
+        assert not matches(GIT_STATUS, "bash", Risk("execute", scope=scope)), scope
+    assert not matches(GIT_STATUS, "other", Risk("execute", scope="git status"))
+    assert not matches(GIT_STATUS, "bash", Risk("dangerous", scope="git status"))
+
+
+def test_rule_without_scope_covers_edits_but_never_commands() -> None:
+    assert matches(Rule("edit_file"), "edit_file", Risk("edit"))
+    assert not matches(Rule("bash"), "bash", Risk("execute", scope="pytest"))
+    assert not matches(Rule("bash"), "bash", Risk("execute"))
+
+
+def test_only_what_is_understood_can_be_remembered() -> None:
+    assert rule_for("bash", Risk("execute", scope="pytest")) == Rule("bash", "pytest")
+    assert rule_for("edit_file", Risk("edit")) == Rule("edit_file")
+    assert rule_for("bash", Risk("execute")) is None
+    assert rule_for("bash", Risk("dangerous", scope="rm")) is None
+    assert rule_for("bash", Risk("forbidden", scope="rm")) is None
+
+
+def test_rule_is_described_in_words() -> None:
+    assert describe(GIT_STATUS) == "commands that start with `git status`"
+    assert describe(Rule("edit_file")) == "every use of edit_file"
+
+
+def test_untrust_without_a_name_drops_all_trust() -> None:
+    grants = Grants()
+    grants.trust("bash")
+    grants.trust("edit_file")
+
+    grants.untrust()
+
+    assert grants.trusted == frozenset()
+
+
+def test_remembered_rule_is_there_in_the_next_session(path: Path) -> None:
+    assert Grants(path).remember(GIT_STATUS) == ""
+
+    later = Grants(path)
+    problem = later.load()
+
+    assert problem == ""
+    assert later.rules == (GIT_STATUS,)
+    assert later.covers("bash", Risk("execute", scope="git status"))
+
+
+def test_rule_is_kept_once(path: Path) -> None:
+    grants = Grants(path)
+
+    grants.remember(GIT_STATUS)
+    grants.remember(GIT_STATUS)
+
+    assert load_rules(path).rules == (GIT_STATUS,)
+
+
+def test_forgotten_rules_are_gone_from_disk(path: Path) -> None:
+    grants = Grants(path)
+    grants.remember(GIT_STATUS)
+    grants.remember(Rule("edit_file"))
+
+    grants.forget("bash")
+
+    assert grants.rules == (Rule("edit_file"),)
+    assert load_rules(path).rules == (Rule("edit_file"),)
+
+
+def test_missing_file_grants_nothing_and_is_no_problem(path: Path) -> None:
+    grants = Grants(path)
+
+    assert grants.load() == ""
+    assert grants.rules == ()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"version": 1, "rules": [{"tool": "bash", "sc',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"[]",
+        b'{"version": 2, "rules": []}',
+        b'{"version": 1, "rules": [{"tool": "edit_file", "scope": ""}, {"tool": "bash"}]}',
+    ],
+)
+def test_corrupt_file_grants_nothing_is_named_and_kept(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    grants = Grants(path)
+
+    problems = [grants.load(), grants.remember(GIT_STATUS)]
+
+    assert all(str(path) in problem for problem in problems)
+    assert load_rules(path).rules == ()
+    assert path.read_bytes() == content
+
+
+def test_rule_that_cannot_be_written_still_holds_for_the_session(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    grants = Grants(tmp_path / "file" / "approvals.json")
+
+    problem = grants.remember(GIT_STATUS)
+
+    assert "could not be kept" in problem
+    assert grants.covers("bash", Risk("execute", scope="git status"))
+
+
+def test_writers_in_many_processes_lose_no_rule(path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from harness.approval.rules import Grants, Rule\n"
+        "grants = Grants(Path(sys.argv[1]))\n"
+        "assert not any([grants.remember(Rule('bash', f'{sys.argv[2]} {n}')) for n in range(10)])"
+    )
+    root = Path(__file__).parents[2]
+
+    writers = [subprocess.Popen([sys.executable, "-c", script, str(path), name], cwd=root) for name in "abc"]
+    codes = [writer.wait() for writer in writers]
+
+    assert codes == [0, 0, 0]
+    assert len(load_rules(path).rules) == 30
+    assert json.loads(path.read_text())["version"] == 1
+    assert [file.name for file in path.parent.glob("*.tmp")] == []

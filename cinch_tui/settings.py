@@ -1,0 +1,208 @@
+"""What can be set, with its default, its bounds and its meaning.
+
+The dataclasses are the whole truth: the configuration file, the environment and `config.example.toml` follow from them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+
+from harness.messages import ThinkingLevel
+
+Value: TypeAlias = "str | int | float | bool | tuple[str, ...]"
+ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
+Guard: TypeAlias = Literal["open", "held", "tighten"]
+"""Before its folder is trusted, a project's file may: set it · not set it · set it, but only to a stricter value."""
+
+T = TypeVar("T")
+
+
+def setting(default: T, doc: str, *, minimum: float | None = None, guard: Guard = "open") -> T:
+    """A field of a settings dataclass; `doc` is what the example file says about it."""
+    return field(default=default, metadata={"doc": doc, "minimum": minimum, "guard": guard})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    name: str = setting("", "provider/model; empty: the first provider that has a key", guard="held")
+    base_url: str = setting("", "where that provider's API is, when not at its usual address", guard="held")
+    thinking: ThinkingLevel = setting("off", "off, minimal, low, medium, high, extra-high")
+    max_tokens: int = setting(0, "longest reply in tokens; 0: as long as the model allows", minimum=0)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """Of one run. Zero means unlimited."""
+
+    max_turns: int = setting(50, "replies of the model in one run; 0: no limit", minimum=0, guard="tighten")
+    max_turns_headless: int = setting(80, "the same in print mode", minimum=0, guard="tighten")
+    max_tokens: int = setting(0, "tokens read and written in one run; 0: no limit", minimum=0, guard="tighten")
+    max_seconds: float = setting(0.0, "length of one run; 0: no limit", minimum=0, guard="tighten")
+    max_cost_usd: float = setting(
+        10.0, "cost of one run, where prices are known; 0: no limit", minimum=0, guard="tighten"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySettings:
+    max_retries: int = setting(3, "how often a failed request is sent again", minimum=0)
+    max_retry_after_s: float = setting(120.0, "longest wait that a service may ask for", minimum=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalSettings:
+    mode: ApprovalMode = setting(
+        "smart", "on: ask about every change and command; smart: not about harmless ones; off: never", guard="tighten"
+    )
+    allow: tuple[str, ...] = setting(
+        (), 'what needs no asking: "tool" or "tool:prefix", as "bash:make test"', guard="held"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    first: bool = setting(default=False, doc="start in plan mode: read only, until you accept a plan", guard="tighten")
+
+
+@dataclass(frozen=True, slots=True)
+class BashSettings:
+    timeout_s: int = setting(120, "seconds a command may take unless the model asks for more", minimum=1)
+    max_timeout_s: int = setting(600, "the most the model may ask for", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    bash: BashSettings = field(default_factory=BashSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class UiSettings:
+    theme: str = setting("cinch-dark", "colours of the app")
+    show_thinking: bool = setting(default=True, doc="show what a model thinks, where it tells")
+    auto_collapse_s: float = setting(3.0, "seconds until a finished tool call folds to one line; 0: at once", minimum=0)
+    editor: str = setting("", "command for /editor; empty: $VISUAL, $EDITOR, or vi", guard="held")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    model: ModelSettings = field(default_factory=ModelSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    retry: RetrySettings = field(default_factory=RetrySettings)
+    approval: ApprovalSettings = field(default_factory=ApprovalSettings)
+    plan: PlanSettings = field(default_factory=PlanSettings)
+    tools: ToolSettings = field(default_factory=ToolSettings)
+    ui: UiSettings = field(default_factory=UiSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting by its dotted name, such as `tools.bash.timeout_s`."""
+
+    name: str
+    kind: type
+    default: Value
+    doc: str
+    guard: Guard
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return "CINCH_" + self.name.replace(".", "_").upper()
+
+    def check(self, value: object) -> Value:
+        """The value as this key holds it.
+
+        Raises:
+            ValueError: it is of another kind or out of bounds; the text says what would fit.
+        """
+        checked = self._of_kind(value)
+        if self.choices and checked not in self.choices:
+            raise ValueError(f"must be one of {', '.join(self.choices)}")
+        if self.minimum is not None and isinstance(checked, int | float) and checked < self.minimum:
+            raise ValueError(f"must be {self.minimum:g} or more")
+        return checked
+
+    def _of_kind(self, value: object) -> Value:
+        if self.kind is tuple:
+            return _texts(value)
+        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(value, str | int | float | bool) and type(value) is self.kind:
+            return value
+        raise ValueError(f"must be {KIND_NAMES[self.kind]}")
+
+
+KIND_NAMES: dict[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    tuple: "a list of texts",
+}
+
+
+@cache
+def keys() -> dict[str, Key]:
+    """Every key, in the order of the example file."""
+    return {key.name: key for key in _keys_of(Settings, "")}
+
+
+def build(values: Mapping[str, Value]) -> Settings:
+    """Settings with these values, already checked, and defaults for the rest."""
+    built = _build(Settings, "", values)
+    assert isinstance(built, Settings)
+    return built
+
+
+def _keys_of(group: type, prefix: str) -> list[Key]:
+    hints = get_type_hints(group)
+    found: list[Key] = []
+    for item in dataclasses.fields(group):
+        name, hint = prefix + item.name, hints[item.name]
+        if dataclasses.is_dataclass(hint):
+            found.extend(_keys_of(hints[item.name], name + "."))
+            continue
+        origin = get_origin(hint)
+        found.append(
+            Key(
+                name=name,
+                kind=str if origin is Literal else origin or hint,
+                default=_default(item),
+                doc=item.metadata["doc"],
+                guard=item.metadata["guard"],
+                choices=get_args(hint) if origin is Literal else (),
+                minimum=item.metadata["minimum"],
+            )
+        )
+    return found
+
+
+def _build(group: type, prefix: str, values: Mapping[str, Value]) -> object:
+    hints = get_type_hints(group)
+    chosen: dict[str, object] = {}
+    for item in dataclasses.fields(group):
+        name = prefix + item.name
+        if dataclasses.is_dataclass(hints[item.name]):
+            chosen[item.name] = _build(hints[item.name], name + ".", values)
+        elif name in values:
+            chosen[item.name] = values[name]
+    return group(**chosen)
+
+
+def _default(item: dataclasses.Field[Value]) -> Value:
+    assert item.default is not dataclasses.MISSING
+    return item.default
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    items: tuple[object, ...] = tuple(value) if isinstance(value, list | tuple) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] each item is checked below
+    texts = tuple(item for item in items if isinstance(item, str))
+    if not isinstance(value, list | tuple) or len(texts) != len(items):
+        raise ValueError("must be a list of texts")
+    return texts

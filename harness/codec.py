@@ -1,8 +1,8 @@
 """Our dataclasses to JSON and back, for events, views and records.
 
-A dataclass becomes an object tagged by `"type": snake_case_class_name`; fields that are None are left out. Reading takes
-a class or a union of classes and follows the tag; unknown fields are ignored, so that an older program reads what a newer
-one wrote. Written by hand because pydantic is not to be imported before the first paint.
+A dataclass becomes an object tagged by `"type": snake_case_class_name`; fields that are None are left out. Reading
+takes a class or a union of classes and follows the tag; unknown fields are ignored, so that an older program reads what
+a newer one wrote. Written by hand because pydantic is not to be imported before the first paint.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import types
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from harness.messages import JsonObject, JsonValue
 
@@ -70,8 +70,8 @@ def _encode(value: object) -> JsonValue:
     raise TypeError(f"JSON cannot hold a {type(value).__name__}")
 
 
-# Type hints are values of no useful static type, so the readers below work on Any.
-Reader = Callable[[Any], Any]
+# Type hints are values of no useful static type: what a reader hands back is Any.
+Reader: TypeAlias = Callable[[JsonValue], Any]
 
 
 @cache
@@ -95,7 +95,7 @@ def _reader(hint: Any) -> Reader:
 def _dataclass_reader(kind: Any) -> Reader:
     tag = tag_of(kind)
 
-    def read(data: Any) -> Any:
+    def read(data: JsonValue) -> Any:
         if not isinstance(data, dict) or data.get("type", tag) != tag:
             raise ValueError(f"not a {tag}")
         readers = _field_readers(kind)
@@ -117,11 +117,13 @@ def _union_reader(options: tuple[Any, ...]) -> Reader:
     tagged = {tag_of(option): _reader(option) for option in options if dataclasses.is_dataclass(option)}
     plain = [_reader(option) for option in options if option is not type(None) and not dataclasses.is_dataclass(option)]
 
-    def read(data: Any) -> Any:
+    def read(data: JsonValue) -> Any:
         if data is None:
             return None
-        if isinstance(data, dict) and data.get("type") in tagged:
-            return tagged[data["type"]](data)
+        if isinstance(data, dict):
+            reader = tagged.get(str(data.get("type")))
+            if reader:
+                return reader(data)
         for reader in plain:
             try:
                 return reader(data)
@@ -133,7 +135,7 @@ def _union_reader(options: tuple[Any, ...]) -> Reader:
 
 
 def _literal_reader(allowed: tuple[Any, ...]) -> Reader:
-    def read(data: Any) -> Any:
+    def read(data: JsonValue) -> Any:
         if data not in allowed:
             raise ValueError(f"{data!r} is none of {', '.join(map(repr, allowed))}")
         return data
@@ -144,7 +146,7 @@ def _literal_reader(allowed: tuple[Any, ...]) -> Reader:
 def _tuple_reader(item: Any) -> Reader:
     reader = _reader(item)
 
-    def read(data: Any) -> Any:
+    def read(data: JsonValue) -> Any:
         if not isinstance(data, list):
             raise ValueError("not a list")
         return tuple(reader(value) for value in data)
@@ -152,14 +154,14 @@ def _tuple_reader(item: Any) -> Reader:
     return read
 
 
-def _number(data: Any) -> float:
+def _number(data: JsonValue) -> float:
     if isinstance(data, bool) or not isinstance(data, int | float):
         raise ValueError(f"{data!r} is no number")
     return float(data)
 
 
 def _exactly(kind: Any) -> Reader:
-    def read(data: Any) -> Any:
+    def read(data: JsonValue) -> Any:
         if type(data) is not kind:
             raise ValueError(f"{data!r} is no {kind.__name__}")
         return data

@@ -110,6 +110,7 @@ class ToolApprovalResolved(EventHeader):
     call_id: str
     decision: Literal["once", "session", "always", "denied", "edited"]
     reason: str = ""
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ Promises that every tool call has an answer, even when a turn is cancelled: the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, UserMessage
 
@@ -17,6 +17,7 @@ class History:
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._messages: list[Message] = list(messages)
         self._open: dict[str, ToolCall] = {}
+        self._call_ids = _call_ids(self._messages)
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -54,13 +55,12 @@ class History:
             raise ValueError(f"calls without an answer: {', '.join(self._open)}")
         if isinstance(message, AssistantMessage):
             self._open = {call.id: call for call in message.tool_calls}
+            self._call_ids |= self._open.keys()
         self._messages.append(message)
 
     def seal(self, reason: str = INTERRUPTED) -> tuple[ToolResult, ...]:
         """Answer every open call with an error; hands back the answers."""
-        sealed = tuple(
-            ToolResult(call.id, call.name, (Text(reason),), is_error=True) for call in self._open.values()
-        )
+        sealed = tuple(ToolResult(call.id, call.name, (Text(reason),), is_error=True) for call in self._open.values())
         for result in sealed:
             self.append(result)
         return sealed
@@ -69,6 +69,12 @@ class History:
         """Start over with other messages."""
         self._messages = list(messages)
         self._open = {}
+        self._call_ids = _call_ids(self._messages)
+
+    @property
+    def call_ids(self) -> Set[str]:
+        """The ids of all calls so far; a new call must have another."""
+        return self._call_ids
 
     def last_reply(self) -> AssistantMessage | None:
         return next((each for each in reversed(self._messages) if isinstance(each, AssistantMessage)), None)
@@ -76,3 +82,7 @@ class History:
     def prompts(self) -> tuple[UserMessage, ...]:
         """What the person said, oldest first."""
         return tuple(each for each in self._messages if isinstance(each, UserMessage) and not each.synthetic)
+
+
+def _call_ids(messages: Iterable[Message]) -> set[str]:
+    return {call.id for each in messages if isinstance(each, AssistantMessage) for call in each.tool_calls}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from typing import Literal, TypeAlias
 
@@ -11,22 +12,31 @@ QueueMode: TypeAlias = Literal["one", "all"]
 
 
 class Queue:
-    """Messages that wait. Mode `one` hands out one at a time, `all` everything at once."""
+    """Messages that wait. Mode `one` hands out one at a time, `all` all at once."""
 
     def __init__(self, mode: QueueMode = "one") -> None:
         self.mode: QueueMode = mode
         self._waiting: deque[UserMessage] = deque()
+        self._arrival: asyncio.Event | None = None
 
     def __len__(self) -> int:
         return len(self._waiting)
 
+    async def arrival(self) -> None:
+        """Wait until there is a message. One waiter at a time, which may live in another event loop than the last."""
+        self._arrival = asyncio.Event()
+        if not self._waiting:
+            await self._arrival.wait()
+
     def put(self, message: UserMessage) -> None:
         self._waiting.append(message)
+        if self._arrival:
+            self._arrival.set()
 
     def take(self) -> tuple[UserMessage, ...]:
         if not self._waiting:
             return ()
-        if self.mode == "one":
+        if self.mode == "one" and len(self._waiting) > 1:
             return (self._waiting.popleft(),)
         return self.clear()
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from harness.views import View
 
-JsonValue: TypeAlias = "str | int | float | bool | None | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 StopReason: TypeAlias = Literal["stop", "length", "tool_use", "aborted", "error"]
@@ -52,7 +52,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One use of a tool. `partial_json` is what the model wrote when that is not a JSON object; then nothing may run."""
+    """One use of a tool. `partial_json` is what the model wrote where that is no JSON object; then nothing may run."""
 
     id: str
     name: str
@@ -113,7 +113,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Which model, and how hard it may think. `thinking_budgets` gives tokens per level where the default does not fit."""
+    """Which model, and how hard it may think. `thinking_budgets`: tokens per level where the default does not fit."""
 
     provider: str
     model_id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from harness.workspace import Workspace
 
 RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "forbidden"]
-"""none: touches nothing outside the conversation · read · edit: changes files in the workspace · execute: runs a program
-· dangerous: asked about even when the tool is trusted · forbidden: never runs, in any mode."""
+"""none: touches nothing outside the conversation · read · edit: changes files in the workspace · execute: runs a
+program · dangerous: asked about even when the tool is trusted · forbidden: never runs, in any mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,9 @@ class ToolContext:
     call_id: str
     workspace: Workspace
     person: Person
-    propose_plan: Callable[[str], PlanReview]
+    propose_plan: Callable[[str], Awaitable[PlanVerdict]]
     spill_dir: Path
     update: Callable[[View], None] = field(default=_ignore_update)
-
-
-class PlanReview(Protocol):
-    def __await__(self) -> PlanVerdict: ...
 
 
 class Tool(Protocol):

@@ -1,0 +1,163 @@
+"""Whether a call may run: is there such a tool, do its arguments fit, does the mode permit it, does the person?"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import dataclass, replace
+from typing import TypeAlias, assert_never
+
+from harness.approval.policy import Allow, Ask, Deny, decide
+from harness.approval.rules import Rule, describe
+from harness.errors import InvalidArguments, WorkspaceError
+from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
+from harness.messages import JsonObject, StopReason, ToolCall
+from harness.modes import permits
+from harness.person import Always, Approval, ApprovalRequest, Denied, Edited, Once, Session
+from harness.run import Run
+from harness.tool import Tool, ToolContext, ToolOutput
+from harness.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A call that may run; `note` is told to the model before the result."""
+
+    call: ToolCall
+    tool: Tool
+    arguments: JsonObject
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    output: ToolOutput
+
+
+Decision: TypeAlias = Allowed | Refused
+
+
+async def decide_call(run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason) -> Decision:
+    """Decide about one call, asking the person where the policy says so. Never runs the tool."""
+    tool = next((each for each in run.state.tools if each.name == call.name), None)
+    if tool is None:
+        return _refuse(_unknown(run, call.name))
+    if call.partial_json:
+        return _refuse(_no_json(call, stop_reason))
+    if not permits(run.state.mode, tool):
+        return _refuse(f"{call.name} is not available in {run.state.mode.name} mode.")
+    try:
+        arguments = tool.validate(call.arguments)
+    except InvalidArguments as error:
+        return _refuse(str(error))
+    return await _by_policy(run, Allowed(call, tool, arguments), context)
+
+
+async def _by_policy(run: Run, wanted: Allowed, context: ToolContext) -> Decision:
+    risk = wanted.tool.risk(wanted.arguments)
+    verdict = decide(run.state.approval, risk, run.state.grants, wanted.tool.name)
+    match verdict:
+        case Allow():
+            return wanted
+        case Deny(reason):
+            return _refuse(reason)
+        case Ask():
+            return await _by_person(run, wanted, verdict, context)
+
+
+async def _by_person(run: Run, wanted: Allowed, ask: Ask, context: ToolContext) -> Decision:
+    try:
+        foreseen = await wanted.tool.preview(wanted.arguments, context)
+    except WorkspaceError as error:
+        return _refuse(str(error))
+    if isinstance(foreseen, ToolOutput):
+        return Refused(foreseen)
+    run.bus.publish(ToolApprovalRequested(call=wanted.call, reason=ask.reason))
+    approval = await run.person.approve(_approval_request(run, wanted, ask, foreseen))
+    decision, resolved = _follow(run, wanted, ask, approval)
+    run.bus.publish(resolved)
+    return decision
+
+
+def _approval_request(run: Run, wanted: Allowed, ask: Ask, view: View | None) -> ApprovalRequest:
+    return ApprovalRequest(
+        call=wanted.call,
+        label=wanted.tool.label,
+        summary=wanted.tool.summary(wanted.arguments),
+        risk=replace(wanted.tool.risk(wanted.arguments), reason=ask.reason),
+        view=view,
+        cwd=run.workspace.root,
+        rule=describe(ask.rule) if ask.rule else "",
+        can_trust=ask.can_trust,
+    )
+
+
+def _follow(run: Run, wanted: Allowed, ask: Ask, approval: Approval) -> tuple[Decision, ToolApprovalResolved]:
+    """What the person's answer comes to. An answer wider than what was offered counts once."""
+    call_id = wanted.call.id
+    match approval:
+        case Once():
+            return wanted, ToolApprovalResolved(call_id=call_id, decision="once")
+        case Session():
+            if ask.can_trust:
+                run.state.grants.trust(wanted.tool.name)
+            return wanted, ToolApprovalResolved(call_id=call_id, decision="session")
+        case Always():
+            if ask.rule:
+                _remember(run, ask.rule)
+            return wanted, ToolApprovalResolved(call_id=call_id, decision="always")
+        case Denied(reason, unasked):
+            resolved = ToolApprovalResolved(call_id=call_id, decision="denied", reason=reason, unasked=unasked)
+            return _refuse(_denial(reason)), resolved
+        case Edited(arguments):
+            return _edited(run, wanted, arguments), ToolApprovalResolved(call_id=call_id, decision="edited")
+        case _:
+            assert_never(approval)
+
+
+def _remember(run: Run, rule: Rule) -> None:
+    problem = run.state.grants.remember(rule)
+    if problem:
+        run.bus.publish(Notice(text=problem, level="warning"))
+
+
+def _edited(run: Run, wanted: Allowed, arguments: JsonObject) -> Decision:
+    """The person's own words are leave enough, but neither a schema nor what is forbidden bends to them."""
+    try:
+        checked = wanted.tool.validate(arguments)
+    except InvalidArguments as error:
+        return _refuse(str(error))
+    verdict = decide(run.state.approval, wanted.tool.risk(checked), run.state.grants, wanted.tool.name)
+    if isinstance(verdict, Deny):
+        return _refuse(verdict.reason)
+    note = f"The person changed the arguments before allowing the call: {json.dumps(checked, ensure_ascii=False)}\n"
+    return replace(wanted, arguments=checked, note=note)
+
+
+def _refuse(text: str) -> Refused:
+    return Refused(ToolOutput.failure(text))
+
+
+def _denial(reason: str) -> str:
+    return f"The person denied this call: {reason}" if reason else "The person denied this call."
+
+
+def _unknown(run: Run, name: str) -> str:
+    known = [tool.name for tool in run.state.available_tools]
+    near = difflib.get_close_matches(name, known, n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+    return f"Error: unknown tool '{name}'; {hint}"
+
+
+def _no_json(call: ToolCall, stop_reason: StopReason) -> str:
+    if stop_reason == "length":
+        return (
+            "This tool call was incomplete due to max tokens reached, so it did not run. "
+            "Send it again in smaller pieces."
+        )
+    try:
+        json.loads(call.partial_json)
+        reason = "they are not an object"
+    except json.JSONDecodeError as error:
+        reason = f"{error.msg} at character {error.pos}"
+    return f"The arguments of {call.name} are not valid JSON ({reason}), so it did not run. Send the call again."

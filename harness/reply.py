@@ -1,0 +1,158 @@
+"""Builds one assistant message from a provider's deltas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+from harness.errors import StreamError
+from harness.messages import (
+    AssistantContent,
+    AssistantMessage,
+    JsonObject,
+    JsonValue,
+    ModelSpec,
+    StopReason,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+    new_id,
+)
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+
+
+@dataclass(slots=True)
+class _Block:
+    start: BlockStart
+    fragments: list[str] = field(default_factory=list[str])
+    end: BlockEnd | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(self.fragments)
+
+
+class ReplyBuilder:
+    """Takes deltas; `finish`, `fail` and `abort` each make the message that stands in the history.
+
+    Call ids that are empty or were used before (`taken`) are replaced, since answers are matched by id.
+    """
+
+    def __init__(self, spec: ModelSpec, taken: Set[str] = frozenset()) -> None:
+        self.id = new_id()
+        self.started = False
+        self._spec = spec
+        self._taken = taken
+        self._own_ids: set[str] = set()
+        self._blocks: dict[int, _Block] = {}
+        self._done: Done | None = None
+
+    def take(self, delta: Delta) -> BlockStart | BlockDelta | BlockEnd | None:
+        """Note a delta; hands back what observers should see of it (None for the end of the reply).
+
+        Raises:
+            StreamError: the provider broke its promise about the order of deltas.
+        """
+        self.started = True
+        match delta:
+            case BlockStart():
+                delta = self._with_own_id(delta)
+                self._blocks[delta.index] = _Block(delta)
+            case BlockDelta(index, text):
+                self._block(index).fragments.append(text)
+            case BlockEnd(index):
+                self._block(index).end = delta
+            case Done():
+                self._done = delta
+                return None
+        return delta
+
+    def finish(self) -> AssistantMessage:
+        """The complete reply.
+
+        Raises:
+            StreamError: the stream ended without saying so.
+        """
+        if self._done is None:
+            raise StreamError("the reply ended without its last event")
+        return self._message(
+            self._content(), self._done.stop_reason, self._done.error, self._done.usage, self._done.response_id
+        )
+
+    def fail(self, error: str) -> AssistantMessage:
+        return self._message(self._spoken(), "error", error)
+
+    def abort(self) -> AssistantMessage:
+        return self._message(self._spoken(), "aborted", "stopped by the person")
+
+    def _block(self, index: int) -> _Block:
+        try:
+            return self._blocks[index]
+        except KeyError:
+            raise StreamError(f"the reply continues a block {index} that it never began") from None
+
+    def _with_own_id(self, start: BlockStart) -> BlockStart:
+        if start.kind != "tool_call":
+            return start
+        used = not start.call_id or start.call_id in self._taken or start.call_id in self._own_ids
+        call_id = f"call_{new_id()[:8]}" if used else start.call_id
+        self._own_ids.add(call_id)
+        return BlockStart(start.index, start.kind, call_id, start.name)
+
+    def _content(self) -> tuple[AssistantContent, ...]:
+        content = (_content_of(self._blocks[index]) for index in sorted(self._blocks))
+        return tuple(block for block in content if block is not None)
+
+    def _spoken(self) -> tuple[AssistantContent, ...]:
+        """What a reply that did not end well may keep: its text, and nothing that still wants to be done."""
+        return tuple(block for block in self._content() if isinstance(block, Text))
+
+    def _message(
+        self,
+        content: tuple[AssistantContent, ...],
+        stop_reason: StopReason,
+        error: str | None,
+        usage: Usage = Usage(),
+        response_id: str = "",
+    ) -> AssistantMessage:
+        return AssistantMessage(
+            content,
+            model=self._spec.model_id,
+            provider=self._spec.provider,
+            usage=usage,
+            stop_reason=stop_reason,
+            error=error,
+            response_id=response_id,
+            id=self.id,
+        )
+
+
+def _content_of(block: _Block) -> AssistantContent | None:
+    text = block.text
+    match block.start.kind:
+        case "text":
+            return Text(text) if text else None
+        case "thinking":
+            end = block.end or BlockEnd(block.start.index)
+            return Thinking(text, end.signature, end.redacted) if text or end.signature or end.redacted else None
+        case "tool_call":
+            return _call_of(block.start, text)
+
+
+def _call_of(start: BlockStart, written: str) -> ToolCall:
+    arguments = _arguments(written)
+    if arguments is None:
+        return ToolCall(start.call_id, start.name, {}, partial_json=written)
+    return ToolCall(start.call_id, start.name, arguments)
+
+
+def _arguments(written: str) -> JsonObject | None:
+    if not written.strip():
+        return {}
+    try:
+        parsed: JsonValue = json.loads(written)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None

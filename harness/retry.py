@@ -1,0 +1,34 @@
+"""How patient we are with a model: exponential back-off with jitter and a cap. The only place that retries."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from harness.errors import ProviderError
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Delays in seconds. `jitter` spreads a delay by that fraction either way, so that clients do not come in step.
+
+    A service that asks for more than `max_retry_after` seconds is not waited for.
+    """
+
+    max_retries: int = 3
+    initial: float = 1.0
+    multiplier: float = 2.0
+    max_delay: float = 30.0
+    jitter: float = 0.2
+    max_retry_after: float = 120.0
+    random: Callable[[], float] = field(default=random.random)
+
+    def delay(self, error: ProviderError, attempt: int) -> float | None:
+        """Seconds to wait before attempt number `attempt` (from 1) is made again; None: give up."""
+        if not error.retryable or attempt > self.max_retries:
+            return None
+        if error.retry_after is not None:
+            return error.retry_after if error.retry_after <= self.max_retry_after else None
+        spread = 1 + self.jitter * (2 * self.random() - 1)
+        return min(self.initial * self.multiplier ** (attempt - 1), self.max_delay) * spread

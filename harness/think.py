@@ -1,0 +1,134 @@
+"""One reply of the model: ask, stream, retry."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from itertools import count
+from typing import Literal
+
+from harness.context.normalise import normalise
+from harness.context.tokens import estimate
+from harness.cost import priced
+from harness.errors import ContextWindowOverflow, ProviderError
+from harness.events import (
+    ContextWarning,
+    MessageDiscarded,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    RequestStart,
+    RetryScheduled,
+    UsageUpdate,
+)
+from harness.messages import AssistantMessage
+from harness.provider import Request
+from harness.reply import ReplyBuilder
+from harness.run import Run
+
+BREATH = 0.01
+"""Seconds of a fast stream after which the rest of the program gets its turn."""
+
+WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
+    ("critical", 0.95),
+    ("warn", 0.80),
+    ("advise", 0.60),
+)
+
+
+async def think(run: Run) -> AssistantMessage:
+    """Ask the model until it answers or patience ends; the reply is in the history either way.
+
+    A failed request becomes a reply with stop reason `error`. When the run is cancelled, what was said so far stands in
+    the history as an aborted reply, and the cancellation passes on.
+    """
+    request = _request(run)
+    for attempt in count(1):
+        builder = ReplyBuilder(run.state.model.spec, run.history.call_ids)
+        run.bus.publish(RequestStart(spec=request.spec, message_count=len(request.messages), tokens=_tokens(run)))
+        try:
+            reply = await _stream(run, request, builder)
+        except ProviderError as error:
+            delay = run.retry.delay(error, attempt)
+            if delay is None:
+                return _settle(run, builder.fail(_explained(error)), started=builder.started)
+            await _wait(
+                run,
+                builder,
+                RetryScheduled(attempt=attempt, max_retries=run.retry.max_retries, delay=delay, error=str(error)),
+            )
+        except asyncio.CancelledError:
+            _settle(run, builder.abort(), started=builder.started)
+            raise
+        else:
+            return _settle(run, reply, started=builder.started)
+    raise AssertionError("unreachable: patience ends")
+
+
+def _request(run: Run) -> Request:
+    state = run.state
+    return Request(
+        spec=state.model.spec,
+        system=state.system,
+        messages=normalise(run.history.messages),
+        tools=state.tool_specs,
+        max_tokens=state.max_tokens,
+        session_id=run.bus.session_id,
+    )
+
+
+def _tokens(run: Run) -> int:
+    return estimate(run.state.system, run.state.tool_specs, run.history.messages)
+
+
+async def _stream(run: Run, request: Request, builder: ReplyBuilder) -> AssistantMessage:
+    breath = time.monotonic()
+    async for delta in run.state.model.provider.stream(request):
+        if not builder.started:
+            run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
+        seen = builder.take(delta)
+        if seen is not None:
+            run.bus.publish(MessageUpdate(message_id=builder.id, delta=seen))
+        if time.monotonic() - breath > BREATH:
+            await asyncio.sleep(0)
+            breath = time.monotonic()
+    return builder.finish()
+
+
+async def _wait(run: Run, builder: ReplyBuilder, retry: RetryScheduled) -> None:
+    if builder.started:
+        run.bus.publish(MessageDiscarded(message_id=builder.id, reason=retry.error))
+    run.bus.publish(retry)
+    await asyncio.sleep(retry.delay)
+
+
+def _settle(run: Run, reply: AssistantMessage, *, started: bool) -> AssistantMessage:
+    reply = replace(reply, usage=priced(reply.usage, run.state.facts.price))
+    run.history.append(reply)
+    if not started:
+        run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
+    run.bus.publish(MessageEnd(message=reply))
+    _account(run, reply)
+    return reply
+
+
+def _account(run: Run, reply: AssistantMessage) -> None:
+    run.meter.turns += 1
+    run.meter.usage += reply.usage
+    run.state.usage += reply.usage
+    if not reply.usage.context:
+        return
+    window = run.state.facts.context_window
+    context = reply.usage.context
+    run.bus.publish(UsageUpdate(usage=reply.usage, total=run.state.usage, context=context, window=window))
+    for level, share in WARNINGS:
+        if context >= share * window:
+            run.bus.publish(ContextWarning(context=context, window=window, level=level))
+            return
+
+
+def _explained(error: ProviderError) -> str:
+    if isinstance(error, ContextWindowOverflow):
+        return f"{error} Start afresh with /new, or /reset; nothing of this conversation is lost."
+    return str(error)

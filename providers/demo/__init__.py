@@ -1,0 +1,39 @@
+"""The demo provider: a scripted model, plainly labelled as one."""
+
+from __future__ import annotations
+
+from harness.messages import ModelSpec
+from harness.provider import KnownFacts, Model, ModelFacts
+from providers.demo.provider import DemoProvider
+from providers.demo.script import Break, Call, Hang, Reply, Say, Script, Think, replies
+
+__all__ = [
+    "Break",
+    "Call",
+    "DemoProvider",
+    "Hang",
+    "Reply",
+    "Say",
+    "Script",
+    "Think",
+    "demo_model",
+    "replies",
+    "scripted",
+]
+
+
+def scripted(*sequence: Reply | str, delay: float = 0.0) -> Model:
+    """A model that plays these replies in order."""
+    return _model(DemoProvider(replies(*sequence), delay=delay), "script")
+
+
+def demo_model() -> Model:
+    """The model of the tour."""
+    # The tour's text is not needed by those who only play scripts of their own.
+    from providers.demo.tour import tour
+
+    return _model(DemoProvider(tour, delay=0.012), "tour")
+
+
+def _model(provider: DemoProvider, name: str) -> Model:
+    return Model(provider, ModelSpec("demo", name), KnownFacts(ModelFacts(context_window=200_000)))

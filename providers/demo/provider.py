@@ -1,0 +1,81 @@
+"""A model that plays a script, streamed like a real one: the offline tour, and the tests' model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
+
+from harness.messages import StopReason, Usage
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Provider, Request
+from providers.demo.script import Break, Call, Hang, Reply, Say, Script, Think
+
+CHARS_PER_TOKEN = 4
+
+
+class DemoProvider:
+    """Plays `script` in fragments of `chunk` characters, `delay` seconds apart; keeps the requests it was asked."""
+
+    name = "demo"
+
+    def __init__(self, script: Script, *, delay: float = 0.0, chunk: int = 12) -> None:
+        self._script = script
+        self._delay = delay
+        self._chunk = chunk
+        self._calls = 0
+        self.requests: list[Request] = []
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        self.requests.append(request)
+        reply = self._script(request)
+        for index, part in enumerate(reply.parts):
+            match part:
+                case Break(error):
+                    raise error
+                case Hang():
+                    await asyncio.Event().wait()
+                case Think() | Say() | Call():
+                    for delta in self._play(index, part):
+                        await asyncio.sleep(self._delay)
+                        yield delta
+        yield Done(_stop_reason(reply), reply.usage or _usage(request, reply), error=reply.error)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def _play(self, index: int, part: Think | Say | Call) -> Iterator[Delta]:
+        match part:
+            case Think(text, signature):
+                yield BlockStart(index, "thinking")
+                yield from self._fragments(index, text)
+                yield BlockEnd(index, signature)
+            case Say(text):
+                yield BlockStart(index, "text")
+                yield from self._fragments(index, text)
+                yield BlockEnd(index)
+            case Call(name, arguments, call_id, raw):
+                self._calls += 1
+                yield BlockStart(index, "tool_call", call_id or f"call_{self._calls}", name)
+                yield from self._fragments(index, json.dumps(arguments) if raw is None else raw)
+                yield BlockEnd(index)
+
+    def _fragments(self, index: int, text: str) -> Iterator[Delta]:
+        for start in range(0, len(text), self._chunk):
+            yield BlockDelta(index, text[start : start + self._chunk])
+
+
+def _stop_reason(reply: Reply) -> StopReason:
+    if reply.stop_reason:
+        return reply.stop_reason
+    return "tool_use" if any(isinstance(part, Call) for part in reply.parts) else "stop"
+
+
+def _usage(request: Request, reply: Reply) -> Usage:
+    said = sum(len(part.text) for part in reply.parts if isinstance(part, Think | Say))
+    read = len(request.system) + sum(len(str(message.content)) for message in request.messages)
+    return Usage(input=read // CHARS_PER_TOKEN, output=max(1, said // CHARS_PER_TOKEN))
+
+
+if TYPE_CHECKING:
+    _: type[Provider] = DemoProvider

@@ -1,0 +1,112 @@
+"""Which paths the agent may touch: everything is judged by where it really leads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+
+from harness.errors import FileMissing, OutsideWorkspace, WorkspaceError
+
+_SUGGESTED = 5
+
+
+class Boundary:
+    """Folders that may be changed and folders that may only be read.
+
+    Symlinks, dangling ones included, and `..` are followed before a path is judged.
+    """
+
+    def __init__(self, root: Path, extra: Sequence[Path], readable: Sequence[Path]) -> None:
+        self._root = root
+        self._extra = extra
+        self._readable = readable
+
+    @cached_property
+    def _real_root(self) -> str:
+        return os.path.realpath(self._root)
+
+    @cached_property
+    def _changeable_folders(self) -> list[str]:
+        return [self._real_root, *(os.path.realpath(folder.expanduser()) for folder in self._extra)]
+
+    @cached_property
+    def _readable_folders(self) -> list[str]:
+        return [os.path.realpath(folder.expanduser()) for folder in self._readable]
+
+    def resolve(self, path: str | Path, *, writing: bool) -> Path:
+        """Where `path` leads.
+
+        Raises:
+            OutsideWorkspace: with a text that says where the agent may go.
+        """
+        # os.path over pathlib: this is on the path of every read, and three times as fast.
+        try:
+            real = os.path.realpath(os.path.join(self._real_root, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+        except ValueError as error:
+            raise WorkspaceError(f"{str(path)!r} is not a path: it holds a NUL character") from error
+        if _within(real, self._changeable_folders):
+            return Path(real)
+        if _within(real, self._readable_folders):
+            if not writing:
+                return Path(real)
+            raise OutsideWorkspace(f"{real} may be read but not changed.")
+        raise OutsideWorkspace(self._refusal(str(path), real))
+
+    def display(self, path: Path) -> str:
+        """`path` as people and models are shown it: relative to the root where it is inside."""
+        real = str(path)
+        for root in (self._real_root, str(self._root)):
+            if real == root:
+                return "."
+            if _within(real, [root]):
+                return os.path.relpath(real, root)
+        return real
+
+    def missing(self, path: Path) -> FileMissing:
+        """The error for a path that does not exist, with the names that are nearest to it."""
+        shown = self.display(path)
+        folder = path.parent
+        if not folder.is_dir():
+            existing = next((each for each in folder.parents if each.is_dir()), Path("/"))
+            return FileMissing(
+                f"{shown} does not exist, nor does its folder. The nearest folder that does is "
+                f"{self.display(existing)}; list it with list_files."
+            )
+        near = nearest_names(path.name, _names(folder))
+        if near:
+            names = ", ".join(self.display(folder / name) for name in near)
+            return FileMissing(f"{shown} does not exist. Did you mean: {names}?")
+        return FileMissing(f"{shown} does not exist. Look for it with find_files or list_files.")
+
+    def _refusal(self, path: str, real: str) -> str:
+        leads = "" if path == real else f" (it leads to {real})"
+        allowed = ", ".join(self._changeable_folders)
+        return (
+            f"{path}{leads} is outside the folders this session may touch: {allowed}. "
+            "Work inside them; if you need more, ask the person to start cinch with --add-dir."
+        )
+
+
+def nearest_names(wanted: str, names: Sequence[str]) -> list[str]:
+    """The names a person may have meant, best first: alike, or alike but for case, or with the same stem."""
+    lowered: dict[str, str] = {}
+    for name in names:
+        lowered.setdefault(name.lower(), name)
+    close = [lowered[match] for match in get_close_matches(wanted.lower(), lowered, _SUGGESTED, 0.6)]
+    stem = Path(wanted).stem.lower()
+    same_stem = [name for name in names if stem and Path(name).stem.lower() == stem and name not in close]
+    return [*close, *same_stem][:_SUGGESTED]
+
+
+def _within(real: str, folders: Sequence[str]) -> bool:
+    return any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208  (names are wanted, not paths)
+    except OSError:
+        return []

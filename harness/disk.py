@@ -1,0 +1,126 @@
+"""Regular files on disk: opened without ever hanging, replaced in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from harness.errors import NotAFile
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISLNK, "a link that leads nowhere"),
+)
+
+
+def regular_status(path: Path) -> os.stat_result:
+    """The status of a regular file; `path` is resolved.
+
+    Raises:
+        NotAFile: it is something else, which may block whoever opens it.
+        OSError: it cannot be looked at.
+    """
+    status = os.lstat(path)
+    if not stat.S_ISREG(status.st_mode):
+        kind = next((kind for is_kind, kind in _KINDS if is_kind(status.st_mode)), "not a regular file")
+        raise NotAFile(kind)
+    return status
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a resolved path for reading.
+
+    Raises:
+        NotAFile: it is, or has just become, something that is not a regular file.
+        OSError: it cannot be opened.
+    """
+    regular_status(path)
+    # Neither a link nor a pipe put there since the look above can lead us astray or make us wait.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NotAFile("not a regular file")
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def read_regular(path: Path) -> bytes:
+    with open_regular(path) as file:
+        return file.read()
+
+
+def replace_file(path: Path, data: bytes, guard: Callable[[], None]) -> None:
+    """Put `data` at a resolved path: all of it or, when this raises, nothing, with no trace left.
+
+    An existing file keeps its mode and, where we may, its owner. `guard` is called just before the last step and stops
+    it by raising.
+
+    Raises:
+        OSError: the disk is full, the folder cannot be written to, …
+    """
+    made = _make_folders(path.parent)
+    temporary = path.parent / f".cinch-{secrets.token_hex(6)}.tmp"
+    try:
+        _fill(temporary, data, _status(path))
+        guard()
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        for folder in reversed(made):
+            # Someone may have put a file there meanwhile.
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        status = regular_status(path)
+    except FileNotFoundError:
+        return None
+    # Renaming would get past a file that its owner made read-only.
+    if not os.access(path, os.W_OK):
+        raise PermissionError(13, "the file is read-only")
+    return status
+
+
+def _fill(temporary: Path, data: bytes, like: os.stat_result | None) -> None:
+    mode = 0o666 if like is None else 0o600
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(descriptor, "wb", buffering=0) as file:
+        if like is not None:
+            _take_after(descriptor, like)
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+        os.fsync(descriptor)
+
+
+def _take_after(descriptor: int, like: os.stat_result) -> None:
+    own = os.fstat(descriptor)
+    if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.fchown(descriptor, like.st_uid, like.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    missing: list[Path] = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    made: list[Path] = []
+    for each in reversed(missing):
+        # Another call of the same batch may be making it too.
+        with contextlib.suppress(FileExistsError):
+            each.mkdir()
+            made.append(each)
+    return made

@@ -1,0 +1,170 @@
+"""From bytes to text and back without losing one: which encoding a file is in.
+
+A file whose encoding cannot be told for certain is still safe to edit, because an encoding is taken only when it gives
+back exactly the bytes it was decoded from.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from harness.errors import FileNotText
+
+# UTF-32 first: its little-endian mark begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Encodings without shift states: changing one span cannot alter the meaning of the bytes after it.
+_LEGACY = (
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "koi8_r",
+    "koi8_u",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "mac_roman",
+    "cp850",
+    "cp437",
+    *(f"iso8859_{part}" for part in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)),
+)
+_GUESSED = ["cp1252", "cp1250", "cp1251", "cp1253", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949"]
+# Guessers take a short Latin-1 text for almost anything, so text that fits one Western language is not left to them.
+_WESTERN = tuple(
+    set(letters + "€£©®°§–—‘’“”…•«»½×·±™")
+    for letters in ("äöüß", "áéíñóúü¿¡ªº", "àâæçéèêëîïôœùûüÿ", "àèéìíîòóùú", "áâãàçéêíóôõúü", "åäöæøéü", "áæéíðóöúýþ")
+)
+_DECLARED = re.compile(rb"(?:coding|charset)[:=]\s*[\"']?([A-Za-z0-9_.-]+)")
+_CONTROL = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27})
+_FULL_OF_CONTROL = 0.05
+_HEAD = 1024
+_SAMPLE = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A file's text with its own line endings, and what is needed to write it down again."""
+
+    raw: str
+    encoding: str
+    bom: bytes = b""
+
+
+def decode(data: bytes, known: str | None = None) -> Decoded:
+    """Decode a whole file; `known` is the encoding it had when it was last seen.
+
+    Raises:
+        FileNotText: it is binary.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return _marked(data, mark, encoding)
+    if b"\0" in data:
+        raise FileNotText("it holds NUL bytes, so it is binary")
+    if known is not None and (raw := exact(data, known)) is not None:
+        return Decoded(raw, known)
+    if (raw := exact(data, "utf-8")) is not None:
+        return Decoded(raw, "utf-8")
+    if len(data.translate(None, _CONTROL)) < len(data) * (1 - _FULL_OF_CONTROL):
+        raise FileNotText("it is full of control bytes, so it is binary")
+    return _legacy(data)
+
+
+def encode(raw: str, encoding: str, bom: bytes = b"") -> bytes:
+    """Write text down.
+
+    Raises:
+        FileNotText: the encoding has no place for one of the characters.
+    """
+    try:
+        return bom + raw.encode(encoding)
+    except UnicodeEncodeError as error:
+        character = raw[error.start]
+        raise FileNotText(
+            f"{character!r} (U+{ord(character):04X}) cannot be written in {encoding}, the encoding of this file; "
+            "nothing was written. Use other characters, or convert the file to UTF-8 first"
+        ) from error
+
+
+def exact(data: bytes, encoding: str) -> str | None:
+    """The text, if the encoding can read it and gives back the same bytes."""
+    try:
+        raw = data.decode(encoding)
+        return raw if encoding == "utf-8" or raw.encode(encoding) == data else None
+    except (UnicodeError, LookupError):
+        return None
+
+
+def likely(sample: bytes) -> tuple[str, bytes]:
+    """Encoding and byte-order mark to show a very long file in, from its beginning.
+
+    Raises:
+        FileNotText: it is binary.
+    """
+    for mark, encoding in _MARKS:
+        if sample.startswith(mark):
+            return encoding, mark
+    # A sample may end inside a character, which says nothing against UTF-8.
+    whole = sample[: max(sample.rfind(b"\n"), len(sample) - 4, 0)]
+    found = decode(whole)
+    return found.encoding, found.bom
+
+
+def _marked(data: bytes, mark: bytes, encoding: str) -> Decoded:
+    raw = exact(data[len(mark) :], encoding)
+    if raw is None:
+        raise FileNotText(f"it is marked as {encoding.upper()} but is not valid {encoding.upper()}")
+    if "\0" in raw:
+        raise FileNotText("it holds NUL characters, so it is binary")
+    return Decoded(raw, encoding, mark)
+
+
+def _legacy(data: bytes) -> Decoded:
+    candidates = _declared(data) or _western(data) or _guess(data)
+    for encoding in (*candidates, "cp1252"):
+        if (raw := exact(data, encoding)) is not None:
+            return Decoded(raw, encoding)
+    return Decoded(data.decode("latin-1"), "latin-1")
+
+
+def _declared(data: bytes) -> list[str]:
+    names: list[str] = []
+    for match in _DECLARED.finditer(data[:_HEAD]):
+        try:
+            name = codecs.lookup(match[1].decode("ascii")).name.replace("-", "_")
+        except LookupError:
+            continue
+        if name in _LEGACY:
+            names.append(name)
+    return names
+
+
+def _western(data: bytes) -> list[str]:
+    raw = exact(data, "cp1252")
+    if raw is None:
+        return []
+    used = {character for character in raw.lower() if not character.isascii()}
+    return ["cp1252"] if any(used <= letters for letters in _WESTERN) else []
+
+
+def _guess(data: bytes) -> list[str]:
+    # Imported here: nine files in ten are UTF-8, and the guesser costs more than reading them.
+    from charset_normalizer import from_bytes
+
+    lines = [line for line in data.splitlines(keepends=True) if not line.isascii()]
+    best = from_bytes(b"".join(lines)[:_SAMPLE], cp_isolation=_GUESSED).best()
+    return [best.encoding] if best is not None else []

@@ -1,0 +1,1 @@
+"""What is drawn, apart from the widgets that draw it."""

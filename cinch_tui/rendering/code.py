@@ -1,0 +1,260 @@
+"""Code as styled lines: highlighted as far as it is looked at, wrapped to a width, control characters made visible."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Protocol
+
+from rich.cells import cell_len, get_character_cell_size
+from rich.style import Style
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+    from textual.widget import Widget
+
+LONGEST_LINE = 4_000
+LEX_AHEAD = 64_000
+TAB = 4
+PLAIN = Style()
+
+# What could move the cursor, change the terminal's state or reorder what is read: C0, C1, bidi and line separators,
+# and halves of surrogate pairs, which no terminal's encoding can carry.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeStyles:
+    """How the kinds of words in code look."""
+
+    keyword: Style = PLAIN
+    string: Style = PLAIN
+    comment: Style = PLAIN
+    number: Style = PLAIN
+    function: Style = PLAIN
+    type: Style = PLAIN
+    constant: Style = PLAIN
+    operator: Style = PLAIN
+    tag: Style = PLAIN
+    attribute: Style = PLAIN
+
+
+CODE_CLASSES = frozenset(f"code--{field.name}" for field in fields(CodeStyles))
+"""Component classes for a widget that shows code; `styles/code.tcss` gives each its colour."""
+
+
+class Lines(Protocol):
+    """Lines for one width, made when they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def line(self, y: int) -> Text: ...
+
+
+def component_style(widget: Widget, name: str) -> Style:
+    """A component class as a style that leaves open what its rules leave open."""
+    whole = widget.get_component_rich_style(name)
+    own = widget.get_component_rich_style(name, partial=True)
+    colours = Style(color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None)
+    return own.without_color + colours
+
+
+def code_styles(widget: Widget) -> CodeStyles:
+    """The styles of a widget whose component classes include `CODE_CLASSES`."""
+    return CodeStyles(*(component_style(widget, f"code--{field.name}") for field in fields(CodeStyles)))
+
+
+def harmless(text: str) -> str:
+    """The text with nothing left in it that a terminal would obey; newlines and tabs stay."""
+    return _UNSAFE.sub(_visible, text) if _UNSAFE.search(text) else text
+
+
+def shown_line(line: str) -> str:
+    """One line as it is shown: harmless, tabs expanded, and cut with a word about it where it is absurdly long."""
+    if len(line) > LONGEST_LINE:
+        line = f"{line[:LONGEST_LINE]}… {len(line) - LONGEST_LINE:,} more characters"
+    return harmless(line).expandtabs(TAB)
+
+
+def shown_lines(text: str) -> list[str]:
+    """A text's lines as they are shown. Carriage returns are shown only where not every line has one."""
+    lines = text.removesuffix("\n").split("\n")
+    if all(line.endswith("\r") for line in lines[:-1]) and len(lines) > 1:
+        lines = [line.removesuffix("\r") for line in lines]
+    return [shown_line(line) for line in lines]
+
+
+@cache
+def lexer_for_path(path: str) -> Lexer | None:
+    """The lexer for a file's name; None when its kind is unknown."""
+    # Pygments costs 20 ms and its table of plugins 80 more: only what shows code pays for it.
+    from pygments.lexers import find_lexer_class_for_filename
+
+    found = find_lexer_class_for_filename(path)
+    return found(stripnl=False, ensurenl=False) if found else None
+
+
+@cache
+def lexer_for_language(language: str) -> Lexer | None:
+    """The lexer of a language's name; None when it is unknown or empty."""
+    if not language:
+        return None
+    from pygments.lexers import find_lexer_class_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        return find_lexer_class_by_name(language)(stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+class Highlighter:
+    """Lines of one file, highlighted on demand.
+
+    Reading forward goes on from where the lexer stands; a jump starts it afresh at the line asked for, so that no
+    length of file is ever lexed for the sake of one screen.
+    """
+
+    def __init__(self, lines: Sequence[str], lexer: Lexer | None, styles: CodeStyles) -> None:
+        self._lines = lines
+        self._lexer = lexer
+        self._styles = styles
+        self._done: dict[int, Text] = {}
+        self._pending: Iterator[Text] = iter(())
+        self._next = -1
+
+    def line(self, index: int) -> Text:
+        plain = self._lines[index]
+        if self._lexer is None:
+            return Text(plain)
+        if index not in self._done:
+            self._read_to(index, self._lexer)
+        line = self._done.get(index)
+        # A lexer that drops or changes a character must not decide what is seen.
+        return line if line is not None and line.plain == plain else Text(plain)
+
+    def _read_to(self, index: int, lexer: Lexer) -> None:
+        running = 0 <= self._next <= index
+        if not running or self._size(self._next, index) > LEX_AHEAD:
+            self._next = 0 if self._size(0, index) <= LEX_AHEAD else index
+            self._pending = _highlighted("\n".join(self._lines[self._next :]), lexer, self._styles)
+        while self._next <= index and (line := next(self._pending, None)) is not None:
+            self._done[self._next] = line
+            self._next += 1
+
+    def _size(self, start: int, end: int) -> int:
+        return sum(map(len, self._lines[start:end]))
+
+
+class CodeLayout:
+    """Code, or any text, wrapped to a width."""
+
+    def __init__(self, text: str, width: int, lexer: Lexer | None, styles: CodeStyles) -> None:
+        self._lines = shown_lines(text)
+        self._width = max(1, width)
+        self._code = Highlighter(self._lines, lexer, styles)
+        self._tops = tops([height(line, self._width) for line in self._lines])
+
+    def __len__(self) -> int:
+        return self._tops[-1]
+
+    def line(self, y: int) -> Text:
+        index = bisect_right(self._tops, y) - 1
+        return wrapped(self._code.line(index), self._width)[y - self._tops[index]]
+
+
+def tops(heights: Sequence[int]) -> list[int]:
+    """Where each row begins; the last entry is where all end."""
+    return [0, *accumulate(heights)]
+
+
+def height(line: str, width: int) -> int:
+    """How many lines of `width` cells a line takes."""
+    return max(1, math.ceil(len(line) / width)) if line.isascii() else len(_cuts(line, width)) + 1
+
+
+def wrapped(line: Text, width: int) -> list[Text]:
+    """The line cut into pieces that fit; a wide character is never cut in two."""
+    cuts = _cuts(line.plain, width)
+    return list(line.divide(cuts)) if cuts else [line]
+
+
+def _cuts(line: str, width: int) -> list[int]:
+    if line.isascii():
+        return list(range(width, len(line), width))
+    if cell_len(line) <= width:
+        return []
+    cuts: list[int] = []
+    used = 0
+    for index, character in enumerate(line):
+        size = get_character_cell_size(character)
+        if used + size > width and index:
+            cuts.append(index)
+            used = 0
+        used += size
+    return cuts
+
+
+def _visible(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else "\ufffd"
+
+
+def _highlighted(text: str, lexer: Lexer, styles: CodeStyles) -> Iterator[Text]:
+    line = Text()
+    # The public get_tokens would change newlines and strip blanks, and lines must stay the ones that are numbered.
+    for _, token, value in lexer.get_tokens_unprocessed(text):
+        style = _style(tuple(token), styles)
+        for number, piece in enumerate(value.split("\n")):
+            if number:
+                yield line
+                line = Text()
+            line.append(piece, style)
+    yield line
+
+
+_KINDS: dict[tuple[str, ...], str] = {
+    ("Keyword",): "keyword",
+    ("Keyword", "Constant"): "constant",
+    ("Keyword", "Type"): "type",
+    ("Literal",): "constant",
+    ("Literal", "Number"): "number",
+    ("Literal", "String"): "string",
+    ("Literal", "String", "Interpol"): "constant",
+    ("Literal", "String", "Doc"): "comment",
+    ("Comment",): "comment",
+    ("Name", "Function"): "function",
+    ("Name", "Decorator"): "function",
+    ("Name", "Builtin"): "function",
+    ("Name", "Class"): "type",
+    ("Name", "Exception"): "type",
+    ("Name", "Constant"): "constant",
+    ("Name", "Variable"): "attribute",
+    ("Name", "Attribute"): "attribute",
+    ("Name", "Tag"): "tag",
+    ("Name", "Entity"): "constant",
+    ("Operator",): "operator",
+    ("Operator", "Word"): "keyword",
+    ("Generic", "Heading"): "keyword",
+    ("Generic", "Subheading"): "keyword",
+}
+
+
+def _style(token: tuple[str, ...], styles: CodeStyles) -> Style | None:
+    kind = _kind(token)
+    return getattr(styles, kind) if kind else None
+
+
+@cache
+def _kind(token: tuple[str, ...]) -> str:
+    while token and token not in _KINDS:
+        token = token[:-1]
+    return _KINDS.get(token, "")

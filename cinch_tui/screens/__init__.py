@@ -1,0 +1,1 @@
+"""Whole screens: each asks one thing and hands back one answer."""

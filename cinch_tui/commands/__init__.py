@@ -1,0 +1,1 @@
+"""What a person types with a leading `/` or `#`: one registry of commands, and what they may do to the app."""

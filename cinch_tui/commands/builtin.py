@@ -1,0 +1,14 @@
+"""The commands that cinch has, in the order the help lists them."""
+
+from __future__ import annotations
+
+from cinch_tui.commands.approval import APPROVAL
+from cinch_tui.commands.keys import KEYS
+from cinch_tui.commands.model import MODEL
+from cinch_tui.commands.registry import Registry
+from cinch_tui.commands.session import SESSION
+from cinch_tui.commands.view import VIEW
+
+
+def builtin_commands() -> Registry:
+    return Registry((SESSION, MODEL, APPROVAL, KEYS, VIEW))

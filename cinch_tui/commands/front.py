@@ -1,0 +1,125 @@
+"""Port: what commands may do to the app. The chat screen fulfils it; tests fulfil it with a recorder.
+
+A method that asks, reads or writes is awaited: commands run in a worker, so it may open a screen and wait.
+A method that cannot do what it was asked raises a `CinchError`; the registry shows its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from harness.messages import ThinkingLevel
+
+ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
+NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
+TranscriptPart: TypeAlias = Literal["reply", "all", "code"]
+
+
+class ViewFront(Protocol):
+    """The screen itself."""
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        """One or two lines that the person should see now."""
+        ...
+
+    def show(self, title: str, text: str) -> None:
+        """A block in the conversation, in Markdown, which never reaches a model."""
+        ...
+
+    def show_help(self) -> None: ...
+
+    def clear_view(self) -> None:
+        """Empty the screen's conversation; the agent's history and the session stay."""
+        ...
+
+    def transcript_source(self, part: TranscriptPart) -> str:
+        """The last reply, the whole conversation, or the last reply's fenced code, as written; may be empty."""
+        ...
+
+    def copy(self, text: str) -> None: ...
+
+    async def open_editor(self) -> None:
+        """Compose in `$EDITOR`; what is saved there is sent, an empty file is not."""
+        ...
+
+    def quit(self) -> None: ...
+
+
+class SessionFront(Protocol):
+    """The conversation and its file."""
+
+    @property
+    def is_running(self) -> bool: ...
+
+    def toggle_plan(self) -> None: ...
+
+    def reset(self) -> None:
+        """Empty history, usage and modes of the agent; the session goes on in the same file."""
+        ...
+
+    async def new_session(self) -> None: ...
+
+    async def pick_session(self) -> None: ...
+
+    async def load_session(self, session_id: str) -> None: ...
+
+    async def save_session(self) -> str:
+        """Make sure that everything is on disk; where it is, in words."""
+        ...
+
+    def session_ids(self) -> Sequence[str]:
+        """The sessions that can be named without reading the disk, newest first."""
+        ...
+
+    def session_summary(self) -> str: ...
+
+    def usage_report(self) -> str: ...
+
+
+class ModelFront(Protocol):
+    """The model in use."""
+
+    def model_names(self) -> Sequence[str]: ...
+
+    async def choose_model(self) -> None: ...
+
+    async def set_model(self, name: str) -> None: ...
+
+    @property
+    def thinking(self) -> ThinkingLevel: ...
+
+    def set_thinking(self, level: ThinkingLevel) -> None: ...
+
+    @property
+    def system_prompt(self) -> str: ...
+
+    def set_system(self, text: str) -> None: ...
+
+
+class ApprovalFront(Protocol):
+    """What may run without a question."""
+
+    def set_approval(self, mode: ApprovalMode) -> None: ...
+
+    def approval_summary(self) -> str: ...
+
+    def trusted_tools(self) -> Sequence[str]: ...
+
+    def untrust(self, tool: str | None) -> Sequence[str]:
+        """Drop the trust in one tool or in all; the tools it was dropped for."""
+        ...
+
+
+class KeyFront(Protocol):
+    """API keys. No method gives one back."""
+
+    def provider_names(self) -> Sequence[str]: ...
+
+    async def key_summary(self) -> str: ...
+
+    async def store_key(self, provider: str, secret: str) -> None: ...
+
+
+class Front(ViewFront, SessionFront, ModelFront, ApprovalFront, KeyFront, Protocol):
+    """All of it."""

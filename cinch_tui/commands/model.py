@@ -1,0 +1,53 @@
+"""Commands that choose the model and how it works."""
+
+from __future__ import annotations
+
+import difflib
+
+from cinch_tui.commands.front import Front
+from cinch_tui.commands.registry import Choice, Family
+from harness.messages import THINKING_LEVELS, ThinkingLevel
+
+MODEL = Family("Model")
+
+_LEVELS: dict[str, ThinkingLevel] = {level: level for level in THINKING_LEVELS}
+
+
+def _model_choices(front: Front) -> tuple[Choice, ...]:
+    return tuple(Choice(name) for name in front.model_names())
+
+
+@MODEL.command("/model [name]", "choose the model", arguments=_model_choices)
+async def model(front: Front, argument: str) -> None:
+    if argument:
+        await front.set_model(argument)
+    else:
+        await front.choose_model()
+
+
+def _thinking_choices(front: Front) -> tuple[Choice, ...]:
+    return tuple(Choice(level, "now" if level == front.thinking else "") for level in THINKING_LEVELS)
+
+
+@MODEL.command("/thinking [level]", "how hard the model thinks", arguments=_thinking_choices)
+async def thinking(front: Front, argument: str) -> None:
+    if not argument:
+        front.notice(f"thinking is {front.thinking}; it may be {', '.join(THINKING_LEVELS)}")
+        return
+    level = _LEVELS.get(argument.lower())
+    if level is None:
+        near = difflib.get_close_matches(argument.lower(), THINKING_LEVELS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"try one of {', '.join(THINKING_LEVELS)}"
+        front.notice(f"there is no thinking level {argument!r}; {hint}", "warning")
+        return
+    front.set_thinking(level)
+    front.notice(f"thinking is {level} from the next request on")
+
+
+@MODEL.command("/system [prompt]", "show or replace the system prompt", while_running=False)
+async def system(front: Front, argument: str) -> None:
+    if not argument:
+        front.show("System prompt", front.system_prompt)
+        return
+    front.set_system(argument)
+    front.notice("the system prompt is replaced for this session")

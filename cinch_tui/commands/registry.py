@@ -1,0 +1,162 @@
+"""Commands: what each is called, what it says of itself, and which input is one.
+
+A prompt that only looks like a command (`# Heading`, `/etc/hosts is broken`) stays a prompt. What was probably meant as
+a command is a `NearMiss`, to be asked about: neither is ever dropped.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cinch_tui.commands.front import Front
+from harness.errors import CinchError
+
+SIGILS = "/#"
+
+Handler: TypeAlias = Callable[[Front, str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value an argument may take."""
+
+    value: str
+    description: str = ""
+
+
+Completer: TypeAlias = Callable[[Front], Sequence[Choice]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`usage` is its name with what may follow it; `[brackets]` may be left out, `<these>` may not."""
+
+    usage: str
+    summary: str
+    handler: Handler
+    aliases: tuple[str, ...] = ()
+    while_running: bool = True
+    arguments: Completer | None = None
+
+    @property
+    def name(self) -> str:
+        return self.usage.split(maxsplit=1)[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+    @property
+    def takes_argument(self) -> bool:
+        return self.usage != self.name
+
+
+@dataclass(slots=True)
+class Family:
+    """Commands that belong together, under the title the help gives them."""
+
+    title: str
+    commands: list[Command] = field(default_factory=list[Command])
+
+    def command(
+        self,
+        usage: str,
+        summary: str,
+        *,
+        aliases: tuple[str, ...] = (),
+        while_running: bool = True,
+        arguments: Completer | None = None,
+    ) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            self.commands.append(Command(usage, summary, handler, aliases, while_running, arguments))
+            return handler
+
+        return register
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    command: Command
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """Input probably meant as a command that is none. `reason` is for the person, `suggestions` may be empty."""
+
+    word: str
+    suggestions: tuple[str, ...]
+    reason: str
+
+
+class Registry:
+    def __init__(self, families: Iterable[Family]) -> None:
+        self.families = tuple(families)
+        self._by_name: dict[str, Command] = {}
+        for command in self.commands:
+            for name in command.names:
+                if name in self._by_name:
+                    raise ValueError(f"two commands are called {name}")
+                self._by_name[name] = command
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        return tuple(command for family in self.families for command in family.commands)
+
+    def find(self, name: str) -> Command | None:
+        return self._by_name.get(name.lower())
+
+    def parse(self, text: str) -> Invocation | NearMiss | None:
+        """What `text` calls for; None when it is a prompt."""
+        line = text.strip()
+        word, *rest = line.split(maxsplit=1) or [""]
+        if "\n" in line or len(word) < 2 or word[0] not in SIGILS:
+            return None
+        argument = rest[0] if rest else ""
+        command = self.find(word)
+        if command is None:
+            return self._near_miss(word, argument)
+        if argument and not command.takes_argument:
+            return NearMiss(word, (command.name,), f"{command.name} takes nothing after it")
+        return Invocation(command, argument)
+
+    def literal(self, text: str) -> str:
+        r"""The prompt that `text` stands for: `//plan` and `\#clear` send `/plan` and `#clear`."""
+        escaped = text.lstrip()
+        if escaped[:2] in {"//", "\\/", "\\#"} and self.parse(escaped[1:]) is not None:
+            return escaped[1:]
+        return text
+
+    async def run(self, invocation: Invocation, front: Front) -> None:
+        """Do it, or say why not: the front is told, nothing is raised that a person could have caused."""
+        command = invocation.command
+        if front.is_running and not command.while_running:
+            front.notice(f"{command.name} has to wait until the agent rests; Esc stops it", "warning")
+            return
+        if not invocation.argument and "<" in command.usage:
+            front.notice(f"{command.name} needs more: {command.usage}", "warning")
+            return
+        try:
+            await command.handler(front, invocation.argument)
+        except CinchError as error:
+            front.notice(str(error), "error")
+
+    def _near_miss(self, word: str, argument: str) -> NearMiss | None:
+        bare = word[1:].lower()
+        # A second slash makes a path, a second sigil an escape or a heading.
+        if any(sigil in bare for sigil in SIGILS):
+            return None
+        suggestions = self._nearest(bare, cutoff=0.8 if argument else 0.6)
+        if argument and not suggestions:
+            return None
+        return NearMiss(word, suggestions, f"there is no command {word}")
+
+    def _nearest(self, bare: str, *, cutoff: float) -> tuple[str, ...]:
+        by_bare: dict[str, list[str]] = {}
+        for name, command in self._by_name.items():
+            by_bare.setdefault(name[1:], []).append(command.name)
+        near = difflib.get_close_matches(bare, by_bare, n=3, cutoff=cutoff)
+        return tuple(dict.fromkeys(name for match in near for name in by_bare[match]))

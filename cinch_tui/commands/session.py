@@ -1,0 +1,66 @@
+"""Commands that act on the conversation and its file."""
+
+from __future__ import annotations
+
+from cinch_tui.commands.front import Front
+from cinch_tui.commands.registry import Choice, Family
+
+SESSION = Family("Session")
+
+
+@SESSION.command("/new", "start a new session", while_running=False)
+async def new(front: Front, argument: str) -> None:
+    del argument
+    await front.new_session()
+
+
+@SESSION.command("/resume", "go on with an earlier session", aliases=("#sessions",), while_running=False)
+async def resume(front: Front, argument: str) -> None:
+    del argument
+    await front.pick_session()
+
+
+def _session_choices(front: Front) -> tuple[Choice, ...]:
+    return tuple(Choice(session_id) for session_id in front.session_ids())
+
+
+@SESSION.command("#load <id>", "open a session by its id", while_running=False, arguments=_session_choices)
+async def load(front: Front, argument: str) -> None:
+    await front.load_session(argument)
+
+
+@SESSION.command("#save", "make sure that all is on disk, and say where", while_running=False)
+async def save(front: Front, argument: str) -> None:
+    del argument
+    front.notice(await front.save_session())
+
+
+@SESSION.command("#info", "what this session is")
+async def info(front: Front, argument: str) -> None:
+    del argument
+    front.show("Session", front.session_summary())
+
+
+@SESSION.command("/usage", "tokens and cost, turn by turn")
+async def usage(front: Front, argument: str) -> None:
+    del argument
+    front.show("Usage", front.usage_report())
+
+
+@SESSION.command("/plan", "plan first: only read until a plan is accepted")
+async def plan(front: Front, argument: str) -> None:
+    del argument
+    front.toggle_plan()
+
+
+@SESSION.command("/reset", "make the agent forget this conversation", while_running=False)
+async def reset(front: Front, argument: str) -> None:
+    del argument
+    front.reset()
+    front.notice("the agent has forgotten this conversation; the session file still has it")
+
+
+@SESSION.command("/compact [focus]", "replace old history by a summary (in a later release)", while_running=False)
+async def compact(front: Front, argument: str) -> None:
+    del argument
+    front.notice("this release cannot compact yet; /new starts with an empty window, /reset keeps the file", "warning")

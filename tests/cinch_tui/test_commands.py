@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import pytest
+from fakes.recording_front import RecordingFront
+
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.commands.registry import Invocation, Registry
+
+REGISTRY = builtin_commands()
+
+
+@pytest.fixture
+def front() -> RecordingFront:
+    return RecordingFront()
+
+
+async def run(text: str, front: RecordingFront, registry: Registry = REGISTRY) -> None:
+    parsed = registry.parse(text)
+    assert isinstance(parsed, Invocation), parsed
+    await registry.run(parsed, front)
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("/quit", ("quit",)),
+        ("/plan", ("toggle_plan",)),
+        ("/editor", ("open_editor",)),
+        ("/model", ("choose_model",)),
+        ("/reset", ("reset",)),
+        ("/new", ("new_session",)),
+        ("/usage", ("show", "Usage", "120 tokens")),
+        ("/system", ("show", "System prompt", "You are cinch.")),
+        ("/resume", ("pick_session",)),
+        ("#sessions", ("pick_session",)),
+        ("#help", ("show_help",)),
+        ("#clear", ("clear_view",)),
+        ("#info", ("show", "Session", "3 messages")),
+        ("#load first", ("load_session", "first")),
+        ("#approve", ("show", "Approval", "smart")),
+        ("#keys", ("show", "API keys", "")),
+    ],
+)
+async def test_command_reaches_the_front(front: RecordingFront, text: str, call: tuple[str, ...]):
+    await run(text, front)
+
+    assert front.calls == [call]
+
+
+@pytest.mark.parametrize("text", ["/reset", "/new", "#load first", "#save", "/system x", "/compact", "/resume"])
+async def test_command_that_would_change_the_conversation_waits_for_the_run(front: RecordingFront, text: str):
+    front.is_running = True
+
+    await run(text, front)
+
+    name = text.split()[0]
+    assert front.notices == [("warning", f"{name} has to wait until the agent rests; Esc stops it")]
+    assert front.calls == []
+
+
+@pytest.mark.parametrize("text", ["/plan", "/usage", "#copy", "#approve off", "/thinking high", "#info", "/quit"])
+async def test_other_commands_work_during_a_run(front: RecordingFront, text: str):
+    front.is_running = True
+
+    await run(text, front)
+
+    assert not any("has to wait" in text for _, text in front.notices)
+
+
+async def test_load_without_an_id_says_what_it_needs(front: RecordingFront):
+    await run("#load", front)
+
+    assert front.notices == [("warning", "#load needs more: #load <id>")]
+
+
+async def test_failure_of_the_front_is_shown(front: RecordingFront):
+    await run("#load third", front)
+    await run("/model gpt-9", front)
+
+    assert front.notices == [("error", "there is no session third"), ("error", "there is no model gpt-9")]
+
+
+async def test_model_is_set_by_name(front: RecordingFront):
+    await run("/model openai-chat/local", front)
+
+    assert front.model == "openai-chat/local"
+
+
+async def test_thinking_level_is_set_shown_and_corrected(front: RecordingFront):
+    await run("/thinking extra-high", front)
+    await run("/thinking", front)
+    await run("/thinking hihg", front)
+
+    assert front.thinking == "extra-high"
+    assert front.notices[1][1].startswith("thinking is extra-high")
+    assert front.notices[2] == ("warning", "there is no thinking level 'hihg'; did you mean high?")
+
+
+async def test_compact_says_honestly_that_it_cannot(front: RecordingFront):
+    await run("/compact the tests", front)
+
+    assert front.notices[0][0] == "warning"
+    assert "cannot compact yet" in front.notices[0][1]
+
+
+async def test_approval_mode_is_set(front: RecordingFront):
+    await run("#approve off", front)
+    await run("#approve maybe", front)
+
+    assert front.approval == "off"
+    assert [level for level, _ in front.notices] == ["warning", "warning"]
+
+
+async def test_trust_is_dropped_for_one_tool_or_all(front: RecordingFront):
+    front.trusted = ["write_file", "bash", "edit_file"]
+
+    await run("#approve untrust bash", front)
+    await run("#approve untrust", front)
+    await run("#approve untrust bash", front)
+
+    assert [text for _, text in front.notices] == [
+        "asked again from now on: bash",
+        "asked again from now on: write_file, edit_file",
+        "bash was not trusted",
+    ]
+
+
+async def test_copy_takes_the_source_of_what_was_named(front: RecordingFront):
+    front.transcript = {"reply": "**bold**", "code": "x = 1"}
+
+    await run("#copy", front)
+    await run("#copy code", front)
+    await run("#copy all", front)
+    await run("#copy everything", front)
+
+    assert front.copied == ["**bold**", "x = 1"]
+    assert [level for level, _ in front.notices] == ["info", "info", "warning", "warning"]
+
+
+async def test_key_is_stored_and_never_repeated(front: RecordingFront):
+    await run("#key openai-chat sk-secret", front)
+    await run("#key openai-chat", front)
+
+    assert front.keys == {"openai-chat": "sk-secret"}
+    assert "sk-secret" not in repr(front.notices) + repr(front.calls)
+
+
+async def test_save_says_where(front: RecordingFront):
+    await run("#save", front)
+
+    assert front.notices == [("info", "saved to sessions/first.jsonl")]
+
+
+async def test_every_command_does_something_that_shows(front: RecordingFront):
+    front.transcript = {"reply": "text"}
+
+    for command in REGISTRY.commands:
+        before = repr(front)
+        await REGISTRY.run(Invocation(command, ""), front)
+        assert repr(front) != before, command.name

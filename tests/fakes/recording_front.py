@@ -1,0 +1,123 @@
+"""A front without a screen: it keeps what commands asked of it, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cinch_tui.commands.front import ApprovalMode, Front, NoticeLevel, TranscriptPart
+from harness.errors import ConfigError, SessionMissing
+from harness.messages import ThinkingLevel
+
+
+@dataclass
+class RecordingFront:
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+    notices: list[tuple[NoticeLevel, str]] = field(default_factory=list)
+    copied: list[str] = field(default_factory=list)
+    transcript: dict[TranscriptPart, str] = field(default_factory=dict)
+    trusted: list[str] = field(default_factory=list)
+    keys: dict[str, str] = field(default_factory=dict)
+    is_running: bool = False
+    thinking: ThinkingLevel = "off"
+    approval: ApprovalMode = "smart"
+    model: str = "demo/tour"
+    system_prompt: str = "You are cinch."
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        self.notices.append((level, text))
+
+    def show(self, title: str, text: str) -> None:
+        self.calls.append(("show", title, text))
+
+    def show_help(self) -> None:
+        self.calls.append(("show_help",))
+
+    def clear_view(self) -> None:
+        self.calls.append(("clear_view",))
+
+    def transcript_source(self, part: TranscriptPart) -> str:
+        return self.transcript.get(part, "")
+
+    def copy(self, text: str) -> None:
+        self.copied.append(text)
+
+    async def open_editor(self) -> None:
+        self.calls.append(("open_editor",))
+
+    def quit(self) -> None:
+        self.calls.append(("quit",))
+
+    def toggle_plan(self) -> None:
+        self.calls.append(("toggle_plan",))
+
+    def reset(self) -> None:
+        self.calls.append(("reset",))
+
+    async def new_session(self) -> None:
+        self.calls.append(("new_session",))
+
+    async def pick_session(self) -> None:
+        self.calls.append(("pick_session",))
+
+    async def load_session(self, session_id: str) -> None:
+        if session_id not in self.session_ids():
+            raise SessionMissing(f"there is no session {session_id}")
+        self.calls.append(("load_session", session_id))
+
+    async def save_session(self) -> str:
+        return "saved to sessions/first.jsonl"
+
+    def session_ids(self) -> Sequence[str]:
+        return ("first", "second")
+
+    def session_summary(self) -> str:
+        return "3 messages"
+
+    def usage_report(self) -> str:
+        return "120 tokens"
+
+    def model_names(self) -> Sequence[str]:
+        return ("anthropic/claude-opus-4-5", "demo/tour", "openai-chat/local")
+
+    async def choose_model(self) -> None:
+        self.calls.append(("choose_model",))
+
+    async def set_model(self, name: str) -> None:
+        if name not in self.model_names():
+            raise ConfigError(f"there is no model {name}")
+        self.model = name
+
+    def set_thinking(self, level: ThinkingLevel) -> None:
+        self.thinking = level
+
+    def set_system(self, text: str) -> None:
+        self.system_prompt = text
+
+    def set_approval(self, mode: ApprovalMode) -> None:
+        self.approval = mode
+
+    def approval_summary(self) -> str:
+        return self.approval
+
+    def trusted_tools(self) -> Sequence[str]:
+        return tuple(self.trusted)
+
+    def untrust(self, tool: str | None) -> Sequence[str]:
+        dropped = [name for name in self.trusted if tool in {None, name}]
+        self.trusted = [name for name in self.trusted if name not in dropped]
+        return dropped
+
+    def provider_names(self) -> Sequence[str]:
+        return ("anthropic", "openai-chat")
+
+    async def key_summary(self) -> str:
+        return ", ".join(self.keys)
+
+    async def store_key(self, provider: str, secret: str) -> None:
+        self.keys[provider] = secret
+
+
+if TYPE_CHECKING:
+    _: type[Front] = RecordingFront

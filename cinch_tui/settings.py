@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from math import isfinite
 from typing import Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from harness.messages import ThinkingLevel
@@ -128,16 +129,27 @@ class Key:
             raise ValueError(f"must be {self.minimum:g} or more")
         return checked
 
+    def parse(self, text: str) -> Value:
+        """The value that a text stands for, as in an environment variable; a list is written with commas.
+
+        Raises:
+            ValueError: as `check`.
+        """
+        return self.check(_parsed(self.kind, text.strip()))
+
     def _of_kind(self, value: object) -> Value:
         if self.kind is tuple:
             return _texts(value)
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
-        if isinstance(value, str | int | float | bool) and type(value) is self.kind:
+        # NaN and infinity pass every comparison with a limit, or none.
+        is_odd = isinstance(value, float) and not isfinite(value)
+        if isinstance(value, str | int | float | bool) and type(value) is self.kind and not is_odd:
             return value
         raise ValueError(f"must be {KIND_NAMES[self.kind]}")
 
 
+SWITCHES = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 KIND_NAMES: dict[type, str] = {
     str: "text",
     int: "a whole number",
@@ -198,6 +210,19 @@ def _build(group: type, prefix: str, values: Mapping[str, Value]) -> object:
 def _default(item: dataclasses.Field[Value]) -> Value:
     assert item.default is not dataclasses.MISSING
     return item.default
+
+
+def _parsed(kind: type, text: str) -> object:
+    if kind is tuple:
+        return [item.strip() for item in text.split(",") if item.strip()]
+    if kind is bool:
+        return SWITCHES.get(text.lower(), text)
+    if kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            return text
+    return text
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -1,0 +1,154 @@
+"""The command line's words and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from cinch_tui import __version__
+
+COMMANDS = ("sessions", "config", "models", "doctor", "demo")
+
+EPILOG = """\
+commands:
+  cinch sessions list|show|search|export|import|rename|rm|doctor
+  cinch config show|path|edit|trust
+  cinch models [PROVIDER]    providers, their keys and their models
+  cinch doctor               what cinch finds on this machine
+  cinch demo                 a tour with a scripted model; needs no key
+A prompt that begins with one of these words goes after two dashes: cinch -- sessions
+
+exit status: 0 done · 1 the run failed · 2 usage or configuration · 3 a limit was reached
+             4 a needed approval could not be asked · 130 interrupted
+"""
+
+
+class UsageError(Exception):
+    """The arguments make no sense; the text is fit to be shown."""
+
+
+class Arguments(argparse.Namespace):
+    """What was given on the command line; None where a setting is to decide."""
+
+    words: list[str]
+    command: str
+    rest: list[str]
+    print_mode: bool
+    output_format: str
+    model: str | None
+    base_url: str | None
+    thinking: str | None
+    plan: bool | None
+    approve: str | None
+    allow: list[str]
+    max_turns: int | None
+    max_cost: float | None
+    continue_last: bool
+    resume: str | None
+    fork: bool
+    keep_session: bool
+    cwd: str
+    add_dir: list[str]
+    config: str
+    system: str
+    verbose: bool
+
+    @property
+    def prompt(self) -> str:
+        return " ".join(self.words)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see cinch --help")
+
+
+def parse_arguments(argv: Sequence[str]) -> Arguments:
+    """Read the arguments; a subcommand's own arguments are left unread in `rest`.
+
+    Raises:
+        UsageError: they cannot be understood, or contradict each other.
+        SystemExit: help or the version was asked for, and printed.
+    """
+    before, rest, command = _split_command(argv)
+    arguments = _parser().parse_intermixed_args(before, namespace=Arguments())
+    arguments.command, arguments.rest = command, rest
+    _check(arguments)
+    return arguments
+
+
+def _split_command(argv: Sequence[str]) -> tuple[list[str], list[str], str]:
+    """A command's name counts only as the first word, and its arguments are its own."""
+    if argv and argv[0] in COMMANDS:
+        return [], list(argv[1:]), argv[0]
+    return list(argv), [], ""
+
+
+def _check(arguments: Arguments) -> None:
+    if arguments.continue_last and arguments.resume is not None:
+        raise UsageError("--continue and --resume are two ways to choose a session; give one")
+    if arguments.fork and not (arguments.continue_last or arguments.resume is not None):
+        raise UsageError("--fork copies a session: say which with --continue or --resume ID")
+    if arguments.print_mode and arguments.resume == "":
+        raise UsageError("print mode cannot let you pick a session; give its id: --resume ID")
+    if not arguments.print_mode and arguments.output_format != "text":
+        raise UsageError("--output-format belongs to print mode; add -p")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="cinch",
+        description="A coding agent in the terminal.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("words", nargs="*", metavar="prompt", help="what to do; without it the app opens and waits")
+    for group in (_add_print, _add_model, _add_safety, _add_session, _add_place):
+        group(parser.add_argument)
+    parser.add_argument(
+        "--verbose", action="store_true", help="log more; in print mode also tell of each step on stderr"
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"cinch {__version__}")
+    return parser
+
+
+def _add_print(add: Callable[..., object]) -> None:
+    add("-p", "--print", dest="print_mode", action="store_true", help="print the answer and exit; stdin is appended")
+    add(
+        "--output-format",
+        choices=("text", "json", "stream-json", "events"),
+        default="text",
+        help="of print mode: text, one JSON object, JSON lines as Claude Code prints them, or our events",
+    )
+
+
+def _add_model(add: Callable[..., object]) -> None:
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="which model to ask")
+    add("--base-url", metavar="URL", help="where the provider's API is")
+    add("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high, extra-high")
+    add("--system", default="", metavar="TEXT", help="added to the system prompt")
+
+
+def _add_safety(add: Callable[..., object]) -> None:
+    add("--plan", action="store_true", default=None, help="start in plan mode: read only until you accept a plan")
+    add("--approve", metavar="on|smart|off", help="when to ask: always, about what matters, never")
+    add("--allow", action="append", default=[], metavar="TOOL[:PREFIX]", help="no asking for this; may be repeated")
+    add("--max-turns", type=int, metavar="N", help="end a run after N replies of the model")
+    add("--max-cost", type=float, metavar="USD", help="end a run when it has cost this much")
+
+
+def _add_session(add: Callable[..., object]) -> None:
+    add(
+        "-c", "--continue", dest="continue_last", action="store_true", help="go on with the last session of this folder"
+    )
+    add("-r", "--resume", nargs="?", const="", metavar="ID", help="go on with a session; without an id, pick one")
+    add("--fork", action="store_true", help="with -c or -r: go on in a copy")
+    add("--no-session", dest="keep_session", action="store_false", help="write no session file")
+
+
+def _add_place(add: Callable[..., object]) -> None:
+    add("--cwd", default="", metavar="DIR", help="work there instead of here")
+    add("--add-dir", action="append", default=[], metavar="DIR", help="another folder the agent may touch")
+    add("--config", default="", metavar="FILE", help="instead of the configuration file of yours")

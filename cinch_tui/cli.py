@@ -1,0 +1,86 @@
+"""The command line: reads the arguments and hands over to a front, print mode or a subcommand.
+
+Nothing but the argument parser is imported before it is known what is wanted: `cinch --version` must not wait for more.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui import __version__
+
+if TYPE_CHECKING:
+    from cinch_tui.arguments import Arguments
+    from cinch_tui.options import Options
+    from cinch_tui.settings import Settings
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run cinch with these arguments (the process's own when None); the result is the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments in (["--version"], ["-V"]):
+        print(f"cinch {__version__}")  # noqa: T201 the answer, on stdout
+        return 0
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(argv: list[str]) -> int:
+    from cinch_tui.arguments import UsageError, parse_arguments
+
+    try:
+        arguments = parse_arguments(argv)
+    except UsageError as error:
+        return _refuse(str(error))
+    except SystemExit as finished:
+        return finished.code if isinstance(finished.code, int) else USAGE_ERROR
+    # Everything of ours that raises comes after this line, so that --help does not pay for it.
+    from harness.errors import CinchError
+
+    try:
+        return _front(arguments)(arguments)
+    except CinchError as error:
+        return _refuse(str(error))
+
+
+def _front(arguments: Arguments) -> Callable[[Arguments], int]:
+    if arguments.command:
+        from cinch_tui.subcommands import run_subcommand
+
+        return run_subcommand
+    return _print if arguments.print_mode else _app
+
+
+def _print(arguments: Arguments) -> int:
+    from cinch_tui.headless import run_print
+
+    options, settings = _prepare(arguments)
+    for notice in options.notices:
+        sys.stderr.write(f"cinch: {notice}\n")
+    return run_print(options, settings)
+
+
+def _app(arguments: Arguments) -> int:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _refuse('cinch needs a terminal; for scripts use print mode: cinch -p "your prompt"')
+    from cinch_tui.app import run_app
+
+    return run_app(*_prepare(arguments))
+
+
+def _prepare(arguments: Arguments) -> tuple[Options, Settings]:
+    from cinch_tui.start import prepare
+
+    return prepare(arguments)
+
+
+def _refuse(sentence: str) -> int:
+    sys.stderr.write(f"cinch: {sentence}\n")
+    return USAGE_ERROR

@@ -1,0 +1,189 @@
+"""Settings in layers: defaults, the person's file, the project's file, the environment, the command line.
+
+A later layer wins; lists add up. A file with an unknown key or a bad value stops the start: a setting that is silently
+not in force is worse than none. What a stranger's project may not set is held back, see `cinch_tui.trust`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cinch_tui.config_file import ConfigFile, Entry, read_config_file
+from cinch_tui.settings import Key, Settings, Value, build, keys
+from cinch_tui.trust import TrustStore, may_set
+from harness.errors import ConfigError
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
+# These are ours too, but say how cinch runs and not what is set.
+OTHER_VARIABLES = frozenset({"CINCH_HOME", "CINCH_KEYRING"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where settings come from. `user_file` need not exist unless it was `named` by the person."""
+
+    user_file: Path
+    project_file: Path | None
+    environ: Mapping[str, str]
+    trust: TrustStore
+    flags: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A value as it was written, and where: raw, so that what `${VAR}` stands for is never shown."""
+
+    raw: object
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings, where each that is no default came from, and what was kept from taking effect.
+
+    `held_back` are the keys an untrusted project file must not set; `cinch config trust` lets them through.
+    """
+
+    settings: Settings
+    origins: dict[str, Origin]
+    held_back: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    project_file: Path | None = None
+
+    @property
+    def trust_notice(self) -> str:
+        """What to tell the person about keys held back; empty when there are none."""
+        if not self.held_back:
+            return ""
+        names = ", ".join(self.held_back)
+        return (
+            f"{self.project_file} is not trusted, so {names} did not take effect; "
+            "if you agree with what it sets, run: cinch config trust"
+        )
+
+
+def load_config(sources: Sources) -> Config:
+    """Read all layers.
+
+    Raises:
+        ConfigError: a file cannot be read, or a key or value is wrong; with file, line and the nearest key.
+    """
+    layers = _Layers(sources.environ)
+    if sources.named or sources.user_file.exists():
+        layers.add_file(read_config_file(sources.user_file))
+    if sources.project_file and sources.project_file.resolve() != sources.user_file.resolve():
+        file = read_config_file(sources.project_file)
+        layers.add_file(file, trusted=sources.trust.trusts(file))
+    layers.add_environment()
+    for name, value in sources.flags.items():
+        layers.put(keys()[name], value, Origin(value, "the command line"))
+    return Config(
+        settings=build(layers.values),
+        origins=layers.origins,
+        held_back=tuple(layers.held_back),
+        warnings=tuple(layers.warnings),
+        project_file=sources.project_file,
+    )
+
+
+class _Layers:
+    """The layers read so far, one over the other."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.values: dict[str, Value] = {}
+        self.origins: dict[str, Origin] = {}
+        self.held_back: list[str] = []
+        self.warnings: list[str] = []
+        self._environ = environ
+
+    def put(self, key: Key, value: Value, origin: Origin) -> None:
+        below = self.values.get(key.name, key.default)
+        # An allowance of the person's file stays in force when a flag adds one.
+        self.values[key.name] = below + value if isinstance(value, tuple) and isinstance(below, tuple) else value
+        self.origins[key.name] = origin
+
+    def add_file(self, file: ConfigFile, *, trusted: bool = True) -> None:
+        for name, entry in file.entries.items():
+            place = f"{file.path}, line {entry.line}"
+            key = keys().get(name)
+            if key is None:
+                raise ConfigError(f"{place}: unknown key {name!r}{_nearest(name)}")
+            # A stranger's file must not read our environment either: it may hold secrets.
+            if not trusted and _names_variable(entry.value):
+                self.held_back.append(name)
+                continue
+            value = self._checked(key, entry, place)
+            if trusted or may_set(key, value, self.values.get(name, key.default)):
+                self.put(key, value, Origin(entry.value, place))
+            else:
+                self.held_back.append(name)
+
+    def add_environment(self) -> None:
+        known = {key.variable: key for key in keys().values()} | {
+            variable: keys()[name] for variable, name in SHORT_VARIABLES.items()
+        }
+        for variable, text in self._environ.items():
+            if not variable.startswith("CINCH_") or variable in OTHER_VARIABLES or not text:
+                continue
+            if variable not in known:
+                self.warnings.append(f"the environment variable {variable} sets nothing{_nearest_of(variable, known)}")
+                continue
+            try:
+                value = known[variable].parse(text)
+            except ValueError as error:
+                raise ConfigError(f"the environment variable {variable} {error}, not {text!r}") from error
+            self.put(known[variable], value, Origin(text, variable))
+
+    def _checked(self, key: Key, entry: Entry, place: str) -> Value:
+        try:
+            value = self._expanded(entry.value)
+            # `${TURNS}` can only be written as a text, whatever the key holds.
+            is_text = isinstance(value, str) and _names_variable(entry.value) and key.kind is not str
+            return key.parse(str(value)) if is_text else key.check(value)
+        except ValueError as error:
+            raise ConfigError(f"{place}: {key.name} {error}, not {entry.value!r}") from error
+
+    def _expanded(self, value: object) -> object:
+        if isinstance(value, str):
+            return VARIABLE.sub(self._variable, value)
+        if isinstance(value, list):
+            items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] checked by the recursion
+            return [self._expanded(item) for item in items]
+        return value
+
+    def _variable(self, match: re.Match[str]) -> str:
+        found = self._environ.get(match[1]) or match[2]
+        if found is None:
+            raise ValueError(f"needs the environment variable {match[1]}, which is not set")
+        return found
+
+
+def _names_variable(value: object) -> bool:
+    return any(VARIABLE.search(text) for text in _texts_in(value))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] only texts are looked at
+        for item in items:
+            yield from _texts_in(item)
+
+
+def _nearest(name: str) -> str:
+    last = name.rpartition(".")[2]
+    same_end = next((known for known in keys() if known.rpartition(".")[2] == last), "")
+    return f"; did you mean {same_end!r}?" if same_end else _nearest_of(name, keys())
+
+
+def _nearest_of(name: str, known: Mapping[str, object]) -> str:
+    from difflib import get_close_matches  # only an error needs it
+
+    close = get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

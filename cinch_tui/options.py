@@ -1,0 +1,47 @@
+"""What the command line asks for besides settings: what to do now, where, and with which session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from cinch_tui.paths import Paths
+
+OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
+OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json", "events")
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Go on with the newest session of this folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Go on with a session; an empty id lets the person pick one."""
+
+    session_id: str = ""
+
+
+Beginning: TypeAlias = Literal["new"] | Continue | Resume
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One start of cinch. `notices` is what the person should be told about the configuration."""
+
+    cwd: Path
+    paths: Paths
+    environ: Mapping[str, str]
+    prompt: str = ""
+    headless: bool = False
+    output_format: OutputFormat = "text"
+    beginning: Beginning = "new"
+    fork: bool = False
+    keep_session: bool = True
+    add_dirs: tuple[Path, ...] = ()
+    system: str = ""
+    verbose: bool = False
+    notices: tuple[str, ...] = ()

@@ -1,0 +1,102 @@
+"""From arguments to what a front needs: options and settings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cinch_tui.arguments import Arguments
+from cinch_tui.config import Config, Sources, load_config
+from cinch_tui.options import OUTPUT_FORMATS, Beginning, Continue, Options, Resume
+from cinch_tui.paths import Paths, find_paths, project_config_file
+from cinch_tui.settings import Settings, Value, keys
+from cinch_tui.trust import TrustStore
+from harness.errors import ConfigError
+
+# Which flag sets which keys.
+FLAGS: dict[str, tuple[str, ...]] = {
+    "model": ("model.name",),
+    "base_url": ("model.base_url",),
+    "thinking": ("model.thinking",),
+    "plan": ("plan.first",),
+    "approve": ("approval.mode",),
+    "allow": ("approval.allow",),
+    "max_turns": ("limits.max_turns", "limits.max_turns_headless"),
+    "max_cost": ("limits.max_cost_usd",),
+}
+
+
+def prepare(arguments: Arguments) -> tuple[Options, Settings]:
+    """Options and settings for one start.
+
+    Raises:
+        ConfigError: a folder, file, key or value cannot be used.
+    """
+    paths = find_paths(os.environ)
+    cwd = _folder(arguments.cwd, "--cwd")
+    config = find_config(paths, cwd, arguments)
+    options = Options(
+        cwd=cwd,
+        paths=paths,
+        environ=os.environ,
+        prompt=arguments.prompt,
+        headless=arguments.print_mode,
+        output_format=next(name for name in OUTPUT_FORMATS if name == arguments.output_format),
+        beginning=_beginning(arguments),
+        fork=arguments.fork,
+        keep_session=arguments.keep_session,
+        add_dirs=tuple(_folder(name, "--add-dir") for name in arguments.add_dir),
+        system=arguments.system,
+        verbose=arguments.verbose,
+        notices=(*config.warnings, *filter(None, [config.trust_notice])),
+    )
+    return options, config.settings
+
+
+def find_config(paths: Paths, cwd: Path, arguments: Arguments | None = None) -> Config:
+    """The settings in force in a folder, with the flags of the command line on top.
+
+    Raises:
+        ConfigError: as `load_config`.
+    """
+    named = arguments.config if arguments else ""
+    return load_config(
+        Sources(
+            user_file=Path(named).expanduser().absolute() if named else paths.config_file,
+            project_file=project_config_file(cwd),
+            environ=os.environ,
+            trust=TrustStore(paths.trust_file),
+            flags=_flags(arguments) if arguments else {},
+            named=bool(named),
+        )
+    )
+
+
+def _flags(arguments: Arguments) -> dict[str, Value]:
+    given: dict[str, Value] = {}
+    for flag, names in FLAGS.items():
+        value: object = getattr(arguments, flag)
+        if value is None or value == []:
+            continue
+        for name in names:
+            try:
+                given[name] = keys()[name].check(value)
+            except ValueError as error:
+                raise ConfigError(f"--{flag.replace('_', '-')} {error}, not {value!r}") from error
+    return given
+
+
+def _beginning(arguments: Arguments) -> Beginning:
+    if arguments.continue_last:
+        return Continue()
+    return "new" if arguments.resume is None else Resume(arguments.resume)
+
+
+def _folder(name: str, flag: str) -> Path:
+    try:
+        folder = Path(name).expanduser().resolve()
+    except OSError as error:
+        raise ConfigError(f"the current folder is gone: {error.strerror}") from error
+    if not folder.is_dir():
+        raise ConfigError(f"{flag} {name}: is no folder")
+    return folder

@@ -71,18 +71,21 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         UsageError: they cannot be understood, or contradict each other.
         SystemExit: help or the version was asked for, and printed.
     """
-    before, rest, command = _split_command(argv)
-    arguments = _parser().parse_intermixed_args(before, namespace=Arguments())
-    arguments.command, arguments.rest = command, rest
+    if argv and argv[0] in COMMANDS:
+        return _parse([], command=argv[0], rest=argv[1:])
+    # Split here, since argparse loses the dashes when words and flags are mixed.
+    at = list(argv).index("--") if "--" in argv else len(argv)
+    return _parse(argv[:at], words=argv[at + 1 :])
+
+
+def _parse(
+    flags: Sequence[str], *, words: Sequence[str] = (), command: str = "", rest: Sequence[str] = ()
+) -> Arguments:
+    arguments = _parser().parse_intermixed_args(list(flags), namespace=Arguments())
+    arguments.words += words
+    arguments.command, arguments.rest = command, list(rest)
     _check(arguments)
     return arguments
-
-
-def _split_command(argv: Sequence[str]) -> tuple[list[str], list[str], str]:
-    """A command's name counts only as the first word, and its arguments are its own."""
-    if argv and argv[0] in COMMANDS:
-        return [], list(argv[1:]), argv[0]
-    return list(argv), [], ""
 
 
 def _check(arguments: Arguments) -> None:

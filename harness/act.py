@@ -14,7 +14,6 @@ from dataclasses import replace
 from harness.approval.leave import Allowed, Refused, decide_call
 from harness.errors import WorkspaceError
 from harness.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
-from harness.history import INTERRUPTED
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult
 from harness.plan import propose_plan
 from harness.run import Run
@@ -23,6 +22,7 @@ from harness.views import View
 
 logger = logging.getLogger(__name__)
 
+INTERRUPTED = "The call was interrupted before it had a result."
 STEERED = "Skipped due to queued user message."
 GRACE = 0.05
 """Seconds that running calls get to finish when the person steers."""

@@ -100,7 +100,8 @@ def _dataclass_reader(kind: Any) -> Reader:
             raise ValueError(f"not a {tag}")
         readers = _field_readers(kind)
         try:
-            return kind(**{name: readers[name](item) for name, item in data.items() if name in readers})
+            known = {name: readers[name](item) for name, item in data.items() if name in readers}
+            return kind(**(_nothing(kind) | known))
         except TypeError as error:
             raise ValueError(f"{tag} lacks a field: {error}") from error
 
@@ -111,6 +112,13 @@ def _dataclass_reader(kind: Any) -> Reader:
 def _field_readers(kind: Any) -> dict[str, Reader]:
     hints = get_type_hints(kind)
     return {name: _reader(hints[name]) for name in _field_names(kind)}
+
+
+@cache
+def _nothing(kind: Any) -> dict[str, None]:
+    """The fields that may be None, which writing leaves out."""
+    hints = get_type_hints(kind)
+    return {name: None for name in _field_names(kind) if type(None) in get_args(hints[name])}
 
 
 def _union_reader(options: tuple[Any, ...]) -> Reader:

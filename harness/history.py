@@ -1,16 +1,14 @@
 """The conversation in memory.
 
-Promises that every tool call has an answer, even when a turn is cancelled: the answers' places are open only between
-`append` of a reply and `seal`, which the loop calls on every path out of a turn.
+Promises that every tool call has an answer: after a reply with calls it takes nothing but their results. `act` supplies
+them on every path, also when a turn is cancelled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 
-from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, UserMessage
-
-INTERRUPTED = "The call was interrupted before it had a result."
+from harness.messages import AssistantMessage, CustomMessage, Message, ToolCall, ToolResult, UserMessage
 
 
 class History:
@@ -36,7 +34,8 @@ class History:
     @property
     def at_rest(self) -> bool:
         """True when nothing is waiting for the model: no messages, or the last word is the assistant's."""
-        return not self._messages or isinstance(self._messages[-1], AssistantMessage)
+        spoken = (each for each in reversed(self._messages) if not isinstance(each, CustomMessage))
+        return isinstance(next(spoken, None), AssistantMessage | None)
 
     def since(self, count: int) -> tuple[Message, ...]:
         """The messages added after the first `count`."""
@@ -57,13 +56,6 @@ class History:
             self._open = {call.id: call for call in message.tool_calls}
             self._call_ids |= self._open.keys()
         self._messages.append(message)
-
-    def seal(self, reason: str = INTERRUPTED) -> tuple[ToolResult, ...]:
-        """Answer every open call with an error; hands back the answers."""
-        sealed = tuple(ToolResult(call.id, call.name, (Text(reason),), is_error=True) for call in self._open.values())
-        for result in sealed:
-            self.append(result)
-        return sealed
 
     def replace(self, messages: Iterable[Message]) -> None:
         """Start over with other messages."""

@@ -1,0 +1,38 @@
+"""People who answer from a list of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.person import Answer, Approval, ApprovalRequest, Denied, Once, Person, PlanVerdict, Question
+
+
+class ScriptedPerson:
+    """Approves once unless told otherwise; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.approvals: list[Approval] = []
+        self.answers: list[Answer] = []
+        self.verdicts: list[PlanVerdict] = []
+        self.asked: list[ApprovalRequest] = []
+        self.questions: list[Question] = []
+        self.plans: list[str] = []
+
+    def deny(self, reason: str = "") -> None:
+        self.approvals.append(Denied(reason))
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        self.asked.append(request)
+        return self.approvals.pop(0) if self.approvals else Once()
+
+    async def ask(self, question: Question) -> Answer:
+        self.questions.append(question)
+        return self.answers.pop(0) if self.answers else Answer("skipped")
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        self.plans.append(plan)
+        return self.verdicts.pop(0) if self.verdicts else PlanVerdict(accepted=True)
+
+
+if TYPE_CHECKING:
+    _: type[Person] = ScriptedPerson

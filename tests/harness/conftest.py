@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.people import ScriptedPerson
+
+from harness.agent import Agent, AgentOptions
+from harness.events import Event
+from harness.provider import Model
+from harness.retry import RetryPolicy
+from harness.tool import Tool
+from harness.workspace import Workspace
+from providers.demo import DemoProvider, Reply, scripted
+
+MakeAgent = Callable[..., Agent]
+AT_ONCE = RetryPolicy(initial=0.0, max_delay=0.0)
+
+
+@pytest.fixture
+def person() -> ScriptedPerson:
+    return ScriptedPerson()
+
+
+@pytest.fixture
+def make_agent(person: ScriptedPerson, tmp_path: Path) -> MakeAgent:
+    """An agent in a folder of its own whose model plays the given replies."""
+
+    def make(*script: Reply | str, tools: Sequence[Tool] = (), model: Model | None = None, **options: object) -> Agent:
+        workspace = Workspace(tmp_path)
+        base = AgentOptions(person=person, workspace=workspace, retry=AT_ONCE, spill_dir=tmp_path / "spill")
+        return Agent(model or scripted(*script), tools, "You help.", replace(base, **options))
+
+    return make
+
+
+class Recorder:
+    """Everything that happened, in order."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.events: list[Event] = []
+        agent.subscribe(self.events.append)
+
+    @property
+    def names(self) -> list[str]:
+        return [type(event).__name__ for event in self.events]
+
+    def of(self, kind: type) -> list:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def record() -> Callable[[Agent], Recorder]:
+    return Recorder
+
+
+def provider_of(agent: Agent) -> DemoProvider:
+    provider = agent.state.model.provider
+    assert isinstance(provider, DemoProvider)
+    return provider
+
+
+@pytest.fixture
+def requests() -> Callable[[Agent], list]:
+    return lambda agent: provider_of(agent).requests

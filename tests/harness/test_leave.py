@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from fakes.simple_tools import SimpleTool
+
+from harness.events import ModeChanged, PlanSubmitted, ToolApprovalRequested, ToolApprovalResolved, ToolExecutionEnd
+from harness.messages import ToolResult
+from harness.modes import EXECUTE, PLAN
+from harness.person import Always, Edited, PlanVerdict, Session
+from harness.tool import ToolOutput
+from providers.demo import Call, Reply
+
+
+def calls(*names: str, **arguments: str) -> Reply:
+    return Reply(tuple(Call(name, dict(arguments)) for name in names))
+
+
+def results_of(agent) -> list[ToolResult]:
+    return [message for message in agent.history if isinstance(message, ToolResult)]
+
+
+async def test_reading_is_free_and_writing_is_asked_about(make_agent, person):
+    tools = [SimpleTool("read"), SimpleTool("write", risk="edit")]
+    agent = make_agent(calls("read", "write"), "done", tools=tools)
+
+    await agent.prompt("go")
+
+    assert [request.call.name for request in person.asked] == ["write"]
+    assert tools[1].ran == [{}]
+
+
+async def test_a_denied_call_never_runs_and_its_reason_reaches_the_model(make_agent, person, record):
+    tool = SimpleTool("write", risk="edit")
+    agent = make_agent(calls("write"), "done", tools=[tool])
+    happened = record(agent)
+    person.deny("use the other file")
+
+    await agent.prompt("go")
+
+    assert tool.ran == []
+    (result,) = results_of(agent)
+    assert result.is_error
+    assert result.text == "The person denied this call: use the other file"
+    wanted = ("ToolApprovalRequested", "ToolApprovalResolved", "ToolExecutionStart", "ToolExecutionEnd")
+    assert [name for name in happened.names if name in wanted] == list(wanted)
+
+
+async def test_trust_for_the_session_covers_the_tool_and_can_be_taken_back(make_agent, person):
+    tool = SimpleTool("write", risk="edit")
+    agent = make_agent(calls("write"), calls("write"), "done", calls("write"), "done", tools=[tool])
+    person.approvals = [Session()]
+
+    await agent.prompt("go")
+    asked_before = len(person.asked)
+    agent.state.grants.untrust("write")
+    await agent.prompt("again")
+
+    assert asked_before == 1
+    assert len(person.asked) == 2
+
+
+async def test_a_rule_covers_commands_with_the_same_beginning_only(make_agent, person):
+    tool = SimpleTool("bash", risk="execute")
+    script = [calls("bash", command=command) for command in ("git status", "git status", "git push")]
+    agent = make_agent(*script, "done", tools=[tool])
+    person.approvals = [Always()]
+
+    await agent.prompt("go")
+
+    assert [request.call.arguments["command"] for request in person.asked] == ["git status", "git push"]
+
+
+async def test_approvals_are_asked_in_call_order_before_anything_runs(make_agent, person):
+    tools = [SimpleTool("first", risk="edit"), SimpleTool("second", risk="edit")]
+    agent = make_agent(calls("first", "second"), "done", tools=tools)
+    seen = []
+    agent.subscribe(lambda event: seen.append(type(event).__name__))
+
+    await agent.prompt("go")
+
+    assert [request.call.name for request in person.asked] == ["first", "second"]
+    assert seen.index("ToolExecutionStart") > max(i for i, name in enumerate(seen) if name == "ToolApprovalResolved")
+
+
+async def test_what_is_dangerous_is_asked_about_even_when_trusted(make_agent, person):
+    tool = SimpleTool("bash", risk="dangerous")
+    agent = make_agent(calls("bash"), calls("bash"), "done", tools=[tool])
+    agent.state.grants.trust("bash")
+    person.approvals = [Session()]
+
+    await agent.prompt("go")
+
+    assert len(person.asked) == 2
+    assert not person.asked[0].can_trust
+    assert person.asked[0].rule == ""
+
+
+async def test_what_is_forbidden_never_runs_even_with_approval_off(make_agent, person):
+    tool = SimpleTool("bash", risk="forbidden")
+    agent = make_agent(calls("bash"), "done", tools=[tool], approval="off")
+
+    await agent.prompt("go")
+
+    assert tool.ran == []
+    assert person.asked == []
+
+
+async def test_with_approval_on_reading_is_asked_about_too(make_agent, person):
+    agent = make_agent(calls("read"), "done", tools=[SimpleTool("read")], approval="on")
+
+    await agent.prompt("go")
+
+    assert [request.call.name for request in person.asked] == ["read"]
+
+
+async def test_a_call_that_cannot_work_is_answered_without_asking(make_agent, person):
+    class Hopeless(SimpleTool):
+        async def preview(self, arguments, context):
+            return ToolOutput.failure("old_string is not in the file")
+
+    agent = make_agent(calls("edit"), "done", tools=[Hopeless("edit", risk="edit")])
+
+    await agent.prompt("go")
+
+    assert person.asked == []
+    assert results_of(agent)[0].text == "old_string is not in the file"
+
+
+async def test_arguments_the_person_changed_are_what_runs_and_the_model_is_told(make_agent, person):
+    tool = SimpleTool("bash", risk="execute")
+    agent = make_agent(calls("bash", command="ls /"), "done", tools=[tool])
+    person.approvals = [Edited({"command": "ls"})]
+
+    await agent.prompt("go")
+
+    assert tool.ran == [{"command": "ls"}]
+    assert "changed the arguments" in results_of(agent)[0].text
+
+
+async def test_plan_mode_hides_and_blocks_what_mutates(make_agent, person, requests):
+    write, plan = SimpleTool("write", risk="edit"), SimpleTool("submit_plan", risk="none")
+    agent = make_agent(calls("write"), "done", tools=[SimpleTool("read"), write, plan], mode=PLAN, approval="off")
+
+    await agent.prompt("go")
+
+    assert [tool.name for tool in requests(agent)[0].tools] == ["read", "submit_plan"]
+    assert write.ran == []
+    assert results_of(agent)[0].text == "write is not available in plan mode."
+
+
+async def submit(arguments, context) -> ToolOutput:
+    verdict = await context.propose_plan("1. do it")
+    return ToolOutput.text("accepted" if verdict.accepted else f"revise: {verdict.feedback}")
+
+
+async def test_an_accepted_plan_gives_the_tools_back(make_agent, person, record, requests):
+    tools = [SimpleTool("write", risk="edit"), SimpleTool("submit_plan", submit, risk="none")]
+    agent = make_agent(calls("submit_plan"), calls("write"), "done", tools=tools, mode=PLAN)
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert [event.plan for event in happened.of(PlanSubmitted)] == ["1. do it"]
+    assert [event.mode for event in happened.of(ModeChanged)] == ["execute"]
+    assert [tool.name for tool in requests(agent)[1].tools] == ["write"]
+    assert tools[0].ran == [{}]
+
+
+async def test_a_rejected_plan_stays_in_plan_mode(make_agent, person, record):
+    tools = [SimpleTool("submit_plan", submit, risk="none")]
+    agent = make_agent(calls("submit_plan"), "done", tools=tools, mode=PLAN)
+    happened = record(agent)
+    person.verdicts = [PlanVerdict(accepted=False, feedback="smaller steps")]
+
+    await agent.prompt("go")
+
+    assert agent.state.mode is PLAN
+    assert happened.of(ModeChanged) == []
+    assert results_of(agent)[0].text == "revise: smaller steps"
+
+
+async def test_calls_beside_an_accepted_plan_are_still_blocked(make_agent, person):
+    write = SimpleTool("write", risk="edit")
+    tools = [write, SimpleTool("submit_plan", submit, risk="none")]
+    agent = make_agent(calls("submit_plan", "write"), "done", tools=tools, mode=PLAN, approval="off")
+
+    await agent.prompt("go")
+
+    assert write.ran == []
+    assert agent.state.mode is EXECUTE
+
+
+async def test_nobody_allows_nothing_and_is_marked_as_unasked(make_agent, record):
+    from harness.person import Nobody
+
+    tool = SimpleTool("write", risk="edit")
+    agent = make_agent(calls("write"), "done", tools=[tool], person=Nobody())
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert tool.ran == []
+    assert [event.unasked for event in happened.of(ToolApprovalResolved)] == [True]
+    assert len(happened.of(ToolApprovalRequested)) == len(happened.of(ToolExecutionEnd)) == 1

@@ -1,0 +1,140 @@
+"""Heals a history before it is sent: what an old crash, another program or another vendor left behind.
+
+Every provider refuses a request with an unanswered call, so without this one bad line would end a session for ever.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
+
+from harness.messages import AssistantMessage, Message, ModelMessage, Text, Thinking, ToolCall, ToolResult, UserMessage
+
+NO_RESULT = "The call was interrupted and has no result."
+
+
+def normalise(messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
+    """What a model may be sent of a history.
+
+    Promises that custom messages, empty messages and results without a call are gone, that call ids are unique, and
+    that the results of a reply follow it at once, one for each call, in the order of the calls. Pure, and does nothing
+    to a history that is fine.
+    """
+    kept = tuple(messages)
+    return kept if _is_fine(kept) else _Healer(kept).heal()
+
+
+def _is_fine(messages: tuple[Message, ...]) -> TypeGuard[tuple[ModelMessage, ...]]:
+    seen: set[str] = set()
+    due: Iterator[str] = iter(())
+    for message in messages:
+        # Comparing types is what makes a thousand messages cost less than a millisecond.
+        if type(message) is ToolResult:
+            if message.call_id != next(due, None):
+                return False
+            continue
+        if next(due, None) is not None or not _has_weight(message):
+            return False
+        if type(message) is AssistantMessage:
+            ids = [block.id for block in message.content if type(block) is ToolCall]
+            if not _all_new(ids, seen):
+                return False
+            due = iter(ids)
+    return next(due, None) is None
+
+
+def _all_new(ids: list[str], seen: set[str]) -> bool:
+    before = len(seen)
+    seen.update(ids)
+    return len(seen) == before + len(ids) and "" not in ids
+
+
+def _has_weight(message: Message) -> bool:
+    """Whether a model can do anything with it; providers refuse a message that says nothing."""
+    if type(message) is UserMessage:
+        return any(type(block) is not Text or block.text.strip() for block in message.content)
+    if type(message) is AssistantMessage:
+        whole = message.stop_reason not in ("aborted", "error")
+        return any(_counts(block, whole=whole) for block in message.content)
+    return type(message) is ToolResult
+
+
+def _counts(block: Text | Thinking | ToolCall, *, whole: bool) -> bool:
+    if type(block) is Text:
+        return not block.text.isspace() if block.text else False
+    return whole or type(block) is ToolCall
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A message and, for a reply, the results that answer its calls by the calls' first ids."""
+
+    message: UserMessage | AssistantMessage
+    calls: list[tuple[str, ToolCall]] = field(default_factory=list[tuple[str, ToolCall]])
+    results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+
+
+class _Healer:
+    def __init__(self, messages: tuple[Message, ...]) -> None:
+        self._messages = messages
+        self._turns: list[_Turn] = []
+        self._latest: dict[str, _Turn] = {}
+        replies = (message for message in messages if isinstance(message, AssistantMessage))
+        self._taken = {call.id for reply in replies for call in reply.tool_calls}
+        self._used: set[str] = set()
+
+    def heal(self) -> tuple[ModelMessage, ...]:
+        for message in self._messages:
+            self._place(message)
+        return tuple(healed for turn in self._turns for healed in _with_results(turn))
+
+    def _place(self, message: Message) -> None:
+        match message:
+            case ToolResult():
+                self._answer(message)
+            case AssistantMessage() if _has_weight(message):
+                self._turns.append(self._reply(message))
+            case UserMessage() if _has_weight(message):
+                self._turns.append(_Turn(message))
+            case _:
+                pass
+
+    def _reply(self, message: AssistantMessage) -> _Turn:
+        content = tuple(self._renamed(block) if isinstance(block, ToolCall) else block for block in message.content)
+        turn = _Turn(message if content == message.content else replace(message, content=content))
+        for old, new in zip(message.content, content, strict=True):
+            if isinstance(old, ToolCall) and isinstance(new, ToolCall):
+                turn.calls.append((old.id, new))
+                self._latest[old.id] = turn
+        return turn
+
+    def _renamed(self, call: ToolCall) -> ToolCall:
+        name, count = call.id, 1
+        while not name or name in self._used or (count > 1 and name in self._taken):
+            count += 1
+            name = f"{call.id or 'call'}_{count}"
+        self._used.add(name)
+        return call if name == call.id else replace(call, id=name)
+
+    def _answer(self, result: ToolResult) -> None:
+        turn = self._latest.get(result.call_id)
+        if turn is None:
+            return
+        for first_id, call in turn.calls:
+            if first_id == result.call_id and call.id not in turn.results:
+                turn.results[call.id] = result if call.id == first_id else replace(result, call_id=call.id)
+                return
+
+
+def _with_results(turn: _Turn) -> Iterator[ModelMessage]:
+    yield turn.message
+    for _, call in turn.calls:
+        yield turn.results.get(call.id) or _interrupted(turn.message, call)
+
+
+def _interrupted(message: UserMessage | AssistantMessage, call: ToolCall) -> ToolResult:
+    # Derived, not random: healing the same history twice must give the same messages.
+    made = uuid.uuid5(uuid.NAMESPACE_OID, f"{message.id}/{call.id}")
+    return ToolResult(call.id, call.name, (Text(NO_RESULT),), is_error=True, id=str(made), time=message.time)

@@ -1,0 +1,204 @@
+"""Messages from the lines of a session file, ours and Claude Code's own.
+
+Nothing here raises: what a line lacks is left out of the message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import get_args
+
+from harness.codec import decode, tag_of
+from harness.messages import (
+    AssistantContent,
+    AssistantMessage,
+    Cost,
+    Image,
+    JsonObject,
+    JsonValue,
+    StopReason,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserContent,
+    UserMessage,
+)
+from harness.session.records import STOP_REASONS
+from harness.views import View
+
+_STOPS: dict[str, StopReason] = {reason: reason for reason in get_args(StopReason)}
+_FOREIGN_STOPS: dict[str, StopReason] = {name: _STOPS[ours] for ours, name in STOP_REASONS.items()}
+_VIEWS: dict[str, type[View]] = {tag_of(kind): kind for kind in get_args(View)}
+
+
+def parse(line: bytes) -> JsonObject | None:
+    """A line as an object; None when it is garbage, also garbage nested a thousand deep."""
+    try:
+        value: JsonValue = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def text_at(record: Mapping[str, JsonValue], key: str) -> str:
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def object_at(record: Mapping[str, JsonValue], key: str) -> JsonObject:
+    value = record.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def blocks_of(record: JsonObject) -> list[JsonObject]:
+    """The content blocks of a line; a bare string counts as one text block."""
+    return _blocks(object_at(record, "message").get("content"))
+
+
+def time_of(record: JsonObject) -> float:
+    try:
+        return datetime.fromisoformat(text_at(record, "timestamp")).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def tool_result_of(record: JsonObject) -> JsonObject | None:
+    """The tool_result block of a line, when it is the answer to a call."""
+    if record.get("type") != "user":
+        return None
+    return next((block for block in blocks_of(record) if block.get("type") == "tool_result"), None)
+
+
+def read_user(record: JsonObject) -> UserMessage:
+    return UserMessage(
+        _user_content(blocks_of(record)),
+        synthetic=bool(record.get("isMeta") or record.get("isCompactSummary")),
+        id=text_at(record, "uuid"),
+        time=time_of(record),
+    )
+
+
+def read_result(record: JsonObject, tool_names: Mapping[str, str]) -> ToolResult:
+    """A tool result; `tool_names` tells which tool a call was for, where the line itself does not."""
+    block = tool_result_of(record) or {}
+    call_id = text_at(block, "tool_use_id")
+    ours = object_at(object_at(record, "toolUseResult"), "cinch")
+    return ToolResult(
+        call_id,
+        text_at(ours, "tool") or tool_names.get(call_id, ""),
+        _user_content(_blocks(block.get("content"))),
+        is_error=block.get("is_error") is True,
+        details=object_at(ours, "details") or None,
+        view=_view(ours),
+        id=text_at(record, "uuid"),
+        time=time_of(record),
+    )
+
+
+def read_assistant(records: Sequence[JsonObject]) -> AssistantMessage:
+    """One reply from its lines, one a block or (in foreign files) more."""
+    first, last = records[0], records[-1]
+    message, ours = object_at(last, "message"), object_at(last, "cinch")
+    failed = last.get("isApiErrorMessage") is True
+    content = tuple(block for record in records for raw in blocks_of(record) for block in _assistant_block(raw))
+    silent = bool(ours.get("silent")) or (failed and not ours)
+    return AssistantMessage(
+        () if silent else content,
+        model=text_at(message, "model"),
+        provider=text_at(ours, "provider") or ("" if ours else "anthropic"),
+        usage=_usage(object_at(message, "usage"), ours),
+        stop_reason="error" if failed and not ours else _stop_reason(text_at(ours, "stop"), message, content),
+        error=_error(ours, content, failed=failed),
+        response_id=text_at(ours, "responseId") if ours else text_at(message, "id"),
+        id=text_at(first, "uuid"),
+        time=time_of(first),
+    )
+
+
+def _blocks(content: JsonValue) -> list[JsonObject]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _user_content(blocks: list[JsonObject]) -> tuple[UserContent, ...]:
+    return tuple(block for raw in blocks for block in _user_block(raw))
+
+
+def _user_block(raw: JsonObject) -> tuple[UserContent, ...]:
+    match raw:
+        case {"type": "text", "text": str(text)}:
+            return (Text(text),)
+        case {"type": "image", "source": {"media_type": str(media_type), "data": str(data)}}:
+            return (Image(media_type, data),)
+        case _:
+            return ()
+
+
+def _assistant_block(raw: JsonObject) -> tuple[AssistantContent, ...]:
+    match raw:
+        case {"type": "text", "text": str(text)}:
+            return (Text(text),)
+        case {"type": "thinking", "thinking": str(text)}:
+            return (Thinking(text, text_at(raw, "signature") or None),)
+        case {"type": "redacted_thinking", "data": str(data)}:
+            return (Thinking("", redacted=data),)
+        case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
+            return (_call(call_id, name, object_at(raw, "input")),)
+        case _:
+            return ()
+
+
+def _call(call_id: str, name: str, arguments: JsonObject) -> ToolCall:
+    unread = arguments.get("__unparsedToolInput")
+    if isinstance(unread, dict):
+        return ToolCall(call_id, name, {}, partial_json=text_at(unread, "raw"))
+    return ToolCall(call_id, name, arguments)
+
+
+def _stop_reason(ours: str, message: JsonObject, content: tuple[AssistantContent, ...]) -> StopReason:
+    if ours in _STOPS:
+        return _STOPS[ours]
+    foreign = _FOREIGN_STOPS.get(text_at(message, "stop_reason"))
+    return foreign or ("tool_use" if any(isinstance(block, ToolCall) for block in content) else "stop")
+
+
+def _error(ours: JsonObject, content: tuple[AssistantContent, ...], *, failed: bool) -> str | None:
+    if ours or not failed:
+        return text_at(ours, "error") or None
+    return "".join(block.text for block in content if isinstance(block, Text)) or "The request failed."
+
+
+def _usage(raw: JsonObject, ours: JsonObject) -> Usage:
+    return Usage(
+        _count(raw, "input_tokens"),
+        _count(raw, "output_tokens"),
+        _count(raw, "cache_read_input_tokens"),
+        _count(raw, "cache_creation_input_tokens"),
+        _cost(ours.get("cost")),
+    )
+
+
+def _count(raw: JsonObject, key: str) -> int:
+    value = raw.get(key)
+    return value if isinstance(value, int) else 0
+
+
+def _cost(raw: JsonValue) -> Cost | None:
+    try:
+        return decode(Cost, raw) if isinstance(raw, dict) else None
+    except ValueError:
+        return None
+
+
+def _view(ours: JsonObject) -> View | None:
+    raw = object_at(ours, "view")
+    kind = _VIEWS.get(text_at(raw, "type"))
+    try:
+        return decode(kind, raw) if kind else None
+    except ValueError:
+        return None

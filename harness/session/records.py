@@ -1,0 +1,228 @@
+"""A line of a session file: what is written for each message, in the shape Claude Code's readers expect.
+
+The envelope stands before the message, so that a reader of ours knows a line's place in the conversation from its first
+bytes. What Claude Code has no word for is under the key `cinch` or in lines of further types, `cinch-…`.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from harness.codec import encode
+from harness.messages import (
+    AssistantContent,
+    AssistantMessage,
+    Cost,
+    Image,
+    JsonObject,
+    JsonValue,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
+
+FORMAT = 1
+"""The version of our own additions; a file with a higher one is not opened."""
+VERSION = f"{FORMAT}.0.0"
+"""The same, in the form that readers expect of the program's version."""
+
+STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_use"}
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What every line of one session repeats."""
+
+    session_id: str
+    cwd: str
+    git_branch: str = ""
+
+    def wrap(self, kind: str, line_id: str, parent: str | None, time: float) -> JsonObject:
+        """The start of a line. Its key order is what `harness.session.lines` recognises."""
+        return {"parentUuid": parent, "isSidechain": False, "type": kind, "uuid": line_id, "timestamp": iso(time)}
+
+    def tail(self) -> JsonObject:
+        return {
+            "userType": "external",
+            "entrypoint": "cli",
+            "cwd": self.cwd,
+            "sessionId": self.session_id,
+            "version": VERSION,
+            "gitBranch": self.git_branch,
+        }
+
+
+def iso(time: float) -> str:
+    """Milliseconds and a Z, as Claude Code writes it."""
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def line_id(message_id: str, index: int) -> str:
+    """The uuid of the line of a message's block: the first is the message's own id, the others follow from it."""
+    return message_id if index == 0 else str(uuid.uuid5(uuid.NAMESPACE_OID, f"{message_id}#{index}"))
+
+
+def to_bytes(record: JsonObject) -> bytes:
+    """One compact line with its newline, valid UTF-8 whatever a model wrote."""
+    try:
+        return _dump(record)
+    except ValueError:
+        return _dump(_without_nan(record), ascii_only=True)
+
+
+def user_line(message: UserMessage, parent: str | None, envelope: Envelope) -> JsonObject:
+    said: JsonObject = {"role": "user", "content": _user_content(message.content)}
+    line: JsonObject = {**envelope.wrap("user", message.id, parent, message.time), **envelope.tail(), "message": said}
+    if message.synthetic:
+        line["isMeta"] = True
+    return line
+
+
+def result_line(result: ToolResult, parent: str | None, envelope: Envelope) -> JsonObject:
+    """A tool result as a user line; `parent` is the line that holds its call."""
+    block: JsonObject = {
+        "tool_use_id": result.call_id,
+        "type": "tool_result",
+        "content": _user_content(result.content),
+    }
+    if result.is_error:
+        block["is_error"] = True
+    ours: JsonObject = {"tool": result.tool_name}
+    if result.details is not None:
+        ours["details"] = result.details
+    if result.view is not None:
+        ours["view"] = encode(result.view)
+    return {
+        **envelope.wrap("user", result.id, parent, result.time),
+        "sourceToolAssistantUUID": parent or "",
+        **envelope.tail(),
+        "message": {"role": "user", "content": [block]},
+        "toolUseResult": {"cinch": ours},
+    }
+
+
+def assistant_lines(message: AssistantMessage, parent: str | None, envelope: Envelope) -> list[JsonObject]:
+    """One line a block, chained; a reply that said nothing becomes one line that tells why."""
+    blocks = [_assistant_block(block) for block in message.content]
+    shown = blocks or [{"type": "text", "text": message.error or f"No reply ({message.stop_reason})."}]
+    lines: list[JsonObject] = []
+    for index, block in enumerate(shown):
+        own_id = line_id(message.id, index)
+        line: JsonObject = {
+            **envelope.wrap("assistant", own_id, parent, message.time),
+            "requestId": message.id,
+            **envelope.tail(),
+            "message": _api_message(message, block),
+            "cinch": _reply_facts(message),
+        }
+        if not blocks:
+            line["isApiErrorMessage"] = True
+        lines.append(line)
+        parent = own_id
+    return lines
+
+
+def header_line(envelope: Envelope, first: JsonObject) -> JsonObject:
+    """The first line of a file, as old as the first line of its conversation."""
+    return {
+        "type": "cinch-session",
+        "format": FORMAT,
+        "sessionId": envelope.session_id,
+        "cwd": envelope.cwd,
+        "timestamp": first.get("timestamp"),
+    }
+
+
+def title_line(session_id: str, title: str) -> JsonObject:
+    return {"type": "custom-title", "customTitle": title, "sessionId": session_id}
+
+
+def note_line(kind: str, session_id: str, time: float, facts: JsonObject) -> JsonObject:
+    """A line of ours that is not part of the conversation: `cinch-model`, `cinch-mode`, `cinch-run`."""
+    return {"type": f"cinch-{kind}", "sessionId": session_id, "timestamp": iso(time), **facts}
+
+
+def _dump(record: JsonValue, *, ascii_only: bool = False) -> bytes:
+    text = json.dumps(
+        record, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"), default=str, skipkeys=True
+    )
+    return text.encode() + b"\n"
+
+
+def _without_nan(value: JsonValue) -> JsonValue:
+    match value:
+        case float():
+            return value if value - value == 0 else None
+        case list():
+            return [_without_nan(item) for item in value]
+        case dict():
+            return {key: _without_nan(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _user_content(content: tuple[UserContent, ...]) -> JsonValue:
+    match content:
+        case (Text(text),) if text:
+            return text
+        case _:
+            return [_user_block(block) for block in content]
+
+
+def _user_block(block: UserContent) -> JsonValue:
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Image(media_type, data):
+            return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+def _assistant_block(block: AssistantContent) -> JsonObject:
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Thinking(_, _, str(redacted)):
+            return {"type": "redacted_thinking", "data": redacted}
+        case Thinking(text, signature):
+            return {"type": "thinking", "thinking": text, "signature": signature or ""}
+        case ToolCall(call_id, name, arguments, partial_json):
+            unread: JsonObject = {"__unparsedToolInput": {"raw": partial_json}}
+            return {"type": "tool_use", "id": call_id, "name": name, "input": unread if partial_json else arguments}
+
+
+def _api_message(message: AssistantMessage, block: JsonObject) -> JsonObject:
+    usage = message.usage
+    return {
+        # Ours and not the service's: some services give every reply the same id, and readers join replies by it.
+        "id": f"msg_{message.id.replace('-', '')}",
+        "type": "message",
+        "role": "assistant",
+        "model": message.model,
+        "content": [block],
+        "stop_reason": STOP_REASONS.get(message.stop_reason),
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": usage.input,
+            "cache_creation_input_tokens": usage.cache_write,
+            "cache_read_input_tokens": usage.cache_read,
+            "output_tokens": usage.output,
+        },
+    }
+
+
+def _reply_facts(message: AssistantMessage) -> JsonObject:
+    facts: JsonObject = {"provider": message.provider, "stop": message.stop_reason, "responseId": message.response_id}
+    if message.error is not None:
+        facts["error"] = message.error
+    cost: Cost | None = message.usage.cost
+    if cost is not None:
+        facts["cost"] = encode(cost)
+    if not message.content:
+        facts["silent"] = True
+    return facts

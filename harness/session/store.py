@@ -1,0 +1,191 @@
+"""Writes a session to disk as it happens: a subscriber of the bus.
+
+The bus is synchronous, so a line is in the file before the loop takes its next step: a user message before its request
+is sent, a tool result before the next request.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.codec import encode
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    Event,
+    MessageEnd,
+    ModeChanged,
+    ModelChanged,
+    RequestStart,
+    ToolExecutionEnd,
+    TurnEnd,
+)
+from harness.messages import AssistantMessage, JsonObject, ModelSpec, ToolCall, ToolResult, UserMessage
+from harness.session.journal import Journal
+from harness.session.places import git_branch, session_path
+from harness.session.records import (
+    Envelope,
+    assistant_lines,
+    header_line,
+    line_id,
+    note_line,
+    result_line,
+    title_line,
+    to_bytes,
+    user_line,
+)
+
+if TYPE_CHECKING:
+    from harness.session.resume import LoadedSession
+
+logger = logging.getLogger(__name__)
+
+# Looked up once an event, so that a streamed token costs next to nothing here.
+_STORED: frozenset[type] = frozenset(
+    {AgentStart, AgentEnd, MessageEnd, ModeChanged, ModelChanged, RequestStart, ToolExecutionEnd, TurnEnd}
+)
+# Readers look for the title in the last 64 KiB of a file.
+_TITLE_EVERY = 48 * 1024
+
+
+class SessionStore:
+    """Appends what happens to the session's file; nothing is created before the first message.
+
+    `resumed` continues a loaded session in its own file. `on_problem` hears when saving fails and when it works again;
+    `store` itself never raises.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        cwd: Path,
+        session_id: str,
+        *,
+        resumed: LoadedSession | None = None,
+        on_problem: Callable[[str], None] = logger.warning,
+    ) -> None:
+        self.path = resumed.path if resumed else session_path(data_dir, cwd, session_id)
+        self._cwd = cwd
+        self._session_id = resumed.session_id if resumed else session_id
+        self._journal = Journal(self.path, on_problem)
+        self._parent = resumed.last_uuid if resumed else None
+        self._title = resumed.title if resumed else ""
+        self._title_at = 0
+        self._spec: ModelSpec | None = resumed.spec if resumed else None
+        self._is_new = resumed is None
+        self._begun = False
+        self._early: list[JsonObject] = []
+        self._call_lines: dict[str, str] = {}
+        self._envelope: Envelope | None = None
+
+    def acquire(self) -> None:
+        """Take the writer's place of a session that exists.
+
+        Raises:
+            SessionLocked: another process has it; open read-only or fork.
+            OSError: the file cannot be opened.
+        """
+        self._journal.acquire()
+
+    def store(self, event: Event) -> None:
+        """Write an event down, if it is one that a session keeps."""
+        if type(event) in _STORED:
+            self._store(event)
+
+    def rename(self, title: str) -> None:
+        """Give the session a title; the last one counts."""
+        self._title = " ".join(title.split())
+        self._title_at = self._journal.size
+        self._note(title_line(self._session_id, self._title), now=not self._is_new)
+
+    def restart(self) -> None:
+        """Let the next message begin a new conversation in the same file; the earlier one stays in it."""
+        self._parent = None
+
+    def flush(self) -> None:
+        """Try again what could not be written."""
+        self._journal.flush()
+
+    def close(self) -> None:
+        """Write, confirm and let the next writer in; waits for the disk."""
+        self._journal.close()
+
+    def _store(self, event: Event) -> None:
+        match event:
+            case MessageEnd(message=UserMessage() as message):
+                self._say(message)
+            case MessageEnd(message=AssistantMessage() as message):
+                self._reply(message)
+            case ToolExecutionEnd(result=result):
+                self._answer(result)
+            case TurnEnd():
+                self._end_turn()
+            case RequestStart(spec=spec) | ModelChanged(spec=spec):
+                self._note_model(spec, event.time)
+            case _:
+                self._note_other(event)
+
+    def _say(self, message: UserMessage) -> None:
+        self._envelope = None  # the branch may have changed since the last prompt
+        self._append([user_line(message, self._parent, self._current_envelope())])
+        self._parent = message.id
+
+    def _reply(self, message: AssistantMessage) -> None:
+        lines = assistant_lines(message, self._parent, self._current_envelope())
+        self._append(lines)
+        self._parent = line_id(message.id, len(lines) - 1)
+        self._call_lines = {
+            block.id: line_id(message.id, index)
+            for index, block in enumerate(message.content)
+            if isinstance(block, ToolCall)
+        }
+
+    def _answer(self, result: ToolResult) -> None:
+        parent = self._call_lines.get(result.call_id, self._parent)
+        self._append([result_line(result, parent, self._current_envelope())])
+        self._parent = result.id
+
+    def _end_turn(self) -> None:
+        if self._title and self._journal.size - self._title_at > _TITLE_EVERY:
+            self.rename(self._title)
+        self._journal.sync()
+
+    def _note_model(self, spec: ModelSpec, time: float) -> None:
+        if spec != self._spec:
+            self._spec = spec
+            self._note(note_line("model", self._session_id, time, {"spec": encode(spec)}))
+
+    def _note_other(self, event: Event) -> None:
+        match event:
+            case ModeChanged(mode=mode):
+                kind, facts = "mode", {"mode": mode}
+            case AgentStart():
+                kind, facts = "run", {"phase": "start", "loopId": event.loop_id}
+            case AgentEnd(stop_reason=stop, limit=limit):
+                kind, facts = "run", {"phase": "end", "loopId": event.loop_id, "stop": stop, "limit": limit}
+            case _:
+                return
+        self._note(note_line(kind, self._session_id, event.time, {**facts}))
+
+    def _note(self, line: JsonObject, *, now: bool = False) -> None:
+        if self._begun or now:
+            self._journal.append(to_bytes(line))
+        else:
+            self._early.append(line)
+
+    def _append(self, lines: list[JsonObject]) -> None:
+        """One write for all the lines, so that they are in the file together."""
+        if not self._begun:
+            header = [header_line(self._current_envelope(), lines[0])] if self._is_new else []
+            lines = [*header, *self._early, *lines]
+            self._begun, self._is_new = True, False
+            self._early.clear()
+        self._journal.append(b"".join(to_bytes(line) for line in lines))
+
+    def _current_envelope(self) -> Envelope:
+        if self._envelope is None:
+            self._envelope = Envelope(self._session_id, str(self._cwd), git_branch(self._cwd))
+        return self._envelope

@@ -1,0 +1,157 @@
+"""Events of the Messages API turned into deltas; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from harness.messages import StopReason, Usage
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from providers.anthropic.shapes import ContentBlock, ErrorBody, StreamEvent, UsageCounts
+from providers.endpoint import Endpoint
+from providers.failures import failure, plain
+
+if TYPE_CHECKING:
+    from providers.stream import ReplyDecoder
+
+STOP_REASONS: Mapping[str, StopReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "tool_use": "tool_use",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "error",
+}
+STATUS_OF_ERROR = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+class MessageDecoder:
+    """Decodes one reply.
+
+    A block of a kind we did not ask for (a server's own tool, say) is left out, as is an event we do not know.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._response_id = ""
+        self._counts: UsageCounts = {}
+        self._stop = ""
+        self._refusal = ""
+        self._open: dict[int, BlockEnd] = {}
+        self._is_over = False
+
+    @property
+    def is_complete(self) -> bool:
+        return self._is_over
+
+    @property
+    def is_over(self) -> bool:
+        return self._is_over
+
+    def take(self, event: StreamEvent) -> Sequence[Delta]:
+        """The deltas of one event.
+
+        Raises:
+            ProviderError: the event is an error.
+        """
+        match event["type"]:
+            case "content_block_delta":
+                return self._more(event)
+            case "content_block_start":
+                return self._begin(event["index"], event["content_block"])
+            case "content_block_stop":
+                end = self._open.pop(event["index"], None)
+                return (end,) if end else ()
+            case "message_start":
+                self._response_id = event["message"].get("id", "")
+                self._count(event["message"].get("usage"))
+            case "message_delta":
+                self._stop = event["delta"].get("stop_reason") or self._stop
+                self._refusal = (event["delta"].get("stop_details") or {}).get("explanation") or ""
+                self._count(event.get("usage"))
+            case "message_stop":
+                self._is_over = True
+            case "error":
+                self._fail(event["error"])
+            case _:
+                pass
+        return ()
+
+    def finish(self) -> Sequence[Delta]:
+        stop = STOP_REASONS.get(self._stop, "stop")
+        error = f"the model refused: {plain(self._refusal) or 'it gave no reason'}" if stop == "error" else None
+        return (*self._open.values(), Done(stop, self._usage(), self._response_id, error))
+
+    def _begin(self, index: int, block: ContentBlock) -> Sequence[Delta]:
+        match block["type"]:
+            case "text":
+                return self._opened(BlockStart(index, "text"), block.get("text"))
+            case "thinking":
+                return self._opened(BlockStart(index, "thinking"), block.get("thinking"), block.get("signature"))
+            case "redacted_thinking":
+                self._open[index] = BlockEnd(index, redacted=block["data"])
+                return (BlockStart(index, "thinking"),)
+            case "tool_use":
+                # Compatible servers may send the arguments whole, where the original sends an empty object.
+                whole = block.get("input")
+                start = BlockStart(index, "tool_call", block["id"], block["name"])
+                return self._opened(start, json.dumps(whole) if whole else None)
+            case _:
+                return ()
+
+    def _opened(self, start: BlockStart, text: str | None, signature: str | None = None) -> Sequence[Delta]:
+        self._open[start.index] = BlockEnd(start.index, signature or None)
+        return (start, BlockDelta(start.index, text)) if text else (start,)
+
+    def _more(self, event: StreamEvent) -> Sequence[Delta]:
+        index, delta = event["index"], event["delta"]
+        if index not in self._open:
+            return ()
+        match delta["type"]:
+            case "text_delta":
+                return (BlockDelta(index, delta["text"]),)
+            case "input_json_delta":
+                return (BlockDelta(index, delta["partial_json"]),) if delta["partial_json"] else ()
+            case "thinking_delta":
+                return (BlockDelta(index, delta["thinking"]),)
+            case "signature_delta":
+                so_far = self._open[index].signature or ""
+                self._open[index] = BlockEnd(index, so_far + delta["signature"])
+            case _:
+                pass
+        return ()
+
+    def _count(self, counts: UsageCounts | None) -> None:
+        """Later counts are totals and replace earlier ones; not every event has all of them."""
+        for name, value in (counts or {}).items():
+            if isinstance(value, int):
+                self._counts[name] = value
+
+    def _usage(self) -> Usage:
+        counts = self._counts
+        return Usage(
+            counts.get("input_tokens", 0),
+            counts.get("output_tokens", 0),
+            counts.get("cache_read_input_tokens", 0),
+            counts.get("cache_creation_input_tokens", 0),
+        )
+
+    def _fail(self, error: ErrorBody) -> None:
+        status = STATUS_OF_ERROR.get(error.get("type", ""), 500)
+        raise failure(self._endpoint, status, json.dumps({"error": error}), {})
+
+
+if TYPE_CHECKING:
+    _: type[ReplyDecoder] = MessageDecoder

@@ -1,0 +1,150 @@
+"""A request in the form of the Messages API; pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+
+from harness.messages import (
+    AssistantMessage,
+    Image,
+    JsonObject,
+    JsonValue,
+    ModelMessage,
+    ModelSpec,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
+from harness.provider import Request, ToolSpec
+from providers.anthropic.thinking import ThinkingForm, output_limit
+
+CACHED: JsonObject = {"type": "ephemeral"}
+CACHED_USER_TURNS = 2
+
+
+def encode(request: Request, form: ThinkingForm, unreadable: Set[str] = frozenset()) -> JsonObject:
+    """The body of `POST /v1/messages`.
+
+    `unreadable` are ids of assistant messages whose thinking the service would refuse; it is left out.
+    Four points are marked for the cache, as many as the service takes: tools, system prompt, the last two user turns.
+    """
+    turns = list(_turns(request.spec, request.messages, unreadable))
+    _mark_for_cache(turns)
+    body: JsonObject = {
+        "model": request.spec.model_id,
+        "max_tokens": _max_tokens(request, form),
+        "messages": [*turns],
+        "stream": True,
+    }
+    if request.system.strip():
+        body["system"] = [{"type": "text", "text": request.system, "cache_control": CACHED}]
+    if request.tools:
+        body["tools"] = _tools(request.tools)
+    if form.thinking:
+        body["thinking"] = form.thinking
+    if form.effort:
+        body["output_config"] = {"effort": form.effort}
+    if request.temperature is not None and form.takes_temperature:
+        body["temperature"] = request.temperature
+    return body
+
+
+def _max_tokens(request: Request, form: ThinkingForm) -> int:
+    wanted = request.max_tokens or output_limit(request.spec.model_id)
+    return wanted if wanted > form.budget else wanted + form.budget
+
+
+def _tools(tools: Sequence[ToolSpec]) -> list[JsonValue]:
+    encoded: list[JsonObject] = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
+    ]
+    encoded[-1]["cache_control"] = CACHED
+    return [*encoded]
+
+
+def _mark_for_cache(turns: Sequence[JsonObject]) -> None:
+    for turn in [turn for turn in turns if turn["role"] == "user"][-CACHED_USER_TURNS:]:
+        match turn["content"]:
+            case [*_, dict() as last]:
+                last["cache_control"] = CACHED
+            case _:
+                pass
+
+
+def _turns(spec: ModelSpec, messages: Iterable[ModelMessage], unreadable: Set[str]) -> Iterator[JsonObject]:
+    """Messages by alternating roles: all results of a reply's calls must be in the one message that follows it."""
+    results: list[JsonValue] = []
+    said: list[JsonValue] = []
+    for message in messages:
+        match message:
+            case ToolResult():
+                results.append(_result(message))
+            case UserMessage():
+                said.extend(_user_blocks(message.content))
+            case AssistantMessage():
+                yield from _turn("user", [*results, *said])
+                results, said = [], []
+                yield from _turn("assistant", list(_assistant_blocks(spec, message, unreadable)))
+    yield from _turn("user", [*results, *said])
+
+
+def _turn(role: str, content: list[JsonValue]) -> Iterator[JsonObject]:
+    if content:
+        yield {"role": role, "content": content}
+
+
+def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonObject]:
+    for block in content:
+        match block:
+            case Text(text):
+                # The service refuses blank text.
+                if text.strip():
+                    yield {"type": "text", "text": text}
+            case Image(media_type, data):
+                yield {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+
+def _assistant_blocks(spec: ModelSpec, message: AssistantMessage, unreadable: Set[str]) -> Iterator[JsonObject]:
+    is_own = (message.provider, message.model) == (spec.provider, spec.model_id) and message.id not in unreadable
+    for block in message.content:
+        match block:
+            case Text(text):
+                if text.strip():
+                    yield {"type": "text", "text": text}
+            case Thinking():
+                # Thinking is signed for the model that wrote it; to another it is worth nothing, or an error.
+                if is_own:
+                    yield from _thinking(block)
+            case ToolCall(call_id, name, arguments):
+                yield {"type": "tool_use", "id": _safe(call_id), "name": _safe(name), "input": arguments}
+
+
+def _thinking(block: Thinking) -> Iterator[JsonObject]:
+    if block.redacted:
+        yield {"type": "redacted_thinking", "data": block.redacted}
+    elif block.signature:
+        yield {"type": "thinking", "thinking": block.text, "signature": block.signature}
+
+
+def _result(message: ToolResult) -> JsonObject:
+    block: JsonObject = {"type": "tool_result", "tool_use_id": _safe(message.call_id)}
+    if content := list(_user_blocks(message.content)):
+        block["content"] = [*content]
+    if message.is_error:
+        block["is_error"] = True
+    return block
+
+
+def _safe(name: str) -> str:
+    """An id or name in the letters the service takes; other vendors, and models that err, use more."""
+    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
+        return name
+    # What is replaced could make two ids the same.
+    return (
+        re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:40] + "_" + hashlib.sha256(name.encode(errors="replace")).hexdigest()[:8]
+    )

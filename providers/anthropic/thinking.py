@@ -1,0 +1,89 @@
+"""How each Claude model is told to think, or not to: the forms changed with the models.
+
+Up to 4.5 a budget of tokens; from 4.6 on the model adapts to a level of effort. From 5 on it thinks unless told not to,
+and the largest ones cannot be told. A model we cannot place is one of a compatible server, which knows the first form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.messages import JsonObject, ModelSpec, ThinkingLevel
+
+LEAST_BUDGET = 1024
+BUDGETS: Mapping[ThinkingLevel, int] = {
+    "minimal": 1024,
+    "low": 2048,
+    "medium": 5000,
+    "high": 10_000,
+    "extra-high": 20_000,
+}
+EFFORTS: Mapping[ThinkingLevel, str] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "extra-high": "xhigh",
+}
+# Without `display` the text of thinking stays away, and with it the notes between tool calls.
+ADAPTIVE: JsonObject = {"type": "adaptive", "display": "summarized"}
+
+_MODEL = re.compile(r"claude-(?:(?P<family>[a-z]+)-)?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingForm:
+    """What goes into a request. `budget` is part of the tokens a reply may take."""
+
+    thinking: JsonObject | None = None
+    effort: str | None = None
+    budget: int = 0
+    takes_temperature: bool = True
+
+
+def thinking_form(spec: ModelSpec) -> ThinkingForm:
+    family, version = _placed(spec.model_id)
+    if version < (4, 6):
+        return _with_budget(spec)
+    samples = version < (4, 7)
+    if spec.thinking == "off":
+        return ThinkingForm(_least(family, version), takes_temperature=samples)
+    effort = EFFORTS[spec.thinking]
+    return ThinkingForm(ADAPTIVE, "high" if effort == "xhigh" and samples else effort, takes_temperature=False)
+
+
+def output_limit(model_id: str) -> int:
+    """Tokens a reply may take if nobody says otherwise: enough for a long file, and less than any of these models' most.
+
+    Models that adapt count their thinking in.
+    """
+    return 32_000 if _placed(model_id)[1] >= (4, 6) else 16_384
+
+
+def _placed(model_id: str) -> tuple[str, tuple[int, int]]:
+    match = _MODEL.search(model_id)
+    return (match["family"] or "", (int(match["major"]), int(match["minor"] or 0))) if match else ("", (0, 0))
+
+
+def _least(family: str, version: tuple[int, int]) -> JsonObject | None:
+    """The least a model can be made to think."""
+    if version < (5, 0):
+        return None
+    if version < (5, 5):
+        return ADAPTIVE if family in ("fable", "mythos") else {"type": "disabled"}
+    match family:
+        case "sonnet":
+            return {"type": "between_tools"}
+        case "haiku":
+            return {"type": "disabled"}
+        case _:
+            return ADAPTIVE
+
+
+def _with_budget(spec: ModelSpec) -> ThinkingForm:
+    if spec.thinking == "off":
+        return ThinkingForm()
+    budget = max(LEAST_BUDGET, {**BUDGETS, **(spec.thinking_budgets or {})}[spec.thinking])
+    return ThinkingForm({"type": "enabled", "budget_tokens": budget}, budget=budget, takes_temperature=False)

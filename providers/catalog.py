@@ -1,0 +1,182 @@
+"""Who offers which model at which address with which key, and what is known of the models.
+
+The offers are data, in `presets.toml`. Prices and windows come from genai-prices, which is slow to import and therefore
+loaded in a thread, when somebody asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from harness.errors import ConfigError
+from harness.provider import ModelFacts, Price
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, ModelPrice
+
+    from harness.provider import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A key and where it came from, for people: `environment variable X`, `keyring`, the path of a file.
+
+    `variable` is set when it came from the environment: some variables say how a key is sent.
+    """
+
+    value: str = field(repr=False)
+    source: str
+    variable: str = ""
+
+
+class Credentials(Protocol):
+    def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
+        """The key for a preset: from the first of `variables` that is set and not empty, else from elsewhere."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentCredentials:
+    """Keys from environment variables only. What they are named is data; an empty one counts as unset."""
+
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+
+    def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
+        del preset_name
+        for variable in variables:
+            if value := self.environment.get(variable, "").strip():
+                return Secret(value, f"environment variable {variable}", variable)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One offer of models; the fields are explained in `presets.toml`."""
+
+    name: str
+    label: str
+    protocol: str
+    base_url: str
+    base_url_variable: str = ""
+    key_variables: tuple[str, ...] = ()
+    bearer_variables: tuple[str, ...] = ()
+    key_required: bool = True
+    default_model: str = ""
+    families: tuple[str, ...] = ()
+    prices: str = ""
+    local_port: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    system_role: Literal["system", "developer"] = "system"
+    reasoning: Literal["none", "openai", "openrouter"] = "none"
+    tool_call_content: Literal["null", "empty"] = "null"
+    stream_usage: bool = True
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Every environment variable that may hold the key."""
+        return self.key_variables + self.bearer_variables
+
+    @property
+    def is_local(self) -> bool:
+        return self.local_port is not None
+
+
+@cache
+def presets() -> Mapping[str, Preset]:
+    """All presets by name, in the order in which people are shown them."""
+    with (Path(__file__).parent / "presets.toml").open("rb") as file:
+        tables = tomllib.load(file)
+    lists = {entry.name for entry in fields(Preset) if str(entry.type).startswith("tuple")}
+    return {
+        name: Preset(name, **{key: tuple(value) if key in lists else value for key, value in table.items()})
+        for name, table in tables.items()
+    }
+
+
+def preset_for(name: str) -> Preset:
+    """The preset of a model's name, which is its part before the first slash.
+
+    Raises:
+        ConfigError: there is none; the text names the nearest ones.
+    """
+    preset_name = name.partition("/")[0]
+    if preset := presets().get(preset_name):
+        return preset
+    raise ConfigError(f"unknown provider {preset_name!r}{_suggestion(name)}")
+
+
+def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
+    """The known names that look most like this one."""
+    return difflib.get_close_matches(name, known, count, cutoff=0.5)
+
+
+def _suggestion(name: str) -> str:
+    for preset in presets().values():
+        if name.startswith(preset.families):
+            return f"; did you mean {preset.name}/{name}?"
+    if close := nearest(name.partition("/")[0], [*presets(), "demo"]):
+        return f"; did you mean {' or '.join(close)}?"
+    return f"; known are {', '.join([*presets(), 'demo'])}"
+
+
+class PricedFacts:
+    """Facts of one model from genai-prices; a model it does not know has the usual window and no price."""
+
+    def __init__(self, preset: Preset, model_id: str) -> None:
+        self._prices = preset.prices
+        self._model_id = model_id
+        self._now: ModelFacts | None = None if preset.prices else ModelFacts()
+
+    @property
+    def now(self) -> ModelFacts | None:
+        return self._now
+
+    async def load(self) -> ModelFacts:
+        if self._now is None:
+            self._now = await asyncio.to_thread(_look_up, self._prices, self._model_id)
+        return self._now
+
+
+def _look_up(provider: str, model_id: str) -> ModelFacts:
+    # The import takes a quarter of a second.
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        _, model = get_snapshot().find_provider_model(model_id, None, provider, None)
+    except LookupError:
+        return ModelFacts()
+    usual = ModelFacts()
+    return ModelFacts(model.context_window or usual.context_window, usual.max_output, _price(model))
+
+
+def _price(model: ModelInfo) -> Price | None:
+    from datetime import UTC, datetime
+
+    prices = model.get_prices(datetime.now(UTC), None)
+    paid, written = _base_price(prices, "input"), _base_price(prices, "output")
+    if paid is None or written is None:
+        return None
+    read, stored = _base_price(prices, "cache_read"), _base_price(prices, "cache_write")
+    # Where no price of its own is known, cached input is counted as plain input: rather too much than too little.
+    return Price(paid, written, paid if read is None else read, paid if stored is None else stored)
+
+
+def _base_price(prices: ModelPrice, what: str) -> float | None:
+    """Dollars per million tokens, without the surcharge some models have for very long prompts."""
+    price = getattr(prices, f"{what}_mtok", None)
+    price = getattr(price, "base", price)
+    return None if price is None else float(price)
+
+
+if TYPE_CHECKING:
+    _credentials: type[Credentials] = EnvironmentCredentials
+    _facts: type[Facts] = PricedFacts

@@ -1,0 +1,174 @@
+"""What a service's refusal means: an HTTP status and a body turned into the most exact of our errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from harness.errors import (
+    AuthenticationFailed,
+    ContextWindowOverflow,
+    ModelNotFound,
+    ModelOverloaded,
+    ModelThrottled,
+    NetworkError,
+    ProviderError,
+    QuotaExhausted,
+    RequestRejected,
+)
+from harness.messages import JsonValue
+from providers.endpoint import Endpoint
+
+LONGEST_MESSAGE = 600
+
+OVERFLOW = re.compile(
+    r"prompt is too long|input is too long|exceeds? (the|model'?s?) context|maximum prompt length"
+    r"|reduce the length of the (messages|prompt)|maximum context length|exceeds the available context size"
+    r"|greater than the context length|context window exceeds limit|exceeded model token limit"
+    r"|context[ _]length[ _]exceeded|exceed context limit|too many input tokens|too large for model"
+    r"|input token count .* exceeds|longer than the model's context"
+)
+# These also complain of other things, such as a limit of tokens per minute, the size of an image or of the answer.
+PERHAPS_OVERFLOW = re.compile(r"exceeds the maximum|exceeds the limit of|too many tokens|token limit exceeded")
+SPEAKS_OF_INPUT = re.compile(r"\b(context|prompt|inputs?|messages)\b")
+SPEAKS_OF_OUTPUT = re.compile(r"max_(completion_|output_)?tokens|per (minute|day)|image")
+
+NO_MONEY = re.compile(
+    r"insufficient[ _](quota|credits?|balance|funds)|billing|credit balance|out of credits|spend(ing)? limit|payment"
+)
+NO_MODEL = re.compile(
+    r"model_not_found|not a valid model|invalid model|decommissioned|no longer (supported|available|served)"
+    r"|model\b[^.]{0,80}\b(not found|does not exist|not exist|has been (retired|deprecated))|try pulling"
+)
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, str]) -> ProviderError:
+    """The error for a status of 300 and above, also for one that a stream reported in its middle.
+
+    `headers` has lower-case names. The text never holds the key and nothing a terminal would obey.
+    """
+    said = endpoint.hide_key(plain(message_in(body)))
+    words = f"{said} {body[:4096]}".lower()
+    service = endpoint.preset.label
+    kind = _kind(status, words, is_empty=not body.strip())
+    text = _explanation(kind, endpoint, status, said or "it gave no reason")
+    if issubclass(kind, AuthenticationFailed):
+        return kind(text, status=status)
+    return kind(f"{service}: {text}", retry_after=retry_after(headers) if kind.retryable else None, status=status)
+
+
+def _kind(status: int, words: str, *, is_empty: bool) -> type[ProviderError]:
+    if status in (401, 403):
+        return RequestRejected if "flagged" in words else AuthenticationFailed
+    if status == 402 or (status in (400, 429) and NO_MONEY.search(words)):
+        return QuotaExhausted
+    if status == 429:
+        return ModelThrottled
+    if status == 413 or _is_overflow(status, words, is_empty=is_empty):
+        return ContextWindowOverflow
+    if (status == 404 and "model" in words) or (status in (400, 410) and NO_MODEL.search(words)):
+        return ModelNotFound
+    if status in (503, 529) or (status >= 500 and "overloaded" in words):
+        return ModelOverloaded
+    return NetworkError if status == 408 or (status >= 500 and status not in (501, 505)) else RequestRejected
+
+
+def _is_overflow(status: int, words: str, *, is_empty: bool) -> bool:
+    if status not in (400, 422, 500):
+        return False
+    # Some services refuse what is too long without a word.
+    if is_empty:
+        return status == 400
+    if OVERFLOW.search(words):
+        return True
+    perhaps = status == 400 and PERHAPS_OVERFLOW.search(words) and SPEAKS_OF_INPUT.search(words)
+    return bool(perhaps) and not SPEAKS_OF_OUTPUT.search(words)
+
+
+def _explanation(kind: type[ProviderError], endpoint: Endpoint, status: int, said: str) -> str:
+    if kind is AuthenticationFailed:
+        return _about_the_key(endpoint, status, said)
+    if kind is ContextWindowOverflow:
+        return f"the conversation is longer than the model can read (HTTP {status}): {said}"
+    if kind is QuotaExhausted:
+        return f"no credit or quota is left (HTTP {status}): {said}"
+    if kind is ModelThrottled:
+        return f"too many requests (HTTP 429): {said}"
+    if kind is ModelOverloaded:
+        return f"overloaded (HTTP {status}): {said}"
+    if kind is ModelNotFound:
+        return f"no such model (HTTP {status}): {said}"
+    if status == 404 or status < 400:
+        return f"nothing answers under {endpoint.shown_url} (HTTP {status}); is the base URL right? {said}"
+    return f"HTTP {status}: {said}"
+
+
+def _about_the_key(endpoint: Endpoint, status: int, said: str) -> str:
+    label, name = endpoint.preset.label, endpoint.preset.name
+    if endpoint.secret is None:
+        looked = " or ".join(endpoint.preset.variables)
+        return f"{label} wants a key ({status}), and none was found in {looked}; enter one with #key {name}: {said}"
+    source = endpoint.secret.source
+    return f"the key from {source} was refused ({status}) by {label}; enter another with #key {name}: {said}"
+
+
+def message_in(body: str) -> str:
+    """What a service says in the body of an error, in whatever shape it says it."""
+    try:
+        parsed: JsonValue = json.loads(body)
+    except (ValueError, RecursionError):
+        return _without_markup(body)
+    return _message_of(parsed) or body
+
+
+def _message_of(value: JsonValue) -> str:
+    match value:
+        case str():
+            return value
+        case [first, *_]:
+            return _message_of(first)
+        case {"error": {"message": str(message), "metadata": {"raw": str(raw)}}}:
+            return f"{message}: {message_in(raw)}"
+        case {"error": str() | dict() as inner} | {"message": str() as inner} | {"msg": str() as inner}:
+            return _message_of(inner)
+        case {"detail": str() | list() | dict() as inner} | {"errors": list() as inner}:
+            return _message_of(inner)
+        case {"code": str(code)} | {"type": str(code)}:
+            return code
+        case _:
+            return ""
+
+
+def _without_markup(body: str) -> str:
+    if "<html" not in body[:2048].lower():
+        return body
+    title = re.search(r"<title>(.*?)</title>", body, re.IGNORECASE | re.DOTALL)
+    return f"a web page answered: {title[1].strip()}" if title else "a web page answered"
+
+
+def plain(text: str) -> str:
+    """One line without anything a terminal would obey, of bearable length."""
+    line = re.sub(r"\s+", " ", _UNPRINTABLE.sub(" ", text)).strip()
+    return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds the service asks us to wait, given in seconds, in milliseconds or as a date."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers["retry-after"].strip()
+    except (KeyError, ValueError):
+        return None
+    if re.fullmatch(r"\d+(\.\d+)?", value):
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,1 @@
+"""OpenAI's Chat Completions, and the many servers that speak them."""

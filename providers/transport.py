@@ -1,0 +1,205 @@
+"""One pooled HTTP client per provider, and what can go wrong on the way to a service.
+
+httpx is imported and the client built at the first request, or before by `warm`: together that takes a quarter second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import ssl
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+
+from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
+from harness.messages import JsonObject, JsonValue
+from providers.endpoint import Endpoint
+from providers.failures import failure, message_in, plain
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_SECONDS = 30.0
+SILENCE_SECONDS = 120.0
+# A model on this machine may have to be loaded first, and reads long prompts slowly.
+LOCAL_SILENCE_SECONDS = 600.0
+LARGEST_ERROR_BODY = 64 * 1024
+
+logger = logging.getLogger(__name__)
+
+
+class Transport:
+    """Sends requests to one endpoint. Usable from one event loop after another, not from two at once."""
+
+    def __init__(self, endpoint: Endpoint, headers: Mapping[str, str]) -> None:
+        self.endpoint = endpoint
+        self._headers = {**endpoint.preset.headers, **headers}
+        self._lock = threading.Lock()
+        self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __repr__(self) -> str:
+        return f"Transport({self.endpoint.shown_url!r})"
+
+    def warm(self) -> None:
+        """Import httpx and build the client; may be called from any thread, and more than once.
+
+        What cannot be built is told at the first request.
+        """
+        try:
+            self._built()
+        except RequestRejected as error:
+            logger.info("the client cannot be built: %s", error)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():
+            await client.aclose()
+
+    @asynccontextmanager
+    async def post(self, path: str, body: JsonObject) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The answer's bytes as they arrive.
+
+        Raises:
+            ProviderError: the service could not be reached, refused, fell silent or broke off.
+        """
+        # A lone surrogate, which a broken model can produce, has no UTF-8 form.
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+        client = await self._client_here()
+        with self._failures():
+            async with client.stream("POST", self._url(path), content=content, headers=self._headers) as response:
+                await self._check(response)
+                yield response.aiter_bytes()
+
+    async def get(self, path: str, *, seconds: float = 10.0) -> JsonValue:
+        """A small JSON document.
+
+        Raises:
+            ProviderError: as `post`; also when it is no JSON.
+        """
+        client = await self._client_here()
+        with self._failures():
+            response = await client.get(self._url(path), headers=self._headers, timeout=seconds)
+        if response.status_code >= 300:
+            raise failure(self.endpoint, response.status_code, response.text, _lower(response.headers))
+        try:
+            return response.json()
+        except ValueError as error:
+            raise StreamError(f"{self.endpoint.shown_url}{path}: the answer is no JSON") from error
+
+    def _url(self, path: str) -> str:
+        base, mark, query = self.endpoint.base_url.partition("?")
+        return f"{base}{path}{mark}{query}"
+
+    async def _client_here(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            # Open connections belong to the loop that opened them.
+            self._client = self._client if self._loop is None else None
+            self._loop = loop
+        return self._client or await asyncio.to_thread(self._built)
+
+    def _built(self) -> httpx.AsyncClient:
+        with self._lock:
+            if self._client is None:
+                self._client = self._build()
+            return self._client
+
+    def _build(self) -> httpx.AsyncClient:
+        import httpx
+
+        endpoint = self.endpoint
+        silence = LOCAL_SILENCE_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else SILENCE_SECONDS
+        try:
+            return httpx.AsyncClient(
+                timeout=httpx.Timeout(silence, connect=CONNECT_SECONDS),
+                verify=_trust(endpoint),
+                # A proxy for the world outside cannot reach a server on this machine.
+                trust_env=not endpoint.is_loopback,
+            )
+        except (ValueError, ImportError, OSError) as error:
+            raise RequestRejected(f"the proxy or certificates of the environment cannot be used: {error}") from error
+
+    async def _check(self, response: httpx.Response) -> None:
+        """Raise unless the answer is an event stream."""
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if response.status_code < 300 and kind not in ("application/json", "text/html"):
+            return
+        body = await _bounded(response)
+        if response.status_code >= 300:
+            raise failure(self.endpoint, response.status_code, body, _lower(response.headers))
+        said = plain(self.endpoint.hide_key(message_in(body)))
+        raise StreamError(f"{self.endpoint.preset.label}: answered with {kind}, not with a stream: {said}")
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        import httpx
+
+        try:
+            yield
+        except httpx.ConnectTimeout as error:
+            raise NetworkError(f"{self._where} did not answer within {CONNECT_SECONDS:.0f} s") from error
+        except httpx.TimeoutException as error:
+            raise NetworkError(f"{self._where} fell silent; the connection was given up") from error
+        except httpx.ConnectError as error:
+            raise self._unreachable(error) from error
+        except httpx.ProxyError as error:
+            raise NetworkError(f"the proxy did not let us through to {self._where}: {plain(str(error))}") from error
+        except httpx.TransportError as error:
+            raise NetworkError(f"the connection to {self._where} was cut off") from error
+        except (httpx.DecodingError, httpx.InvalidURL) as error:
+            raise StreamError(f"{self._where} cannot be read: {plain(str(error))}") from error
+
+    @property
+    def _where(self) -> str:
+        return self.endpoint.shown_url
+
+    def _unreachable(self, error: Exception) -> ProviderError:
+        causes = list(_causes(error))
+        for cause in causes:
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                why = cause.verify_message
+                return RequestRejected(f"the certificate of {self._where} is not trusted ({why}); see SSL_CERT_FILE")
+            if isinstance(cause, ssl.SSLError):
+                return NetworkError(f"no secure connection to {self._where}: {cause.reason or 'TLS failed'}")
+        if any(isinstance(cause, socket.gaierror) for cause in causes):
+            return NetworkError(f"the host of {self._where} is not known: no network, or a wrong base URL?")
+        return NetworkError(f"nothing answers at {self._where}: is the server running?")
+
+
+def _trust(endpoint: Endpoint) -> ssl.SSLContext:
+    """Whom we believe to be who they say: the usual authorities and those of this system, such as a company's own."""
+    if not endpoint.is_encrypted:
+        # Reading the authorities takes 65 ms.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    import httpx
+
+    context = httpx.create_ssl_context()
+    context.load_default_certs()
+    return context
+
+
+async def _bounded(response: httpx.Response) -> str:
+    body = b""
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) >= LARGEST_ERROR_BODY:
+            break
+    return body[:LARGEST_ERROR_BODY].decode(errors="replace")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for inner in error.exceptions:
+                yield from _causes(inner)
+        error = error.__cause__ or error.__context__
+
+
+def _lower(headers: httpx.Headers) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

@@ -1,0 +1,163 @@
+"""What a run in print mode came to: counted from its events, told as one JSON object and as an exit status."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from harness.agent import AgentResult
+from harness.events import (
+    AgentEnd,
+    Event,
+    MessageEnd,
+    PlanSubmitted,
+    RequestStart,
+    RetryScheduled,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    TurnEnd,
+)
+from harness.messages import AssistantMessage, JsonObject, JsonValue, ToolCall, Usage
+from harness.session.records import STOP_REASONS
+
+# The limits Claude Code has a word for; the others are errors to its readers.
+LIMIT_SUBTYPES = {"turns": "error_max_turns", "cost": "error_max_budget_usd"}
+
+
+class ExitStatus(IntEnum):
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    LIMIT = 3
+    UNASKED = 4
+    INTERRUPTED = 130
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts what the result tells besides the answer; call it with every event."""
+
+    turns: int = 0
+    api_seconds: float = 0.0
+    plan: str = ""
+    unasked: list[ToolCall] = field(default_factory=list[ToolCall])
+    started: float = field(default_factory=time.monotonic)
+    _asked_about: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    _request_began: float | None = None
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case TurnEnd():
+                self.turns += 1
+            case RequestStart():
+                self._request_began = time.monotonic()
+            case MessageEnd(message=AssistantMessage()) | RetryScheduled() | AgentEnd():
+                self._end_request()
+            case PlanSubmitted(plan=plan):
+                self.plan = plan
+            case ToolApprovalRequested(call=call):
+                self._asked_about[call.id] = call
+            case ToolApprovalResolved(call_id=call_id, unasked=True):
+                self.unasked.append(self._asked_about[call_id])
+            case _:
+                pass
+
+    def _end_request(self) -> None:
+        if self._request_began is not None:
+            self.api_seconds += time.monotonic() - self._request_began
+            self._request_began = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    result: AgentResult
+    tally: Tally
+    session_id: str
+    model: str
+
+    @property
+    def text(self) -> str:
+        """The answer. Of a run in plan mode that is the plan, and what was said after it."""
+        return "\n\n".join(filter(None, (self.tally.plan.strip(), self.result.text)))
+
+    @property
+    def failed(self) -> bool:
+        return self.result.stop_reason in ("error", "aborted")
+
+    @property
+    def status(self) -> ExitStatus:
+        if self.result.stop_reason == "aborted":
+            return ExitStatus.INTERRUPTED
+        if self.result.limit:
+            return ExitStatus.LIMIT
+        if self.failed:
+            return ExitStatus.FAILED
+        return ExitStatus.UNASKED if self.tally.unasked else ExitStatus.DONE
+
+    @property
+    def problem(self) -> str:
+        """Why the status is not zero, for people; empty when it is."""
+        match self.status:
+            case ExitStatus.INTERRUPTED:
+                return "interrupted"
+            case ExitStatus.LIMIT:
+                return self.result.error or f"the limit of {self.result.limit} is reached"
+            case ExitStatus.FAILED:
+                return self.result.error or "the run failed"
+            case ExitStatus.UNASKED:
+                tools = ", ".join(sorted({call.name for call in self.tally.unasked}))
+                return f"nobody was there to approve {tools}; --allow TOOL or --approve off would let it run"
+            case _:
+                return ""
+
+
+def result_object(outcome: Outcome) -> JsonObject:
+    """The outcome as Claude Code's print mode tells it. A cost that is not known is null."""
+    usage = outcome.result.usage
+    denials: list[JsonValue] = [
+        {"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.arguments} for call in outcome.tally.unasked
+    ]
+    told: JsonObject = {
+        "type": "result",
+        "subtype": _subtype(outcome),
+        "is_error": outcome.status not in (ExitStatus.DONE, ExitStatus.UNASKED),
+        "duration_ms": round((time.monotonic() - outcome.tally.started) * 1000),
+        "duration_api_ms": round(outcome.tally.api_seconds * 1000),
+        "num_turns": outcome.tally.turns,
+        "result": outcome.text,
+        "stop_reason": STOP_REASONS.get(outcome.result.stop_reason),
+        "session_id": outcome.session_id,
+        "total_cost_usd": usage.cost.total if usage.cost else None,
+        "usage": _usage(usage),
+        "modelUsage": {outcome.model: _model_usage(usage)},
+        "permission_denials": denials,
+    }
+    if outcome.status not in (ExitStatus.DONE, ExitStatus.UNASKED):
+        told["errors"] = [outcome.problem]
+    return told
+
+
+def _subtype(outcome: Outcome) -> str:
+    if outcome.result.limit:
+        return LIMIT_SUBTYPES.get(outcome.result.limit, "error_during_execution")
+    return "error_during_execution" if outcome.failed else "success"
+
+
+def _usage(usage: Usage) -> JsonObject:
+    return {
+        "input_tokens": usage.input,
+        "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cache_read,
+        "output_tokens": usage.output,
+    }
+
+
+def _model_usage(usage: Usage) -> JsonObject:
+    return {
+        "inputTokens": usage.input,
+        "outputTokens": usage.output,
+        "cacheReadInputTokens": usage.cache_read,
+        "cacheCreationInputTokens": usage.cache_write,
+        "costUSD": usage.cost.total if usage.cost else None,
+    }

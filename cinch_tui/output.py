@@ -1,0 +1,61 @@
+"""The standard output of print mode: JSON lines and text, and what happens when nobody reads them any more."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TextIO
+
+from harness.messages import JsonObject
+from harness.session.records import to_bytes
+from tools.text.control import harmless
+
+
+class Output:
+    """Writes until the reader goes away or the disk is full, then stays silent and calls `on_failure` once.
+
+    `problem` is what to tell the person: nothing when a reader simply had enough.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.problem = ""
+        self.on_failure: Callable[[], None] = lambda: None
+        self._stream = stream
+        self._failed = False
+
+    def write_text(self, text: str) -> None:
+        """Text and a newline. A terminal is protected from control sequences; a file or pipe gets the text as it is."""
+        shown = harmless(text) if self._stream.isatty() else text
+        self._reconfigure(None)
+        self._write(shown if shown.endswith("\n") else shown + "\n")
+
+    def write_json(self, record: JsonObject) -> None:
+        """One line, UTF-8 whatever the locale says."""
+        self._reconfigure("utf-8")
+        self._write(to_bytes(record).decode())
+
+    def _reconfigure(self, encoding: str | None) -> None:
+        """A character the encoding lacks must cost that character and not the whole answer."""
+        if isinstance(self._stream, io.TextIOWrapper):
+            self._stream.reconfigure(encoding=encoding, errors="replace")  # pyright: ignore[reportUnknownMemberType] whatever buffer it wraps
+
+    def _write(self, text: str) -> None:
+        if self._failed:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError as error:
+            self._failed = True
+            self.problem = "" if isinstance(error, BrokenPipeError) else f"cannot write the answer: {error.strerror}"
+            self._discard_the_rest()
+            self.on_failure()
+
+    def _discard_the_rest(self) -> None:
+        """Python flushes again at exit and would complain there; what is still buffered has nowhere to go."""
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)

@@ -1,0 +1,87 @@
+"""Print mode's JSON lines, in the envelope of Claude Code's print mode, so that its readers work with cinch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from cinch_tui import __version__
+from cinch_tui.outcome import Outcome, result_object
+from harness.agent import Agent
+from harness.events import Event, MessageEnd, RetryScheduled, ToolExecutionEnd
+from harness.messages import AssistantMessage, JsonObject, JsonValue, new_id
+from harness.modes import PLAN
+from harness.session.records import Envelope, assistant_lines, result_line
+
+
+def init_line(agent: Agent, cwd: Path) -> JsonObject:
+    """The first line: what the run works with."""
+    tools: list[JsonValue] = [tool.name for tool in agent.state.available_tools]
+    return {
+        "type": "system",
+        "subtype": "init",
+        "session_id": agent.session_id,
+        "uuid": new_id(),
+        "cwd": str(cwd),
+        "model": agent.state.model.spec.name,
+        "tools": tools,
+        "mcp_servers": [],
+        "permissionMode": _permission_mode(agent),
+        "slash_commands": [],
+        "agents": [],
+        "skills": [],
+        "plugins": [],
+        "output_style": "default",
+        "cinch_version": __version__,
+    }
+
+
+def event_lines(event: Event, session_id: str) -> Iterator[JsonObject]:
+    """The lines for one event; most events have none."""
+    envelope = Envelope(session_id, cwd="")
+    match event:
+        case MessageEnd(message=AssistantMessage() as message):
+            for line in assistant_lines(message, None, envelope):
+                yield _message_line(line, session_id, {"error": message.error} if message.error else {})
+        case ToolExecutionEnd(result=result):
+            details: JsonObject = {} if result.details is None else {"tool_use_result": result.details}
+            yield _message_line(result_line(result, None, envelope), session_id, details)
+        case RetryScheduled():
+            yield _retry_line(event, session_id)
+        case _:
+            pass
+
+
+def end_line(outcome: Outcome) -> JsonObject:
+    """The last line, exactly one a run."""
+    return {**result_object(outcome), "uuid": new_id()}
+
+
+def _message_line(line: JsonObject, session_id: str, more: JsonObject) -> JsonObject:
+    return {
+        "type": line["type"],
+        "message": line["message"],
+        "parent_tool_use_id": None,
+        "session_id": session_id,
+        "uuid": line["uuid"],
+        **more,
+    }
+
+
+def _retry_line(event: RetryScheduled, session_id: str) -> JsonObject:
+    return {
+        "type": "system",
+        "subtype": "api_retry",
+        "attempt": event.attempt,
+        "max_retries": event.max_retries,
+        "retry_delay_ms": round(event.delay * 1000),
+        "error": event.error,
+        "session_id": session_id,
+        "uuid": new_id(),
+    }
+
+
+def _permission_mode(agent: Agent) -> str:
+    if agent.state.mode is PLAN:
+        return "plan"
+    return "bypassPermissions" if agent.state.approval == "off" else "default"

@@ -1,0 +1,250 @@
+"""What a shell command may do, judged from its syntax.
+
+Every command is at least `execute`: nothing here is a promise that a command is harmless. The findings are for what a
+person must see each time (`dangerous`) and what never runs (`forbidden`).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.tool import Risk
+from tools.shell_git import judge_git
+from tools.shell_options import has_option
+from tools.shell_scope import INTERPRETERS, SHELLS, scope_of
+from tools.shell_syntax import Command, Pipe, Script, parse
+
+_DEEPEST = 4
+_FETCHERS = {"curl", "wget", "fetch", "aria2c"}
+_BECOME_OTHERS = {"sudo", "doas", "su", "pkexec", "run0"}
+_DISK_TOOLS = {"wipefs", "blkdiscard", "shred", "fdisk", "sfdisk", "sgdisk", "parted", "badblocks"}
+_DISK = re.compile(r"(of=)?/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|md\d|dm-)")
+_SETTINGS = re.compile(r"(~|\$HOME)/\.|/(etc|usr|bin|sbin|lib|boot|root)/")
+_VITAL = re.compile(
+    r"/|~\w*|\$HOME|/(home|Users)/[^/]+"
+    r"|/(home|root|etc|usr|bin|sbin|lib|lib64|var|boot|dev|opt|proc|sys|srv|Users|System|Library|Applications)"
+)
+_TEMPORARY = re.compile(r"/(var/)?tmp/[^/]")
+
+_PHRASES: dict[tuple[str, ...], str] = {
+    ("shutdown",): "it turns the machine off",
+    ("reboot",): "it restarts the machine",
+    ("halt",): "it turns the machine off",
+    ("poweroff",): "it turns the machine off",
+    ("dropdb",): "it deletes a database",
+    ("crontab", "-r"): "it deletes all scheduled jobs",
+    ("terraform", "destroy"): "it destroys infrastructure",
+    ("kubectl", "delete"): "it deletes from a cluster",
+    ("docker", "system", "prune"): "it deletes containers and images",
+    ("docker", "volume", "rm"): "it deletes stored data",
+    ("docker", "volume", "prune"): "it deletes stored data",
+    ("npm", "publish"): "it publishes to the world",
+    ("cargo", "publish"): "it publishes to the world",
+    ("twine", "upload"): "it publishes to the world",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A program that runs the rest of its words. `valued`: options that take the next word; `operands` come first."""
+
+    valued: str = ""
+    operands: int = 0
+
+
+_WRAPPERS: dict[str, Wrapper] = {
+    "sudo": Wrapper("ughpCrtTUDR"),
+    "doas": Wrapper("uC"),
+    "env": Wrapper("uCS"),
+    "nice": Wrapper("n"),
+    "ionice": Wrapper("cnp"),
+    "timeout": Wrapper("ks", operands=1),
+    "stdbuf": Wrapper("ioe"),
+    "xargs": Wrapper("InPLdEas"),
+    "nohup": Wrapper(),
+    "time": Wrapper("fo"),
+    "setsid": Wrapper(),
+    "command": Wrapper(),
+    "builtin": Wrapper(),
+    "exec": Wrapper("a"),
+    "coproc": Wrapper(),
+}
+
+
+def assess(command: str) -> Risk:
+    """The risk of a command line. The scope is what a lasting rule would cover, empty unless it is a plain command."""
+    script = parse(command)
+    findings = list(_findings(script, depth=0))
+    for level in ("forbidden", "dangerous"):
+        for finding in findings:
+            if finding.level == level:
+                return finding
+    return Risk("execute", scope=scope_of(script))
+
+
+def _findings(script: Script, depth: int) -> Iterator[Risk]:
+    if script.bombs:
+        yield Risk("forbidden", "it starts copies of itself without end")
+    for path in script.writes:
+        yield from _judge_write(path)
+    for pipe in script.pipes:
+        yield from _judge_pipe(pipe)
+    for command in script.commands:
+        yield from _judge(command, depth)
+
+
+def _judge(command: Command, depth: int) -> Iterator[Risk]:
+    words, wrappers = _unwrap(command.words)
+    if _BECOME_OTHERS & {*wrappers, *(_name(word) for word in words[:1])}:
+        yield Risk("dangerous", "it runs with the rights of another user")
+    if not words:
+        return
+    yield from _judge_words(_name(words[0]), list(words[1:]), command, depth)
+
+
+def _judge_words(name: str, arguments: list[str], command: Command, depth: int) -> Iterator[Risk]:
+    yield from _judge_phrase((name, *arguments))
+    if name in SHELLS or name in ("eval", "source", "."):
+        yield from _judge_shell(name, arguments, command, depth)
+    elif name == "rm":
+        yield from _judge_rm(arguments)
+    elif name == "git":
+        yield from judge_git(arguments)
+    elif name == "find":
+        yield from _judge_find(arguments, depth)
+    elif name == "tee":
+        for path in arguments:
+            yield from _judge_write(path)
+    elif name == "dd" or name in _DISK_TOOLS or name.startswith("mkfs"):
+        yield from _judge_disk(name, arguments)
+    else:
+        yield from _judge_rights(name, arguments)
+
+
+def _judge_phrase(words: tuple[str, ...]) -> Iterator[Risk]:
+    for phrase, reason in _PHRASES.items():
+        if words[: len(phrase)] == phrase:
+            yield Risk("dangerous", reason)
+
+
+def _judge_shell(name: str, arguments: list[str], command: Command, depth: int) -> Iterator[Risk]:
+    text = " ".join(arguments) if name == "eval" else _inline_script(arguments)
+    fetched = (*command.reads, *(command.expands if text else ()))
+    if any(_is(_FETCHERS, inner) for inner in fetched):
+        yield Risk("forbidden", "it runs what it downloads, unread")
+    for script in (text, command.stdin):
+        if script and depth < _DEEPEST:
+            yield from _findings(parse(script), depth + 1)
+
+
+def _inline_script(arguments: list[str]) -> str:
+    """The text after `-c`, also where that is one letter of several (`bash -lc …`)."""
+    for index, argument in enumerate(arguments):
+        if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", argument):
+            return next((word for word in arguments[index + 1 :] if not word.startswith("-")), "")
+    return ""
+
+
+def _judge_pipe(pipe: Pipe) -> Iterator[Risk]:
+    words, _ = _unwrap(pipe.sink.words)
+    if not words or not _reads_program(_name(words[0]), list(words[1:])):
+        return
+    if any(_is(_FETCHERS, source) for source in pipe.sources):
+        yield Risk("forbidden", "it runs what it downloads, unread")
+    else:
+        yield Risk("dangerous", "it runs what another command prints")
+
+
+def _reads_program(name: str, arguments: list[str]) -> bool:
+    """Whether such a command runs what comes in on its standard input."""
+    operands = [word for word in arguments if not word.startswith("-") or word == "-"]
+    if name in SHELLS:
+        return not _inline_script(arguments) and (not operands or operands == ["-"] or "-s" in arguments)
+    return bool(INTERPRETERS.fullmatch(name)) and arguments in ([], ["-"])
+
+
+def _judge_rm(arguments: list[str]) -> Iterator[Risk]:
+    recursive = has_option(arguments, "rR", "--recursive")
+    forced = has_option(arguments, "f", "--force")
+    targets = [word for word in arguments if not word.startswith("-")]
+    if "--no-preserve-root" in arguments or (recursive and any(_is_vital(target) for target in targets)):
+        yield Risk("forbidden", "it would delete a system or home folder")
+    elif (recursive or forced) and not (targets and all(_is_temporary(target) for target in targets)):
+        yield Risk("dangerous", "it deletes files for good")
+
+
+def _is_vital(target: str) -> bool:
+    path = re.sub(r"\$\{HOME\}", "$HOME", target.replace('"', ""))
+    path = re.sub(r"(/\.?\*+)+$", "/", path)
+    return bool(_VITAL.fullmatch(_normal(path)))
+
+
+def _is_temporary(target: str) -> bool:
+    return bool(_TEMPORARY.match(_normal(target))) and not set("$`") & set(target)
+
+
+def _normal(path: str) -> str:
+    return re.sub(r"^/+", "/", posixpath.normpath(path))
+
+
+def _judge_find(arguments: list[str], depth: int) -> Iterator[Risk]:
+    if "-delete" in arguments:
+        yield Risk("dangerous", "it deletes files for good")
+    for index, argument in enumerate(arguments):
+        if argument in ("-exec", "-execdir", "-ok", "-okdir"):
+            yield from _judge(Command(tuple(arguments[index + 1 :])), depth)
+
+
+def _judge_disk(name: str, arguments: list[str]) -> Iterator[Risk]:
+    if any(_DISK.match(argument) for argument in arguments if not argument.startswith("if=")):
+        yield Risk("forbidden", "it overwrites a disk")
+    else:
+        yield Risk("dangerous", f"{name} overwrites data for good")
+
+
+def _judge_rights(name: str, arguments: list[str]) -> Iterator[Risk]:
+    if name in ("chmod", "chown", "chgrp"):
+        if has_option(arguments, "R", "--recursive"):
+            yield Risk("dangerous", "it changes the rights of a whole folder")
+        elif "777" in arguments or "0777" in arguments:
+            yield Risk("dangerous", "it lets everybody write")
+    elif name in ("kill", "pkill", "killall") and {"-9", "-KILL", "-SIGKILL"} & set(arguments):
+        yield Risk("dangerous", "it ends processes that cannot save their work")
+
+
+def _judge_write(path: str) -> Iterator[Risk]:
+    if _DISK.match(path):
+        yield Risk("forbidden", "it overwrites a disk")
+    elif _SETTINGS.match(re.sub(r"\$\{HOME\}", "$HOME", path)):
+        yield Risk("dangerous", "it writes to settings outside the project")
+
+
+def _unwrap(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words a chain of wrappers (`sudo env A=1 timeout 5 …`) runs at last, and the wrappers' names."""
+    names: list[str] = []
+    rest = list(words)
+    while rest and _name(rest[0]) in _WRAPPERS:
+        names.append(_name(rest[0]))
+        rest = _after_wrapper(rest[1:], _WRAPPERS[names[-1]])
+    return tuple(rest), tuple(names)
+
+
+def _after_wrapper(words: list[str], wrapper: Wrapper) -> list[str]:
+    rest = list(words)
+    while rest and (rest[0].startswith("-") or re.match(r"\w+=", rest[0])):
+        option = rest.pop(0)
+        if len(option) == 2 and option[1] in wrapper.valued:
+            del rest[:1]
+    return rest[wrapper.operands :]
+
+
+def _is(names: set[str], command: Command) -> bool:
+    words, _ = _unwrap(command.words)
+    return bool(words) and _name(words[0]) in names
+
+
+def _name(word: str) -> str:
+    return posixpath.basename(word)

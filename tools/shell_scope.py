@@ -1,0 +1,106 @@
+"""What "always allow" would cover for a command: its first words, as many as say what it does.
+
+Empty where a rule would allow more than a person could mean: anything but one plain command, programs that run their
+arguments, and options that turn a reader into a writer.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from tools.shell_options import has_option
+from tools.shell_syntax import Script
+
+INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|php|lua)[\d.]*")
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "ash"})
+
+_WORD = re.compile(r"[A-Za-z0-9_./@:][A-Za-z0-9_./@:+=,-]*")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_WITH_VERB = _words("""
+    git npm pnpm yarn bun deno cargo go make just docker podman kubectl helm terraform pip pip3 uv poetry pipx conda
+    brew apt apt-get systemctl gh mvn gradle gradlew dotnet rake bundle composer mix tox nox hatch pdm invoke ninja
+    cmake
+""")
+_WITH_TWO_VERBS = {
+    ("npm", "run"),
+    ("pnpm", "run"),
+    ("yarn", "run"),
+    ("bun", "run"),
+    ("deno", "task"),
+    ("docker", "compose"),
+    ("gh", "pr"),
+    ("gh", "issue"),
+    ("uv", "pip"),
+    ("git", "stash"),
+    ("git", "remote"),
+    ("git", "worktree"),
+    ("kubectl", "get"),
+}
+# What follows these is a command of its own, with a scope of its own.
+_RUNNERS = (
+    ("uv", "run"),
+    ("poetry", "run"),
+    ("pdm", "run"),
+    ("hatch", "run"),
+    ("pipx", "run"),
+    ("bundle", "exec"),
+    ("npm", "exec"),
+    ("pnpm", "exec"),
+    ("npx",),
+    ("bunx",),
+    ("python", "-m"),
+    ("python3", "-m"),
+)
+_RUN_ANYTHING = _words("""
+    sudo doas su pkexec env nice ionice nohup time timeout stdbuf xargs parallel watch setsid command builtin exec
+    eval source . ssh awk gawk mawk sed trap alias busybox script screen tmux strace gdb
+""")
+# Options by which a program that reads comes to write, or to run another program.
+_BREAKERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "git": ("", ("--output", "--ext-diff", "--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager")),
+    "rg": ("", ("--pre", "--hostname-bin")),
+    "sort": ("o", ("--output", "--compress-program")),
+    "tree": ("o", ()),
+    "tar": ("I", ("--to-command", "--checkpoint-action", "--use-compress-program")),
+}
+_FIND_BREAKER = re.compile(r"-(exec|ok|delete|fprint|fls)")
+
+
+def scope_of(script: Script) -> str:
+    """The words a rule for this command would hold, or an empty string if it must be asked about each time."""
+    return " ".join(_scope(script.commands[0].words)) if script.simple else ""
+
+
+def _scope(words: tuple[str, ...]) -> tuple[str, ...]:
+    for runner in _RUNNERS:
+        if words[: len(runner)] == runner:
+            inner = _scope(words[len(runner) :])
+            return (*runner, *inner) if inner else ()
+    if not words or _says_too_little(words[0], list(words[1:])):
+        return ()
+    count = _count(words)
+    scope = words[:count]
+    return scope if len(scope) == count and all(_WORD.fullmatch(word) for word in scope) else ()
+
+
+def _count(words: tuple[str, ...]) -> int:
+    if words[:2] in _WITH_TWO_VERBS:
+        return 3
+    name = posixpath.basename(words[0])
+    return 2 if name in _WITH_VERB or name in SHELLS or INTERPRETERS.fullmatch(name) else 1
+
+
+def _says_too_little(name: str, arguments: list[str]) -> bool:
+    name = posixpath.basename(name)
+    if name in _RUN_ANYTHING:
+        return True
+    if name == "find":
+        return any(_FIND_BREAKER.match(word) for word in arguments)
+    letters, names = _BREAKERS.get(name, ("", ()))
+    return has_option(arguments, letters, *names)

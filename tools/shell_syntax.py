@@ -1,0 +1,245 @@
+"""A shell command as data: the programs it names, their words, and how they are joined.
+
+Nothing is expanded: an expansion stays in the word as it was written and makes the command not plain.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+# Beyond these a command is not taken apart: nobody writes it by hand, and the work must stay small.
+_LONGEST = 50_000
+_MOST_NODES = 4_000
+_DEEPEST = 40
+
+_WORDS = {
+    "word",
+    "string",
+    "raw_string",
+    "ansi_c_string",
+    "translated_string",
+    "number",
+    "concatenation",
+    "simple_expansion",
+    "expansion",
+    "arithmetic_expansion",
+    "command_substitution",
+    "process_substitution",
+    "brace_expression",
+    "extglob_pattern",
+    "regex",
+}
+_SEPARATORS = re.compile(r"[;&|\n(){}`]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One program with its words, quotes taken off. `plain`: every word means itself and nothing else is attached.
+
+    `reads` and `expands` are the commands inside its `<(…)` and `$(…)`; `stdin` is a here-document's text.
+    """
+
+    words: tuple[str, ...]
+    plain: bool = True
+    reads: tuple[Command, ...] = ()
+    expands: tuple[Command, ...] = ()
+    stdin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """A command and those whose output reaches it."""
+
+    sources: tuple[Command, ...]
+    sink: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """All that a command line may run.
+
+    `simple`: it is one plain command and nothing else. `bombs`: it defines a function that doubles itself.
+    """
+
+    commands: tuple[Command, ...] = ()
+    pipes: tuple[Pipe, ...] = ()
+    writes: tuple[str, ...] = ()
+    simple: bool = False
+    bombs: bool = False
+
+
+def parse(text: str) -> Script:
+    """Take a command line apart. Of text that is no shell, or too much of it, a guess; never raises."""
+    if len(text) > _LONGEST:
+        return _guess(text[:_LONGEST])
+    text = text.strip()
+    root = _parser().parse(text.encode(errors="replace")).root_node
+    nodes = _all_nodes(root)
+    if root.has_error or nodes is None:
+        return _guess(text)
+    commands = {node.id: _command(node) for node in nodes if node.type == "command"}
+    return Script(
+        commands=tuple(commands.values()),
+        pipes=tuple(pipe for node in nodes if node.type == "pipeline" for pipe in _pipes(node, commands)),
+        writes=tuple(path for node in nodes if node.type == "file_redirect" for path in _written(node)),
+        simple="\n" not in text and _is_single(root) and all(command.plain for command in commands.values()),
+        bombs=any(_doubles_itself(node, commands) for node in nodes if node.type == "function_definition"),
+    )
+
+
+@cache
+def _parser() -> Parser:
+    # Six milliseconds that only a session which runs a command pays.
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def _all_nodes(root: Node) -> list[Node] | None:
+    """The tree in order; None where it is larger or deeper than anything a person could judge."""
+    nodes: list[Node] = []
+    pending = [(root, 0)]
+    while pending:
+        node, depth = pending.pop()
+        nodes.append(node)
+        if depth > _DEEPEST or len(nodes) > _MOST_NODES:
+            return None
+        pending.extend((child, depth + 1) for child in reversed(node.named_children))
+    return nodes
+
+
+def _within(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.named_children:
+        yield from _within(child)
+
+
+def _is_single(root: Node) -> bool:
+    return [child.type for child in root.children] == ["command"]
+
+
+def _command(node: Node) -> Command:
+    parts = [_unwrapped(child) for child in node.children]
+    words = [_resolve(part) for part in parts if part.type in _WORDS]
+    attached = _redirects_of(node)
+    words += [_resolve(word) for redirect in attached for word in _destinations(redirect)[1:]]
+    only_words = all(part.type in _WORDS for part in parts) and not attached
+    inner = [child for part in parts for child in _within(part)]
+    return Command(
+        tuple(text for text, _ in words),
+        plain=only_words and all(plain for _, plain in words),
+        reads=_substituted(inner, "process_substitution"),
+        expands=_substituted(inner, "command_substitution"),
+        stdin="".join(_here_text(child) for child in (*node.children, *attached)),
+    )
+
+
+def _unwrapped(node: Node) -> Node:
+    return node.children[0] if node.type == "command_name" and node.children else node
+
+
+def _substituted(nodes: list[Node], kind: str) -> tuple[Command, ...]:
+    return tuple(
+        Command(words=_plain_words(inner))
+        for node in nodes
+        if node.type == kind
+        for inner in _within(node)
+        if inner.type == "command"
+    )
+
+
+def _plain_words(node: Node) -> tuple[str, ...]:
+    parts = (_unwrapped(child) for child in node.children)
+    return tuple(_resolve(part)[0] for part in parts if part.type in _WORDS)
+
+
+def _redirects_of(node: Node) -> list[Node]:
+    parent = node.parent
+    if parent is None or parent.type != "redirected_statement":
+        return []
+    return [child for child in parent.named_children if child.type.endswith("_redirect")]
+
+
+def _destinations(redirect: Node) -> list[Node]:
+    """The file of a redirection, then words of the command that were written after it (`rm >log -rf x`)."""
+    return redirect.children_by_field_name("destination") if redirect.type == "file_redirect" else []
+
+
+def _written(redirect: Node) -> Iterator[str]:
+    operators = {child.type for child in redirect.children if not child.is_named}
+    destinations = _destinations(redirect)
+    if destinations and operators & {">", ">>", ">|", "&>", "&>>", ">&", "<>"}:
+        yield _resolve(destinations[0])[0]
+
+
+def _here_text(node: Node) -> str:
+    if node.type == "herestring_redirect":
+        return "\n".join(_resolve(child)[0] for child in node.named_children)
+    bodies = [child for child in node.named_children if child.type == "heredoc_body"]
+    return "\n".join(_source(body) for body in bodies)
+
+
+def _pipes(pipeline: Node, commands: dict[int, Command]) -> Iterator[Pipe]:
+    sources: tuple[Command, ...] = ()
+    for piece in pipeline.named_children:
+        inside = tuple(commands[node.id] for node in _within(piece) if node.id in commands)
+        if sources:
+            yield from (Pipe(sources, sink) for sink in inside)
+        sources += inside
+
+
+def _doubles_itself(function: Node, commands: dict[int, Command]) -> bool:
+    name = function.child_by_field_name("name")
+    calls = [commands[node.id].words[:1] for node in _within(function) if node.id in commands]
+    return name is not None and calls.count((_source(name),)) >= 2
+
+
+def _resolve(node: Node) -> tuple[str, bool]:
+    """A word without its quotes, and whether that is all it can mean."""
+    text = _source(node)
+    match node.type:
+        case "word":
+            return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL), True
+        case "number":
+            return text, True
+        case "raw_string":
+            return text[1:-1], True
+        case "string":
+            plain = all(child.type == "string_content" for child in node.named_children)
+            return re.sub(r'\\(["$`\\])', r"\1", text[1:-1]), plain
+        case "ansi_c_string":
+            return text[2:-1].encode(errors="replace").decode("unicode_escape", errors="replace"), False
+        case "concatenation":
+            parts = [_resolve(child) for child in node.children]
+            return "".join(part for part, _ in parts), all(plain for _, plain in parts)
+        case _:
+            return text, False
+
+
+def _source(node: Node) -> str:
+    return (node.text or b"").decode(errors="replace")
+
+
+def _guess(text: str) -> Script:
+    """What a line that does not parse may run: each piece between operators, as if all were piped together."""
+    pieces = (_split(piece) for piece in _SEPARATORS.split(text))
+    commands = tuple(Command(words, plain=False) for words in pieces if words)
+    pipes = tuple(Pipe((source,), sink) for source, sink in pairwise(commands)) if "|" in text else ()
+    return Script(commands, pipes)
+
+
+def _split(piece: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(piece))
+    except ValueError:
+        return tuple(piece.replace('"', "").replace("'", "").split())

@@ -131,7 +131,7 @@ def _add_model(add: Callable[..., object]) -> None:
     add("-m", "--model", metavar="PROVIDER/MODEL", help="which model to ask")
     add("--base-url", metavar="URL", help="where the provider's API is")
     add("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high, extra-high")
-    add("--system", default="", metavar="TEXT", help="added to the system prompt")
+    add("--system", default="", metavar="TEXT", help="instead of the system prompt of cinch")
 
 
 def _add_safety(add: Callable[..., object]) -> None:

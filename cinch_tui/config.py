@@ -56,15 +56,16 @@ class Config:
     project_file: Path | None = None
 
     @property
-    def trust_notice(self) -> str:
-        """What to tell the person about keys held back; empty when there are none."""
+    def notices(self) -> tuple[str, ...]:
+        """What to tell the person: what was wrong but harmless, and which keys were held back."""
         if not self.held_back:
-            return ""
+            return self.warnings
         names = ", ".join(self.held_back)
-        return (
+        held = (
             f"{self.project_file} is not trusted, so {names} did not take effect; "
             "if you agree with what it sets, run: cinch config trust"
         )
+        return (*self.warnings, held)
 
 
 def load_config(sources: Sources) -> Config:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from cinch_tui.paths import Paths
 from cinch_tui.private_file import write_private
 from harness.errors import ConfigError
 from providers.catalog import EnvironmentCredentials, Secret, presets
@@ -35,8 +36,12 @@ T = TypeVar("T")
 class KeyStore:
     """Finds and keeps keys. `CINCH_KEYRING=off` leaves the system's keyring alone."""
 
-    file: Path
+    paths: Paths
     environ: Mapping[str, str] = field(repr=False)
+
+    @property
+    def file(self) -> Path:
+        return self.paths.credentials_file
 
     def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
         """The key for a preset, with the name of where it came from; None when there is none anywhere.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from cinch_tui.assembly import build_agent
+from cinch_tui.assembly import assemble
 from cinch_tui.options import Options
 from cinch_tui.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.output import Output
@@ -79,7 +79,7 @@ def run_print(options: Options, settings: Settings, streams: Streams | None = No
 
 async def _run(job: Job) -> int:
     with _stopped_by_signals() as stopper:
-        assembly = await build_agent(job.options, job.settings, Nobody())
+        assembly = await assemble(job.options, job.settings, Nobody())
         for warning in assembly.warnings:
             job.narrator.say(warning)
         agent = stopper.agent = assembly.agent
@@ -89,6 +89,7 @@ async def _run(job: Job) -> int:
         finally:
             stopper.agent = None
             await agent.close()
+            assembly.close()
     _tell_problem(job, outcome)
     return outcome.status
 

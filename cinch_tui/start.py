@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from cinch_tui.arguments import Arguments
-from cinch_tui.config import Config, Sources, load_config
+from cinch_tui.config import Sources, load_config
 from cinch_tui.options import OUTPUT_FORMATS, Beginning, Continue, Options, Resume
 from cinch_tui.paths import Paths, find_paths, project_config_file
 from cinch_tui.settings import Settings, Value, keys
@@ -34,7 +34,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
     """
     paths = find_paths(os.environ)
     cwd = _folder(arguments.cwd, "--cwd")
-    config = find_config(paths, cwd, arguments)
+    config = load_config(sources_for(paths, cwd, arguments))
     options = Options(
         cwd=cwd,
         paths=paths,
@@ -48,27 +48,21 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         add_dirs=tuple(_folder(name, "--add-dir") for name in arguments.add_dir),
         system=arguments.system,
         verbose=arguments.verbose,
-        notices=(*config.warnings, *filter(None, [config.trust_notice])),
+        notices=config.notices,
     )
     return options, config.settings
 
 
-def find_config(paths: Paths, cwd: Path, arguments: Arguments | None = None) -> Config:
-    """The settings in force in a folder, with the flags of the command line on top.
-
-    Raises:
-        ConfigError: as `load_config`.
-    """
+def sources_for(paths: Paths, cwd: Path, arguments: Arguments | None = None) -> Sources:
+    """Where the settings of a folder come from, with the flags of the command line on top."""
     named = arguments.config if arguments else ""
-    return load_config(
-        Sources(
-            user_file=Path(named).expanduser().absolute() if named else paths.config_file,
-            project_file=project_config_file(cwd),
-            environ=os.environ,
-            trust=TrustStore(paths.trust_file),
-            flags=_flags(arguments) if arguments else {},
-            named=bool(named),
-        )
+    return Sources(
+        user_file=Path(named).expanduser().absolute() if named else paths.config_file,
+        project_file=project_config_file(cwd),
+        environ=os.environ,
+        trust=TrustStore(paths.trust_file),
+        flags=_flags(arguments) if arguments else {},
+        named=bool(named),
     )
 
 

@@ -1,0 +1,220 @@
+"""`cinch sessions …`: the sessions on disk from the command line, without the app."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TextIO
+
+from cinch_tui.session_text import FORMATS, as_text, when
+from harness.errors import CinchError, ConfigError, SessionError
+from harness.messages import new_id
+from harness.session.doctor import Examination, examine, mend
+from harness.session.fork import fork_session
+from harness.session.journal import Journal, take_lock
+from harness.session.listing import SessionSummary, find_session, list_sessions, search_sessions
+from harness.session.places import project_dir
+from harness.session.records import title_line, to_bytes
+from harness.session.resume import load_session
+from tools.text.control import harmless
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where the sessions are and where the answer goes."""
+
+    data_dir: Path
+    cwd: Path
+    out: TextIO
+
+    def say(self, text: str) -> None:
+        self.out.write(f"{text}\n")
+
+    def find(self, which: str) -> Path:
+        return find_session(self.data_dir, self.cwd, which)
+
+
+def main(argv: list[str], *, data_dir: Path, cwd: Path, out: TextIO, err: TextIO | None = None) -> int:
+    """Run one command. Status 0: done; 1: it failed; 2: it was not understood."""
+    try:
+        with redirect_stdout(out):
+            arguments = _parser().parse_args(argv)
+        command: Callable[[Namespace, Desk], int] = arguments.command
+        return command(arguments, Desk(data_dir, cwd, out))
+    except SystemExit:  # argparse has shown its help
+        return 0
+    except CinchError as error:
+        (err or sys.stderr).write(f"cinch sessions: {harmless(str(error))}\n")
+        return 2 if isinstance(error, ConfigError) else 1
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message}; see cinch sessions --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="cinch sessions", description="The sessions on disk.")
+    verbs = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def verb(name: str, command: Callable[[Namespace, Desk], int], text: str) -> argparse.ArgumentParser:
+        sub = verbs.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=command)
+        return sub
+
+    listed = verb("list", _list, "List sessions, newest first.")
+    listed.add_argument("--all", action="store_true", help="those of every folder")
+    listed.add_argument("--json", action="store_true", help="as a JSON array")
+    verb("show", _show, "Print a conversation.").add_argument("id", help="an id, the beginning of one, or latest")
+    search = verb("search", _search, "Find where something was said.")
+    search.add_argument("text")
+    search.add_argument("--all", action="store_true", help="in every folder")
+    export = verb("export", _export, "Print a session for use elsewhere.")
+    export.add_argument("id")
+    export.add_argument("--format", choices=sorted(FORMATS), default="md")
+    verb("import", _import, "Copy a session file of Claude Code or cinch.").add_argument("file", type=Path)
+    rename = verb("rename", _rename, "Give a session a title.")
+    rename.add_argument("id")
+    rename.add_argument("title", nargs="+")
+    remove = verb("rm", _remove, "Delete a session for good.")
+    remove.add_argument("id")
+    remove.add_argument("--yes", action="store_true", help="needed, since nothing can bring it back")
+    doctor = verb("doctor", _doctor, "Say what is wrong with a session, or with all of this folder.")
+    doctor.add_argument("id", nargs="?")
+    doctor.add_argument("--repair", action="store_true", help="mend what appending to the file can mend")
+    return parser
+
+
+def _list(arguments: Namespace, desk: Desk) -> int:
+    found = list_sessions(desk.data_dir, None if arguments.all else desk.cwd)
+    if arguments.json:
+        desk.say(json.dumps([asdict(each) | {"path": str(each.path)} for each in found], indent=2))
+        return 0
+    for summary in found:
+        desk.say(_row(summary, with_folder=arguments.all))
+    if not found:
+        desk.say("no sessions" if arguments.all else f"no sessions in {desk.cwd}; --all lists those of every folder")
+    return 0
+
+
+def _row(summary: SessionSummary, *, with_folder: bool) -> str:
+    title = " ".join(harmless(summary.title).split())
+    title = title if len(title) <= 70 else f"{title[:69]}…"
+    place = f"  {harmless(summary.cwd)}" if with_folder else ""
+    return f"{summary.id[:8]}  {when(summary.updated)}  {title}{'  (in use)' if summary.locked else ''}{place}"
+
+
+def _show(arguments: Namespace, desk: Desk) -> int:
+    session = load_session(desk.find(arguments.id))
+    for part in as_text(session):
+        desk.out.write(part)
+    for warning in session.warnings:
+        desk.say(f"({warning})")
+    return 0
+
+
+def _search(arguments: Namespace, desk: Desk) -> int:
+    hits = search_sessions(desk.data_dir, arguments.text, None if arguments.all else desk.cwd)
+    for hit in hits:
+        desk.say(f"{hit.session_id[:8]}  {when(hit.time)}  {hit.role}: {harmless(hit.snippet)}")
+    if not hits:
+        desk.say(f"{arguments.text!r} was not said" + ("" if arguments.all else " in this folder; --all looks in all"))
+    return 0 if hits else 1
+
+
+def _export(arguments: Namespace, desk: Desk) -> int:
+    for part in FORMATS[arguments.format](load_session(desk.find(arguments.id))):
+        desk.out.write(part)
+    return 0
+
+
+def _import(arguments: Namespace, desk: Desk) -> int:
+    made = fork_session(arguments.file, new_id(), project_dir(desk.data_dir, desk.cwd))
+    desk.say(f"imported as {made.stem}; go on with: cinch --resume {made.stem}")
+    return 0
+
+
+def _rename(arguments: Namespace, desk: Desk) -> int:
+    path = desk.find(arguments.id)
+    title = " ".join(" ".join(arguments.title).split())
+    problems: list[str] = []
+    journal = Journal(path, problems.append)
+    _hold(journal)
+    journal.append(to_bytes(title_line(path.stem, title)))
+    journal.close()
+    if problems:
+        raise SessionError(problems[0])
+    desk.say(f"{path.stem[:8]} is now called {harmless(title)}")
+    return 0
+
+
+def _remove(arguments: Namespace, desk: Desk) -> int:
+    path = desk.find(arguments.id)
+    if not arguments.yes:
+        raise ConfigError(f"this deletes session {path.stem} for good; add --yes if that is meant")
+    try:
+        lock = take_lock(path)
+        path.unlink()
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+    except OSError as error:
+        raise SessionError(f"{path} cannot be deleted: {error.strerror}") from error
+    desk.say(f"deleted {path.stem}")
+    return 0
+
+
+def _hold(journal: Journal) -> None:
+    try:
+        journal.acquire()
+    except OSError as error:
+        raise SessionError(f"{journal.path} cannot be written: {error.strerror}") from error
+
+
+def _doctor(arguments: Namespace, desk: Desk) -> int:
+    if arguments.id:
+        paths = [desk.find(arguments.id)]
+    else:
+        paths = [summary.path for summary in list_sessions(desk.data_dir, desk.cwd)]
+    ill = 0
+    for path in paths:
+        ill += _examine(path, desk, repair=arguments.repair)
+    desk.say(f"{len(paths)} examined, {ill} with something to say")
+    return 0
+
+
+def _examine(path: Path, desk: Desk, *, repair: bool) -> bool:
+    try:
+        found = examine(path)
+        desk.say(f"{path.stem}: {found.lines} lines, {found.messages} messages" + (", sound" if found.healthy else ""))
+        for finding in _findings(found):
+            desk.say(f"  {finding}")
+        for done in mend(found) if repair and (found.torn or found.mendable) else ():
+            desk.say(f"  mended: {done}")
+    except SessionError as error:
+        desk.say(f"{path.stem}: {harmless(str(error))}")
+        return True
+    return not found.healthy
+
+
+def _findings(found: Examination) -> list[str]:
+    """What is not as it should be, and what that means for whoever opens the session."""
+    findings: list[str] = []
+    if found.torn:
+        findings.append("the last line is torn (a crash while writing); it is ignored")
+    if found.garbage:
+        numbers = ", ".join(map(str, found.garbage[:10])) + (", …" if len(found.garbage) > 10 else "")
+        findings.append(f"{len(found.garbage)} lines cannot be read and are skipped: {numbers}")
+    if found.unanswered:
+        findings.append(f"{len(found.unanswered)} tool calls have no result; the model is told they were interrupted")
+    if found.strange:
+        counts = ", ".join(f"{kind or 'no type'} ({count})" for kind, count in sorted(found.strange.items()))
+        findings.append(f"lines of other programs, kept and passed over: {counts}")
+    return findings

@@ -1,0 +1,88 @@
+"""A conversation copied into a session of its own: a fork of ours, or the import of another program's file."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.codec import encode
+from harness.errors import SessionError
+from harness.messages import JsonObject, JsonValue
+from harness.session.journal import make_private
+from harness.session.lines import conversation, scan
+from harness.session.places import SUFFIX, checked_id
+from harness.session.reading import parse, text_at
+from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
+from harness.session.resume import LoadedSession, load_session
+
+_LINKS = ("uuid", "parentUuid", "sourceToolAssistantUUID")
+
+
+def fork_session(path: Path, new_id: str, folder: Path | None = None) -> Path:
+    """Copy the conversation, from its root to its last leaf, to a new session in `folder` (beside the old one if None).
+
+    The lines get ids of their own, so that readers which join files by id see two conversations. The old file is not
+    touched and may be in use.
+
+    Raises:
+        SessionMissing, SessionTooNew: the old file cannot be opened.
+        SessionError: the new file exists or cannot be written.
+    """
+    loaded = load_session(path)
+    target = (folder or path.parent) / f"{checked_id(new_id)}{SUFFIX}"
+    lines = [_copied(record, loaded.session_id, new_id) for record in chain_records(path)]
+    if lines:
+        header = header_line(Envelope(new_id, str(loaded.cwd)), lines[0])
+        lines = [header, *_notes(loaded, new_id), *lines]
+    try:
+        make_private(target.parent)
+        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.writelines(to_bytes(line) for line in lines)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise SessionError(f"{target} cannot be written: {error.strerror}") from error
+    return target
+
+
+def chain_records(path: Path) -> Iterator[JsonObject]:
+    """The lines of the conversation, parsed, in order, each hanging under one that came before it.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    layout = scan(path)
+    known: set[str] = set()
+    before: JsonValue = None
+    with path.open("rb") as file:
+        for line in (line for group in conversation(layout) for line in group):
+            file.seek(line.offset)
+            record = parse(file.read(line.size))
+            if record is None:
+                continue
+            # What is left out (a program's notes, removed lines) must not break the chain.
+            parent = record.get("parentUuid") if line.parent in known else before
+            known.add(line.id)
+            before = line.id
+            yield {**record, "parentUuid": parent}
+
+
+def _notes(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
+    if loaded.title:
+        yield title_line(new_id, f"{loaded.title} (fork)")
+    if loaded.spec:
+        yield note_line("model", new_id, loaded.updated, {"spec": encode(loaded.spec)})
+    if loaded.mode:
+        yield note_line("mode", new_id, loaded.updated, {"mode": loaded.mode})
+
+
+def _copied(record: JsonObject, old_id: str, new_id: str) -> JsonObject:
+    links: JsonObject = {key: _new_link(text_at(record, key), new_id) for key in _LINKS if text_at(record, key)}
+    origin: JsonObject = {"sessionId": old_id, "messageUuid": text_at(record, "uuid")}
+    return {**record, **links, "sessionId": new_id, "forkedFrom": origin}
+
+
+def _new_link(line_id: str, new_id: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{new_id}/{line_id}"))

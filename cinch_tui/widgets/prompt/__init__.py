@@ -1,0 +1,3 @@
+"""The prompt and what belongs to it."""
+
+from cinch_tui.widgets.prompt.prompt import Prompt as Prompt

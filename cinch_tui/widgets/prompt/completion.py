@@ -1,0 +1,105 @@
+"""What may be completed at the cursor, and the source for commands and their arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from cinch_tui.commands.front import Front
+from cinch_tui.commands.registry import SIGILS, Command, Registry
+
+MAX_CANDIDATES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """`text` is what gets inserted, and `then` after it. `is_whole`: nothing needs to follow."""
+
+    text: str
+    description: str = ""
+    then: str = ""
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """`start` is the column from which the candidates replace what was typed; `typed` is that."""
+
+    start: int
+    typed: str
+    candidates: tuple[Candidate, ...]
+
+    def settles(self, candidate: Candidate) -> bool:
+        """Taking the candidate would change nothing."""
+        return candidate.is_whole and candidate.text == self.typed
+
+
+class CompletionSource(Protocol):
+    def complete(self, before: str, *, one_line: bool) -> Completion | None:
+        """What fits the line up to the cursor; None when this source has nothing to say there.
+
+        Asked at every key: it answers at once, from memory.
+        """
+        ...
+
+
+class CommandCompletion:
+    """Commands by name, then the values their argument may take."""
+
+    def __init__(self, registry: Registry, front: Front) -> None:
+        self._registry = registry
+        self._front = front
+
+    def complete(self, before: str, *, one_line: bool) -> Completion | None:
+        if not one_line or before[:1] not in {*SIGILS}:
+            return None
+        word, space, argument = before.partition(" ")
+        if not space:
+            return self._names(word)
+        command = self._registry.find(word)
+        if command is None or command.arguments is None:
+            return None
+        choices = (Candidate(choice.value, choice.description) for choice in command.arguments(self._front))
+        found = best(argument, choices)
+        return Completion(len(word) + 1, argument, found) if found else None
+
+    def _names(self, word: str) -> Completion | None:
+        commands = (_candidate(command, name) for command in self._registry.commands for name in command.names)
+        same_sigil = (candidate for candidate in commands if candidate.text[0] == word[0])
+        found = best(word, same_sigil)
+        return Completion(0, word, found) if found else None
+
+
+def _candidate(command: Command, name: str) -> Candidate:
+    parameters = command.usage.removeprefix(command.name)
+    description = f"{parameters.strip()}  {command.summary}".strip()
+    return Candidate(name, description, then=" " if parameters else "", is_whole="<" not in parameters)
+
+
+if TYPE_CHECKING:
+    _: type[CompletionSource] = CommandCompletion
+
+
+def best(typed: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Those that fit what was typed, best first: by start, by file name, by any part, else by scattered letters."""
+    wanted = typed.lower()
+    if not wanted:
+        return tuple(islice(candidates, MAX_CANDIDATES))
+    everything = tuple(candidates)
+    ranked = [(_rank(wanted, each.text.lower()), each) for each in everything if wanted in each.text.lower()]
+    # Scattered letters fit nearly anything and are slow to look for: they are the last resort.
+    if not ranked:
+        scattered = re.compile(".*?".join(map(re.escape, wanted)), re.IGNORECASE)
+        ranked = [(0, each) for each in everything if scattered.search(each.text)]
+    ranked.sort(key=lambda entry: (entry[0], len(entry[1].text)))
+    return tuple(candidate for _, candidate in ranked[:MAX_CANDIDATES])
+
+
+def _rank(wanted: str, text: str) -> int:
+    if text.startswith(wanted):
+        return 0
+    name = text.rpartition("/")[2]
+    return 1 if name.startswith(wanted) else 2 if wanted in name else 3

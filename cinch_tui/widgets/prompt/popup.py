@@ -1,0 +1,77 @@
+"""The list of completions above the prompt."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import var
+from textual.widget import Widget
+
+from cinch_tui.widgets.prompt.completion import Candidate, Completion
+
+MAX_ROWS = 8
+# What the rest of the screen needs in a small terminal: the prompt, the status bar, two lines of conversation.
+_ROWS_FOR_OTHERS = 6
+
+
+class CompletionPopup(Widget):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "completion-popup--description",
+        "completion-popup--highlighted",
+    }
+
+    is_open = var(default=False, toggle_class="-open")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.completion: Completion | None = None
+        self.has_moved = False
+        self._index = 0
+
+    @property
+    def highlighted(self) -> Candidate | None:
+        return self.completion.candidates[self._index] if self.completion else None
+
+    def open(self, completion: Completion) -> None:
+        self.completion = completion
+        self.has_moved = False
+        self._index = 0
+        self.is_open = True
+        self.refresh(layout=True)
+
+    def close(self) -> None:
+        self.completion = None
+        self.is_open = False
+
+    def move(self, step: int) -> None:
+        if self.completion:
+            self._index = (self._index + step) % len(self.completion.candidates)
+            self.has_moved = True
+            self.refresh()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, width
+        wanted = len(self.completion.candidates) if self.completion else 0
+        return min(wanted, MAX_ROWS, max(1, viewport.height - _ROWS_FOR_OTHERS))
+
+    def render(self) -> Content:
+        if self.completion is None:
+            return Content()
+        rows = max(1, self.size.height)
+        # The window of rows follows the highlight, which stays on its last row once it got there.
+        first = max(0, self._index - rows + 1)
+        shown = self.completion.candidates[first : first + rows]
+        names = min(max(len(candidate.text) for candidate in shown), max(self.size.width // 2, 24))
+        lines = [self._line(candidate, names) for candidate in shown]
+        highlighted = self._index - first
+        style = self.get_visual_style("completion-popup--highlighted", partial=True)
+        lines[highlighted] = lines[highlighted].truncate(self.size.width, pad=True).stylize(style)
+        return Content("\n").join(lines)
+
+    def _line(self, candidate: Candidate, names: int) -> Content:
+        name = Content(candidate.text).truncate(names, ellipsis=True, pad=True)
+        description = self.get_visual_style("completion-popup--description", partial=True)
+        line = Content.assemble(" ", name, "  ", (candidate.description, description))
+        return line.truncate(self.size.width, ellipsis=True)

@@ -1,0 +1,223 @@
+"""The prompt: where a person types, with history, completion and large pastes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from textual import on, work
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.reactive import var
+from textual.widgets import TextArea
+
+from cinch_tui.keymap import bindings, read_chords_of_plain_terminals
+from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
+from cinch_tui.widgets.prompt.history import PromptHistory
+from cinch_tui.widgets.prompt.input import PromptInput
+from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.popup import CompletionPopup
+
+IDLE_HINT = "Ask for a change · / commands · @ files · F1 help"
+RUNNING_HINT = "Enter steers · Alt+Enter queues · Esc stops"
+
+
+class Prompt(Vertical):
+    """Posts what was typed and empties itself; a screen that cannot take it gives it back with `restore`.
+
+    `typed_at` is when the text last changed, on the monotonic clock: nothing should take the keys from someone typing.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
+
+    run_is_on = var(default=False, toggle_class="-running")
+
+    @dataclass
+    class Submitted(Message):
+        """Enter: the whole text, with every paste in it."""
+
+        text: str
+
+    @dataclass
+    class FollowUp(Message):
+        """Alt+Enter: for when the agent is done."""
+
+        text: str
+
+    @dataclass
+    class EditorRequested(Message):
+        """Ctrl+G: go on in an editor. The text is still here; `take` it."""
+
+    def __init__(self, commands: CompletionSource, mentions: MentionCompletion, history: PromptHistory) -> None:
+        super().__init__()
+        self.typed_at = 0.0
+        self._commands = commands
+        self._mentions = mentions
+        self._history = history
+        self._input = PromptInput()
+        self._popup = CompletionPopup()
+        # Text that was not typed opens no popup: it would catch the arrows that walk the history.
+        self._shown = ""
+        self._dismissed_at: tuple[int, int] | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self._popup
+        yield self._input
+
+    def on_mount(self) -> None:
+        read_chords_of_plain_terminals()
+
+    def watch_run_is_on(self, run_is_on: bool) -> None:  # noqa: FBT001  Textual's signature
+        self._input.placeholder = RUNNING_HINT if run_is_on else IDLE_HINT
+
+    @property
+    def text(self) -> str:
+        """What would be sent now."""
+        return self._input.full_text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self._show(text)
+
+    def take(self) -> str:
+        """The text; the prompt is empty afterwards, and the text is in no history."""
+        text = self._input.full_text
+        self._shown = ""
+        self._input.forget()
+        self._close()
+        return text
+
+    def restore(self, text: str) -> None:
+        """Give back what was posted, before whatever has been typed since."""
+        since = self.text
+        self._show(f"{text}\n{since}" if since else text)
+
+    def insert(self, text: str) -> None:
+        """Type or paste the text at the cursor, and go there."""
+        self._input.put(text)
+        self.focus()
+
+    def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002  Textual's signature
+        self._input.focus(scroll_visible)
+        return self
+
+    @property
+    def popup_is_open(self) -> bool:
+        return self._popup.is_open
+
+    def action_submit(self) -> None:
+        if self._input.break_line_at_backslash():
+            return
+        completion, candidate = self._popup.completion, self._popup.highlighted
+        is_chosen = completion is not None and (completion.typed or self._popup.has_moved)
+        if completion and candidate and is_chosen and not completion.settles(candidate):
+            self._accept()
+        else:
+            self._post(self.Submitted)
+
+    def action_follow_up(self) -> None:
+        self._post(self.FollowUp)
+
+    def action_newline(self) -> None:
+        self._input.break_line()
+
+    def action_open_editor(self) -> None:
+        self.post_message(self.EditorRequested())
+
+    def action_older(self) -> None:
+        self._walk(-1)
+
+    def action_newer(self) -> None:
+        self._walk(+1)
+
+    def action_complete(self) -> None:
+        if not self._popup.is_open:
+            raise SkipAction
+        self._accept()
+
+    def action_close_popup(self) -> None:
+        if self._popup.completion is None:
+            raise SkipAction
+        self._dismiss(self._popup.completion)
+
+    @on(TextArea.Changed)
+    def _text_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self.typed_at = time.monotonic()
+        self._offer()
+
+    @on(TextArea.SelectionChanged)
+    def _cursor_moved(self, event: TextArea.SelectionChanged) -> None:
+        event.stop()
+        if self._popup.is_open:
+            self._offer()
+
+    @work(exclusive=True, group="mentions")
+    async def _load_mentions(self) -> None:
+        await self._mentions.load()
+        self._offer()
+
+    def _post(self, message: type[Submitted] | type[FollowUp]) -> None:
+        text = self.text
+        if not text.strip():
+            return
+        self._history.add(text)
+        self.take()
+        self.post_message(message(text))
+
+    def _show(self, text: str) -> None:
+        self._input.show(text)
+        self._shown = self._input.text
+        self._close()
+
+    def _walk(self, step: int) -> None:
+        if self._popup.is_open:
+            self._popup.move(step)
+            return
+        text = self._history.older(self.text) if step < 0 else self._history.newer(self.text)
+        if text is not None:
+            self._show(text)
+
+    def _offer(self) -> None:
+        """Open, change or close the popup, as the text before the cursor asks for."""
+        completion = self._completion()
+        place = self._place_of(completion)
+        if place != self._dismissed_at:
+            self._dismissed_at = None
+        if completion is None or place == self._dismissed_at:
+            self._close()
+            return
+        self._popup.open(completion)
+        self._input.yields_arrows = True
+
+    def _completion(self) -> Completion | None:
+        field = self._input
+        if field.text == self._shown or field.selected_text or not field.is_at_end_of_word:
+            return None
+        before = field.before_cursor
+        if self._mentions.is_asked(before) and self._mentions.is_stale:
+            self._load_mentions()
+        one_line = field.document.line_count == 1
+        return self._commands.complete(before, one_line=one_line) or self._mentions.complete(before, one_line=one_line)
+
+    def _accept(self) -> None:
+        completion, candidate = self._popup.completion, self._popup.highlighted
+        if completion is None or candidate is None:
+            return
+        self._dismiss(completion)
+        self._input.replace_before_cursor(completion.start, candidate.text + candidate.then)
+
+    def _dismiss(self, completion: Completion) -> None:
+        self._dismissed_at = self._place_of(completion)
+        self._close()
+
+    def _close(self) -> None:
+        self._popup.close()
+        self._input.yields_arrows = False
+
+    def _place_of(self, completion: Completion | None) -> tuple[int, int] | None:
+        return (self._input.cursor_location[0], completion.start) if completion else None

@@ -1,0 +1,143 @@
+"""The ground of all blocks: an object that knows its text and how to draw it in parts, and no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui.transcript.heights import Heights
+from cinch_tui.transcript.lines import BLANK, Line
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.look import Look
+
+
+class Part:
+    """A stretch of lines that is drawn whole, when it is first seen, and kept."""
+
+    __slots__ = ("_drawn_for", "_lines")
+
+    def __init__(self) -> None:
+        self._lines: list[Line] = []
+        self._drawn_for: tuple[Look, int] | None = None
+
+    def lines(self, look: Look, width: int) -> Sequence[Line]:
+        wanted = (look, width)
+        if self._drawn_for != wanted:
+            self._lines = self.draw(look, width)
+            self._drawn_for = wanted
+        return self._lines
+
+    def is_drawn(self, look: Look, width: int) -> bool:
+        return self._drawn_for == (look, width)
+
+    def forget(self) -> None:
+        """Give the lines' memory back; they can be drawn again."""
+        self._lines = []
+        self._drawn_for = None
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        raise NotImplementedError
+
+    def guess(self, width: int) -> int:
+        """About how many lines there will be, at next to no cost."""
+        raise NotImplementedError
+
+
+class Gap(Part):
+    """The blank line before a block."""
+
+    __slots__ = ()
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        return [BLANK]
+
+    def guess(self, width: int) -> int:
+        return 1
+
+
+def guess_height(text: str, width: int) -> int:
+    return 1 + text.count("\n") + len(text) // max(1, width)
+
+
+class Block:
+    """One thing said or done.
+
+    Its picture is a list of parts, made when the block first comes into view. The layout that holds the block gives it
+    a `serial` that never changes, so that a line has a name that survives whatever happens above it, and an `index`.
+    """
+
+    def __init__(self) -> None:
+        self.serial = -1
+        self.index = -1
+        self.gap = True
+        self.selected = False
+        self.parts: list[Part] = []
+        self.heights = Heights()
+        self._opened_for = -1
+
+    @property
+    def source(self) -> str:
+        """What was said, as it was said."""
+        raise NotImplementedError
+
+    @property
+    def foldable(self) -> bool:
+        """It can be shown as one line."""
+        return False
+
+    @property
+    def folded(self) -> bool:
+        return False
+
+    @folded.setter
+    def folded(self, folded: bool) -> None:
+        raise NotImplementedError
+
+    @property
+    def close_to_its_like(self) -> bool:
+        """No blank line is wanted between two of this kind."""
+        return False
+
+    @property
+    def growing(self) -> bool:
+        """More of it is still arriving."""
+        return False
+
+    def guess(self, width: int) -> int:
+        """About how tall the block is, without making its parts."""
+        if self._opened_for == width:
+            return self.heights.total
+        return self.gap + guess_height(self.source, width)
+
+    def open(self, look: Look, width: int) -> None:
+        """Make the parts and what is known of their heights fit the block and `width`."""
+        if self._opened_for != width:
+            self._opened_for = width
+            self._rebuild(look, width)
+
+    def advance(self, look: Look, width: int) -> bool:
+        """Take in what was said since; true when there is more than fits one go."""
+        self.redraw()
+        self.open(look, width)
+        return False
+
+    def redraw(self) -> None:
+        """Make the parts anew when they are next looked at."""
+        self._opened_for = -1
+        self.parts = []
+
+    def measured(self, index: int, height: int) -> None:
+        self.heights[index] = height
+
+    def make_parts(self) -> list[Part]:
+        raise NotImplementedError
+
+    def _rebuild(self, look: Look, width: int) -> None:
+        if not self.parts:
+            made = self.make_parts()
+            self.parts = [Gap(), *made] if made and self.gap else made
+        self.heights = Heights(self._height(part, look, width) for part in self.parts)
+
+    def _height(self, part: Part, look: Look, width: int) -> int:
+        return len(part.lines(look, width)) if part.is_drawn(look, width) else part.guess(width)

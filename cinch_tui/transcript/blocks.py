@@ -1,0 +1,80 @@
+"""What a conversation is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from cinch_tui.rendering.code import harmless
+from cinch_tui.transcript.block import Block, Part, guess_height
+from cinch_tui.transcript.lines import Line, indented, wrap_runs
+from cinch_tui.transcript.plain import untabbed
+from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.tool_block import ToolBlock
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.look import Look
+
+__all__ = ["Block", "NoticeBlock", "NoticeLevel", "ReplyBlock", "ThinkingBlock", "ToolBlock", "UserBlock"]
+
+NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
+
+_MARKS: dict[NoticeLevel, str] = {"info": "· ", "warning": "! ", "error": "✗ "}
+
+
+class _TextPart(Part):
+    __slots__ = ("_block",)
+
+    def __init__(self, block: UserBlock | NoticeBlock) -> None:
+        super().__init__()
+        self._block = block
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        return self._block.draw(look, width)
+
+    def guess(self, width: int) -> int:
+        return guess_height(self._block.text, width - 2)
+
+
+class UserBlock(Block):
+    """What a person sent, shown as typed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = harmless(text)
+
+    @property
+    def source(self) -> str:
+        return self.text
+
+    def make_parts(self) -> list[Part]:
+        return [_TextPart(self)]
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        text = untabbed(self.text.rstrip())
+        mark = look.on_base("user-mark")
+        lines = wrap_runs([(text, look.on_base("user"))], width - 2)
+        fill = look.on_base("user")
+        return [
+            Line(line.segments, line.gutter, line.end, fill) for line in indented(lines, ("❯ ", mark), ("  ", mark))
+        ]
+
+
+class NoticeBlock(Block):
+    """A word from cinch itself."""
+
+    def __init__(self, text: str, level: NoticeLevel = "info") -> None:
+        super().__init__()
+        self.text = harmless(text)
+        self.level: NoticeLevel = level
+
+    @property
+    def source(self) -> str:
+        return self.text
+
+    def make_parts(self) -> list[Part]:
+        return [_TextPart(self)]
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        style = look.on_base(self.level)
+        text = untabbed(self.text.rstrip())
+        return indented(wrap_runs([(text, style)], width - 2), (_MARKS[self.level], style), ("  ", style))

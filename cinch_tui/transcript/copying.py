@@ -1,0 +1,44 @@
+"""What a selection holds: the text without gutters and without the line breaks that only the width made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cinch_tui.transcript.layout import Layout, Place, key_parts, row_key
+
+if TYPE_CHECKING:
+    from textual.selection import Selection
+
+    from cinch_tui.transcript.block import Block
+
+
+def selected_text(layout: Layout, selection: Selection) -> str:
+    """The text between the ends of a selection whose rows are keys; blocks that lie wholly inside give their source."""
+    start, end = selection
+    first = layout.block_with(key_parts(start.y)[0]) if start is not None else 0
+    last = layout.block_with(key_parts(end.y)[0]) if end is not None else len(layout.blocks)
+    chunks: list[str] = []
+    for block in layout.blocks[first : last + 1]:
+        ends_inside = (start is not None and block.index == first) or (end is not None and block.index == last)
+        text = _lines_between(layout, block, selection) if ends_inside else block.source
+        chunks.append(text.strip("\n"))
+    return "\n\n".join(chunk for chunk in chunks if chunk)
+
+
+def _lines_between(layout: Layout, block: Block, selection: Selection) -> str:
+    text = ""
+    layout.place_of(block)
+    for part in range(len(block.parts)):
+        for number, line in enumerate(layout.lines(block, part)):
+            span = selection.get_span(row_key(block, part, number))
+            if span is None:
+                continue
+            start, end = span
+            whole = line.text if end == -1 else line.text[:end]
+            text += whole[max(start, line.gutter) :] + (line.end if end == -1 else "")
+    return text
+
+
+def place_of_key(layout: Layout, key: int) -> Place:
+    serial, part, line = key_parts(key)
+    return Place(layout.block_with(serial), part, line)

@@ -1,0 +1,244 @@
+"""Where every line of the conversation is: blocks below one another, their heights guessed until they are seen."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.heights import Heights
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cinch_tui.transcript.block import Part
+    from cinch_tui.transcript.lines import Line
+    from cinch_tui.transcript.look import Look
+
+# Parts whose lines are kept; what scrolled away long ago is drawn again when it comes back.
+KEPT = 800
+
+_PART_BITS = 24
+_LINE_BITS = 16
+
+
+class Place(NamedTuple):
+    """A line, by its block, the part of the block, and the line in the part."""
+
+    block: int
+    part: int
+    line: int
+
+
+START = Place(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line on the screen. `key` orders lines as they are read and outlives changes above them."""
+
+    key: int
+    block: Block
+    part: int
+    line: Line
+
+
+class Layout:
+    """The blocks of a conversation in one column. Drawing happens only for what is asked for by place."""
+
+    def __init__(self, look: Look) -> None:
+        self.blocks: list[Block] = []
+        self.heights = Heights()
+        self.look = look
+        self.width = 80
+        self._serial = 0
+        self._drawn: dict[Part, None] = {}
+
+    @property
+    def end(self) -> Place:
+        return Place(len(self.blocks), 0, 0)
+
+    def extend(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            block.serial = self._serial
+            block.index = len(self.blocks)
+            block.gap = self._apart(block)
+            self._serial += 1
+            self.blocks.append(block)
+            self.heights.extend((block.guess(self.width),))
+
+    def remove(self, block: Block) -> None:
+        self.blocks.pop(block.index)
+        self._renumber()
+
+    def clear(self) -> None:
+        self.blocks.clear()
+        self._drawn.clear()
+        self.heights = Heights()
+
+    def fit(self, look: Look, width: int) -> None:
+        """Everything for another width or look; what is not seen is only guessed anew."""
+        self.look = look
+        self.width = width
+        self._drawn.clear()
+        self.heights = Heights(block.guess(width) for block in self.blocks)
+
+    def advance(self, block: Block) -> bool:
+        """Let a block take in what it was told; true when there is more."""
+        more = block.advance(self.look, self.width)
+        self.heights[block.index] = block.heights.total
+        return more
+
+    def lines(self, block: Block, part: int) -> Sequence[Line]:
+        """The lines of a part, drawn if need be; from now on its height is known."""
+        shown = block.parts[part]
+        lines = shown.lines(self.look, self.width)
+        self._keep(shown)
+        if block.heights[part] != len(lines):
+            block.heights[part] = len(lines)
+            self.heights[block.index] = block.heights.total
+        return lines
+
+    def rows(self, place: Place, count: int) -> list[Row]:
+        """So many rows from `place` downward, fewer at the end."""
+        result: list[Row] = []
+        part, line = place.part, place.line
+        for index in range(place.block, len(self.blocks)):
+            block = self._opened(index)
+            while part < len(block.parts) and len(result) < count:
+                lines = self.lines(block, part)
+                for number in range(line, min(len(lines), line + count - len(result))):
+                    result.append(Row(row_key(block, part, number), block, part, lines[number]))
+                part, line = part + 1, 0
+            if len(result) >= count:
+                break
+            part, line = 0, 0
+        return result
+
+    def above(self, place: Place, count: int) -> Place:
+        """The place so many lines above, or the start."""
+        block, part, line = place
+        rest = count
+        while rest > line:
+            rest -= line
+            before = self._part_before(block, part)
+            if before is None:
+                return START
+            block, part = before
+            line = len(self.lines(self.blocks[block], part))
+        return Place(block, part, line - rest)
+
+    def below(self, place: Place, count: int) -> Place:
+        """The place so many lines below, or the end."""
+        block, part, line = place
+        rest = count + line
+        while block < len(self.blocks):
+            opened = self._opened(block)
+            while part < len(opened.parts):
+                height = len(self.lines(opened, part))
+                if rest < height:
+                    return Place(block, part, rest)
+                rest -= height
+                part += 1
+            block, part = block + 1, 0
+        return self.end
+
+    def row_of(self, place: Place) -> int:
+        """How many lines are above, as far as is known."""
+        above = self.heights.before(place.block)
+        if place.block < len(self.blocks):
+            above += self._opened(place.block).heights.before(place.part)
+        return above + place.line
+
+    def place_at(self, row: int) -> Place:
+        """What is at a row, as far as is known."""
+        if not self.blocks:
+            return START
+        index, inside = self.heights.find(row)
+        block = self._opened(index)
+        if not block.parts:
+            return Place(index, 0, 0)
+        part, line = block.heights.find(inside)
+        return Place(index, part, min(line, max(0, len(self.lines(block, part)) - 1)))
+
+    def place_of(self, block: Block) -> Place:
+        """Where a block begins, below the blank line before it."""
+        opened = self._opened(block.index)
+        return Place(block.index, 1 if block.gap and len(opened.parts) > 1 else 0, 0)
+
+    def block_with(self, serial: int) -> int:
+        """The index of the first block that is not before the one with this serial."""
+        return bisect_left(self.blocks, serial, key=lambda block: block.serial)
+
+    def reading_offset(self, place: Place) -> int:
+        """How many characters of its part are before `place`: what stays when the width changes."""
+        if place.block >= len(self.blocks):
+            return 0
+        block = self._opened(place.block)
+        if place.part >= len(block.parts):
+            return 0
+        return sum(len(line.text) - line.gutter + len(line.end) for line in self.lines(block, place.part)[: place.line])
+
+    def place_with_offset(self, place: Place, offset: int) -> Place:
+        """The line of the same part that holds the character at `offset`."""
+        if place.block >= len(self.blocks):
+            return self.end
+        block = self._opened(place.block)
+        if place.part >= len(block.parts):
+            return Place(place.block, 0, 0)
+        rest = offset
+        for number, line in enumerate(self.lines(block, place.part)):
+            rest -= len(line.text) - line.gutter + len(line.end)
+            if rest < 0:
+                return Place(place.block, place.part, number)
+        return Place(place.block, place.part, 0)
+
+    def _part_before(self, block: int, part: int) -> tuple[int, int] | None:
+        while part == 0:
+            if block == 0:
+                return None
+            block -= 1
+            part = len(self._opened(block).parts)
+        return block, part - 1
+
+    def _opened(self, index: int) -> Block:
+        block = self.blocks[index]
+        block.open(self.look, self.width)
+        if self.heights[index] != block.heights.total:
+            self.heights[index] = block.heights.total
+        return block
+
+    def _keep(self, part: Part) -> None:
+        self._drawn.pop(part, None)
+        self._drawn[part] = None
+        if len(self._drawn) > KEPT:
+            oldest = next(iter(self._drawn))
+            del self._drawn[oldest]
+            oldest.forget()
+
+    def _apart(self, block: Block) -> bool:
+        """Folded calls stand close together, everything else apart; the first block needs no blank line before it."""
+        before = self.blocks[-1] if self.blocks else None
+        return before is not None and not (block.close_to_its_like and before.close_to_its_like)
+
+    def _renumber(self) -> None:
+        blocks, self.blocks = self.blocks, []
+        for block in blocks:
+            gap, block.index = self._apart(block), len(self.blocks)
+            if gap != block.gap:
+                block.gap = gap
+                block.redraw()
+            self.blocks.append(block)
+        self.heights = Heights(block.guess(self.width) for block in self.blocks)
+
+
+def row_key(block: Block, part: int, line: int) -> int:
+    return (block.serial << _PART_BITS | part) << _LINE_BITS | line
+
+
+def key_parts(key: int) -> tuple[int, int, int]:
+    """The serial, part and line that a key was made of."""
+    place, line = key >> _LINE_BITS, key & ((1 << _LINE_BITS) - 1)
+    return place >> _PART_BITS, place & ((1 << _PART_BITS) - 1), line

@@ -1,0 +1,182 @@
+"""Markdown drawn as lines, one top-level element after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from cinch_tui.transcript.code import code_runs
+from cinch_tui.transcript.lines import BLANK, Line, Run, chop_runs, indented, plain_line, wrap_runs
+from cinch_tui.transcript.splitting import Piece, References, parser
+from cinch_tui.transcript.tables import table_lines
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+    from cinch_tui.transcript.look import Look
+
+BULLETS = ("•", "◦", "▪")
+LEAST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What elements are drawn on."""
+
+    look: Look
+    width: int
+    depth: int = 0
+
+    def narrowed(self, cells: int) -> Page:
+        return Page(self.look, max(LEAST, self.width - cells), self.depth)
+
+    def nested(self, cells: int) -> Page:
+        return Page(self.look, max(LEAST, self.width - cells), self.depth + 1)
+
+
+def piece_lines(piece: Piece, references: References, page: Page) -> list[Line]:
+    """The lines of one piece without the blank line that parts it from the piece before."""
+    tokens = parser().parse(piece.source, {"references": dict(references)})
+    return element_lines(tokens, page, piece.item)
+
+
+def element_lines(tokens: Sequence[Token], page: Page, item: int | None = None) -> list[Line]:
+    """The lines of top-level elements, a blank line between two; `item` numbers a list that goes on."""
+    lines: list[Line] = []
+    for index, element in enumerate(_elements(tokens)):
+        if index:
+            lines.append(BLANK)
+        lines.extend(_draw(element, page, item if index == 0 else None))
+    return lines
+
+
+def _elements(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    start, depth = 0, 0
+    for index, token in enumerate(tokens):
+        depth += token.nesting
+        if depth == 0:
+            yield tokens[start : index + 1]
+            start = index + 1
+
+
+def _draw(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
+    first = element[0]
+    match first.type:
+        case "heading_open":
+            return _heading(element, page)
+        case "fence" | "code_block":
+            return code_lines(first.content, first.info.strip().partition(" ")[0], page)
+        case "bullet_list_open" | "ordered_list_open":
+            return _list(element, page, item)
+        case "blockquote_open":
+            mark = ("▌ ", page.look.on_base("quote-mark"))
+            return indented(element_lines(element[1:-1], page.narrowed(2)), mark, mark)
+        case "table_open":
+            rows = [[inline_runs(cell, page.look) for cell in row] for row in _table_rows(element)]
+            return table_lines(rows, [_alignment(token) for token in element if token.type == "th_open"], page)
+        case "hr":
+            return [plain_line("─" * page.width, page.look.on_base("rule"))]
+        case "html_block":
+            return wrap_runs([(first.content.rstrip("\n"), page.look.on_base("muted"))], page.width)
+        case _:
+            return wrap_runs([run for token in element for run in inline_runs(token, page.look)], page.width)
+
+
+def _heading(element: Sequence[Token], page: Page) -> list[Line]:
+    runs = inline_runs(element[1], page.look, page.look.on_base("heading"))
+    return wrap_runs(runs, page.width)
+
+
+def code_lines(code: str, language: str, page: Page) -> list[Line]:
+    """A block of code, edge to edge, in colours where the language is known."""
+    fill = page.look.on_base("code-block")
+    rows = chop_runs(code_runs(code.rstrip("\n"), language, page.look), page.width - 2)
+    edge = (" ", fill)
+    return [Line(row.segments, row.gutter, row.end, fill) for row in indented(rows, edge, edge)]
+
+
+def _list(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
+    ordered = element[0].type == "ordered_list_open"
+    number = item if item is not None else int(element[0].attrs.get("start", 1))
+    lines: list[Line] = []
+    for offset, content in enumerate(_elements(element[1:-1])):
+        mark = f"{number + offset:>2}. " if ordered else f" {BULLETS[page.depth % len(BULLETS)]} "
+        body = _item_lines(content[1:-1], page.nested(len(mark)))
+        style = page.look.on_base("bullet")
+        lines.extend(indented(body or [BLANK], (mark, style), (" " * len(mark), style)))
+    return lines
+
+
+def _item_lines(tokens: Sequence[Token], page: Page) -> list[Line]:
+    """The elements of an item: close together, but two paragraphs stay apart."""
+    lines: list[Line] = []
+    before = ""
+    for element in _elements(tokens):
+        kind = element[0].type
+        if before and not kind.endswith("list_open") and not before.endswith("list_open"):
+            lines.append(BLANK)
+        lines.extend(_draw(element, page, None))
+        before = kind
+    return lines
+
+
+def _table_rows(element: Sequence[Token]) -> Iterator[list[Token]]:
+    row: list[Token] = []
+    for token in element:
+        if token.type == "inline":
+            row.append(token)
+        elif token.type == "tr_close":
+            yield row
+            row = []
+
+
+def _alignment(token: Token) -> str:
+    return str(token.attrs.get("style", "")).removeprefix("text-align:")
+
+
+def inline_runs(token: Token, look: Look, style: Style | None = None) -> list[Run]:
+    """The words of an element, styled."""
+    stack = [look.base if style is None else style]
+    runs: list[Run] = []
+    for child in token.children or ():
+        if child.nesting > 0:
+            stack.append(stack[-1] + _opened(child, look))
+        elif child.nesting < 0:
+            stack.pop()
+        else:
+            runs.append(_leaf(child, stack[-1], look))
+    return runs
+
+
+def _opened(token: Token, look: Look) -> Style:
+    match token.type:
+        case "strong_open":
+            return look["strong"]
+        case "em_open":
+            return look["emphasis"]
+        case "s_open":
+            return look["strike"]
+        case "link_open":
+            return look["link"] + Style(link=str(token.attrs.get("href", "")))
+        case _:
+            return Style.null()
+
+
+def _leaf(token: Token, style: Style, look: Look) -> Run:
+    match token.type:
+        case "softbreak":
+            return " ", style
+        case "hardbreak":
+            return "\n", style
+        case "code_inline":
+            return token.content, style + look["code"]
+        case "image":
+            address = str(token.attrs.get("src", ""))
+            return f"[image: {token.content or address}]", style + look["link"] + Style(link=address)
+        case "html_inline" if token.content.lower().replace(" ", "") in {"<br>", "<br/>"}:
+            return "\n", style
+        case _:
+            return token.content, style

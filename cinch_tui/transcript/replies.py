@@ -1,0 +1,281 @@
+"""What a model says and thinks, while it arrives and after."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from cinch_tui.rendering.code import harmless
+from cinch_tui.transcript.block import Block, Gap, Part, guess_height
+from cinch_tui.transcript.lines import BLANK, Line, indented, plain_line, wrap_runs
+from cinch_tui.transcript.plain import untabbed
+from cinch_tui.transcript.splitting import Piece, References, Splitter
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.look import Look
+
+# What one go takes in; a flat-out stream is worked off in several, between which keys are answered.
+GO = 4_096
+
+
+class GrowingBlock(Block):
+    """Text that arrives in fragments; appending one costs next to nothing."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.finished = False
+        self._said: list[str] = []
+        self._taken = 0
+        self._length = 0
+        self._newlines = 0
+        self._held = ""
+        if text:
+            self.append(text)
+            self.finish()
+
+    @property
+    def source(self) -> str:
+        if len(self._said) > 1:
+            self._said = ["".join(self._said)]
+        return self._said[0] if self._said else ""
+
+    @property
+    def growing(self) -> bool:
+        return not self.finished
+
+    def append(self, fragment: str) -> None:
+        # A carriage return may be half of a newline that the next fragment completes.
+        text = self._held + fragment if self._held else fragment
+        self._held = ""
+        if "\r" in text:
+            if text.endswith("\r"):
+                text, self._held = text[:-1], "\r"
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = harmless(text)
+        self._said.append(text)
+        self._length += len(text)
+        self._newlines += text.count("\n")
+
+    def finish(self) -> None:
+        """There will be no more."""
+        self.finished = True
+        self._held = ""
+
+    def discard(self) -> None:
+        """Forget all that was said; a retry says it anew."""
+        self._said.clear()
+        self._held = ""
+        self._taken = self._length = self._newlines = 0
+        self.redraw()
+
+    def guess(self, width: int) -> int:
+        if self._opened_for == width:
+            return self.heights.total
+        return self.gap + 1 + self._newlines + self._length // max(1, width) if self._length else 0
+
+    def _take(self) -> str:
+        text = self.source[self._taken : self._taken + GO]
+        self._taken += len(text)
+        return text
+
+    @property
+    def _waiting(self) -> bool:
+        return self._taken < self._length
+
+
+class PiecePart(Part):
+    """A settled piece of Markdown, and the blank line that parts it from the piece before."""
+
+    __slots__ = ("_apart", "_references", "piece")
+
+    def __init__(self, piece: Piece, references: References, *, apart: bool) -> None:
+        super().__init__()
+        self.piece = piece
+        self._references = references
+        self._apart = apart
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        # Late: Markdown is not needed before there is some to see.
+        from cinch_tui.transcript.markdown import Page, piece_lines
+
+        lines = piece_lines(self.piece, self._references, Page(look, width))
+        return [BLANK, *lines] if self._apart and lines else lines
+
+    def guess(self, width: int) -> int:
+        source = self.piece.source.strip("\n")
+        return guess_height(source, width) + self._apart
+
+
+class ReplyBlock(GrowingBlock):
+    """A reply in Markdown. Its settled pieces are drawn once; only the unfinished last one is drawn again."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(text)
+        self._splitter: Splitter | None = None
+        self._tail: PiecePart | None = None
+
+    def redraw(self) -> None:
+        super().redraw()
+        self._splitter = None
+        self._tail = None
+        self._taken = 0
+
+    def advance(self, look: Look, width: int) -> bool:
+        if self._splitter is None:
+            self.open(look, width)
+        self._extend(look, width)
+        return self._waiting
+
+    def make_parts(self) -> list[Part]:
+        self._splitter = Splitter()
+        self._tail = None
+        self._taken = 0
+        parts: list[Part] = []
+        while self._waiting:
+            parts.extend(self._settled(parts))
+        self._tail = self._unfinished(parts)
+        return parts if self._tail is None else [*parts, self._tail]
+
+    def _extend(self, look: Look, width: int) -> None:
+        if self._tail is not None:
+            self.parts.pop()
+        first = len(self.parts)
+        self.parts.extend(self._settled(self.parts))
+        self._tail = self._unfinished(self.parts)
+        if self._tail is not None:
+            self.parts.append(self._tail)
+        if self.gap and not first and self.parts:
+            self.parts.insert(0, Gap())
+        self.heights.truncate(first)
+        self.heights.extend(self._height(part, look, width) for part in self.parts[first:])
+
+    def _settled(self, before: list[Part]) -> list[Part]:
+        splitter = self._splitter
+        assert splitter is not None, "a reply is opened before it is split"
+        splitter.feed(self._take())
+        known = len(splitter.references)
+        pieces = splitter.finish() if self.finished and not self._waiting else splitter.settle()
+        if len(splitter.references) != known:
+            _forget_links(before)
+        parts: list[Part] = []
+        for piece in pieces:
+            apart = piece.item is None and _holds_text([*before[-2:], *parts[-1:]])
+            parts.append(PiecePart(piece, splitter.references, apart=apart))
+        return parts
+
+    def _unfinished(self, before: list[Part]) -> PiecePart | None:
+        splitter = self._splitter
+        if splitter is None or not splitter.tail.strip():
+            return None
+        piece = Piece(splitter.tail, splitter.item)
+        if self._tail is not None and self._tail.piece == piece:
+            return self._tail
+        return PiecePart(piece, splitter.references, apart=piece.item is None and _holds_text(before[-2:]))
+
+
+def _holds_text(parts: list[Part]) -> bool:
+    return any(not isinstance(part, Gap) for part in parts)
+
+
+def _forget_links(parts: list[Part]) -> None:
+    for part in parts:
+        if isinstance(part, PiecePart) and "[" in part.piece.source:
+            part.forget()
+
+
+class _ThoughtPart(Part):
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        style = look.on_base("thinking")
+        return indented(wrap_runs([(untabbed(self._text), style)], width - 2), ("│ ", style), ("│ ", style))
+
+    def guess(self, width: int) -> int:
+        return 1 + len(self._text) // max(1, width - 2)
+
+
+class _ThoughtSummary(Part):
+    __slots__ = ("_block",)
+
+    def __init__(self, block: ThinkingBlock) -> None:
+        super().__init__()
+        self._block = block
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        style = look.on_base("thinking")
+        cursor = look["cursor"] if self._block.selected else look.base
+        line = plain_line(self._block.headline[:width], style + cursor)
+        return [Line(line.segments, gutter=2, fill=look.base + cursor)]
+
+    def guess(self, width: int) -> int:
+        return 1
+
+
+class ThinkingBlock(GrowingBlock):
+    """What a model thinks: open while it arrives, one line once it is done."""
+
+    def __init__(self, text: str = "") -> None:
+        self._started = time.monotonic()
+        self.duration: float | None = None
+        self._folded = False
+        super().__init__(text)
+
+    @property
+    def foldable(self) -> bool:
+        return self.finished
+
+    @property
+    def folded(self) -> bool:
+        return self._folded
+
+    @folded.setter
+    def folded(self, folded: bool) -> None:
+        self._folded = folded
+
+    def finish(self) -> None:
+        # A loaded session does not know how long it took.
+        if not self.finished and self._taken:
+            self.duration = time.monotonic() - self._started
+        super().finish()
+        self._folded = True
+        self.redraw()
+
+    def redraw(self) -> None:
+        super().redraw()
+        self._taken = 0
+
+    def guess(self, width: int) -> int:
+        return self.gap + 1 if self.folded else super().guess(width)
+
+    def make_parts(self) -> list[Part]:
+        if self.folded:
+            return [_ThoughtSummary(self)] if self._length else []
+        self._taken = self._length
+        source = self.source.rstrip("\n")
+        lines: list[Part] = [_ThoughtPart(line) for line in source.split("\n")] if source else []
+        return [_ThoughtSummary(self), *lines] if self.finished else lines
+
+    def advance(self, look: Look, width: int) -> bool:
+        if not self.parts or self.finished:
+            return super().advance(look, width)
+        self._append_lines(look, width)
+        return False
+
+    def _append_lines(self, look: Look, width: int) -> None:
+        # Only the last line can have changed.
+        last = len(self.parts) - 1
+        source = self.source
+        start = source.rfind("\n", 0, self._taken) + 1
+        self._taken = self._length
+        self.parts[last:] = [_ThoughtPart(line) for line in source[start:].rstrip("\n").split("\n")]
+        self.heights.truncate(last)
+        self.heights.extend(self._height(part, look, width) for part in self.parts[last:])
+
+    @property
+    def headline(self) -> str:
+        mark = "▸" if self.folded else "▾"
+        return f"{mark} Thought" if self.duration is None else f"{mark} Thought for {max(1, round(self.duration))}s"

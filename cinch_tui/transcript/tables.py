@@ -1,0 +1,79 @@
+"""Tables fitted to a width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from rich.segment import Segment
+
+from cinch_tui.transcript.lines import BLANK, Line, Run, wrap_runs
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+    from cinch_tui.transcript.look import Look
+
+BETWEEN = " │ "
+NARROWEST = 4
+
+
+class Page(Protocol):
+    @property
+    def look(self) -> Look: ...
+    @property
+    def width(self) -> int: ...
+
+
+def table_lines(rows: Sequence[Sequence[list[Run]]], alignments: Sequence[str], page: Page) -> list[Line]:
+    """The rows, the first of them as header, in columns that share the width."""
+    if not rows or not rows[0]:
+        return []
+    header = page.look["table-header"]
+    styled = [[[(text, style + header) for text, style in cell] for cell in rows[0]], *rows[1:]]
+    widths = _column_widths(styled, page.width)
+    rule = page.look.on_base("rule")
+    drawn = [_row_lines(row, widths, alignments, rule) for row in styled]
+    under = Line((Segment("─┼─".join("─" * width for width in widths), rule),))
+    return [*drawn[0], under, *(line for lines in drawn[1:] for line in lines)]
+
+
+def _column_widths(rows: Sequence[Sequence[list[Run]]], width: int) -> list[int]:
+    columns = len(rows[0])
+    natural = [
+        max((line.width for row in rows for line in wrap_runs(row[column], 10_000)), default=1) or 1
+        for column in range(columns)
+    ]
+    room = max(columns * NARROWEST, width - len(BETWEEN) * (columns - 1))
+    # The widest gives way first, so that short columns keep their words whole.
+    while sum(natural) > room:
+        widest = max(natural)
+        second = max((value for value in natural if value < widest), default=NARROWEST)
+        count = natural.count(widest)
+        excess = sum(natural) - room
+        lowered = max(second, widest - -(-excess // count), 1)
+        natural = [lowered if value == widest else value for value in natural]
+        if lowered == widest:
+            break
+    return natural
+
+
+def _row_lines(row: Sequence[list[Run]], widths: Sequence[int], alignments: Sequence[str], rule: Style) -> list[Line]:
+    cells = [wrap_runs(cell, width) for cell, width in zip(row, widths, strict=True)]
+    lines: list[Line] = []
+    for index in range(max(len(cell) for cell in cells)):
+        segments: list[Segment] = []
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            if column:
+                segments.append(Segment(BETWEEN, rule))
+            line = cell[index] if index < len(cell) else BLANK
+            segments.extend(_aligned(line, width, alignments[column] if column < len(alignments) else ""))
+        lines.append(Line(tuple(segments)))
+    return lines
+
+
+def _aligned(line: Line, width: int, alignment: str) -> list[Segment]:
+    room = width - line.width
+    left = {"right": room, "center": room // 2}.get(alignment, 0)
+    pads = Segment(" " * left), Segment(" " * (room - left))
+    return [segment for segment in (pads[0], *line.segments, pads[1]) if segment.text]

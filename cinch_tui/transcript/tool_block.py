@@ -1,0 +1,160 @@
+"""A tool call: one line that can be unfolded into what the tool shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from cinch_tui.transcript.block import Block, Part, guess_height
+from cinch_tui.transcript.lines import Line
+from harness.views import DiffView, TerminalView, TextView, View
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.look import Look
+
+ToolStatus: TypeAlias = Literal["waiting", "running", "done", "failed", "denied"]
+
+
+@dataclass(slots=True)
+class Call:
+    """What is known of a tool call so far."""
+
+    label: str
+    summary: str
+    status: ToolStatus = "waiting"
+    view: View | None = None
+    text: str = ""
+    duration: float | None = None
+
+
+class ToolBlock(Block):
+    """A tool call and its result. Set what is known, then tell the transcript that the block changed."""
+
+    def __init__(self, call_id: str, label: str, summary: str) -> None:
+        super().__init__()
+        self.call_id = call_id
+        self.call = Call(label, summary)
+        self._folded: bool | None = None
+
+    @property
+    def status(self) -> ToolStatus:
+        return self.call.status
+
+    @status.setter
+    def status(self, status: ToolStatus) -> None:
+        self.call.status = status
+
+    @property
+    def summary(self) -> str:
+        return self.call.summary
+
+    @summary.setter
+    def summary(self, summary: str) -> None:
+        self.call.summary = summary
+
+    @property
+    def label(self) -> str:
+        return self.call.label
+
+    @property
+    def view(self) -> View | None:
+        return self.call.view
+
+    @view.setter
+    def view(self, view: View | None) -> None:
+        self.call.view = view
+
+    @property
+    def text(self) -> str:
+        return self.call.text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self.call.text = text
+
+    @property
+    def duration(self) -> float | None:
+        return self.call.duration
+
+    @duration.setter
+    def duration(self, seconds: float | None) -> None:
+        self.call.duration = seconds
+
+    @property
+    def folded(self) -> bool:
+        if self._folded is not None:
+            return self._folded
+        # What was changed must be seen without asking for it.
+        return not (self.status == "done" and isinstance(self.view, DiffView))
+
+    @folded.setter
+    def folded(self, folded: bool) -> None:
+        self._folded = folded
+
+    @property
+    def foldable(self) -> bool:
+        return True
+
+    @property
+    def close_to_its_like(self) -> bool:
+        return True
+
+    @property
+    def growing(self) -> bool:
+        return self.status == "running"
+
+    @property
+    def source(self) -> str:
+        match self.view:
+            case TextView(text):
+                return text
+            case TerminalView(command, output):
+                return f"$ {command}\n{output}"
+            case _:
+                return self.text or f"{self.label} {self.summary}"
+
+    def guess(self, width: int) -> int:
+        if self.folded:
+            return self.gap + 1
+        match self.view:
+            case DiffView():
+                return self.gap + 12
+            case _:
+                return self.gap + 1 + min(200, guess_height(self.source, width))
+
+    def make_parts(self) -> list[Part]:
+        header = _Header(self)
+        return [header] if self.folded else [header, _Body(self)]
+
+
+class _Header(Part):
+    __slots__ = ("_block",)
+
+    def __init__(self, block: ToolBlock) -> None:
+        super().__init__()
+        self._block = block
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        # Late, as all drawing of what an empty conversation does not have.
+        from cinch_tui.transcript.tool_lines import header_line
+
+        return [header_line(self._block.call, look, width, folded=self._block.folded, selected=self._block.selected)]
+
+    def guess(self, width: int) -> int:
+        return 1
+
+
+class _Body(Part):
+    __slots__ = ("_block",)
+
+    def __init__(self, block: ToolBlock) -> None:
+        super().__init__()
+        self._block = block
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        from cinch_tui.transcript.tool_lines import body_lines
+
+        return body_lines(self._block.call, look, width)
+
+    def guess(self, width: int) -> int:
+        return max(1, self._block.guess(width) - 1 - self._block.gap)

@@ -1,0 +1,182 @@
+"""How a tool call is drawn: the line that is always there, and what the tool shows when it is unfolded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+
+from cinch_tui.rendering.code import harmless
+from cinch_tui.rendering.diff import diff_lines, diff_stat
+from cinch_tui.transcript.code import code_runs, text_runs
+from cinch_tui.transcript.lines import Line, Run, chop_runs, indented, plain_line, wrap_runs
+from cinch_tui.transcript.plain import one_line, printed, untabbed
+from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.tool_block import Call, ToolStatus
+
+LONGEST = 200
+GLYPHS: dict[ToolStatus, str] = {"waiting": "○", "running": "◐", "done": "✓", "failed": "✗", "denied": "⊘"}
+TODO_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
+
+
+def header_line(call: Call, look: Look, width: int, *, folded: bool, selected: bool) -> Line:
+    """The call on one line: state, tool, what it was called for, what came out."""
+    state = look.on_base(call.status)
+    fold = "▸" if folded else "▾"
+    label = f" {one_line(call.label)} "
+    result = metric(call)
+    room = width - cell_len(f"{fold} {GLYPHS[call.status]}{label}")
+    kept = min(cell_len(result) + 2 if result else 0, max(0, room // 2))
+    summary = fitted(one_line(call.summary), room - kept)
+    runs: list[Run] = [
+        (f"{fold} {GLYPHS[call.status]}", state),
+        (label, look.on_base("label")),
+        (summary, look.base),
+        (f"  {fitted(result, kept - 2)}" if kept > 2 else "", look.on_base("metric")),
+    ]
+    cursor = look["cursor"] if selected else look.base
+    segments = tuple(Segment(text, style + cursor) for text, style in runs if text)
+    return Line(segments, gutter=2, fill=look.base + cursor)
+
+
+def fitted(text: str, cells: int) -> str:
+    """`text` in at most so many cells, with an ellipsis where it was cut."""
+    if cell_len(text) <= cells:
+        return text
+    return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
+
+
+def metric(call: Call) -> str:
+    """What came out, in a few words."""
+    words = [_outcome(call)]
+    if call.duration is not None and call.duration >= 1:
+        words.append(
+            f"{call.duration:.1f}s"
+            if call.duration < 60
+            else f"{int(call.duration) // 60}m{int(call.duration) % 60:02}s"
+        )
+    return " · ".join(word for word in words if word)
+
+
+def _outcome(call: Call) -> str:
+    if call.status == "waiting":
+        return ""
+    if call.status == "denied":
+        return one_line(call.text) or "denied"
+    if call.view is not None and (words := _view_outcome(call.view, running=call.status == "running")):
+        return words
+    return one_line(call.text.strip().partition("\n")[0]) if call.status == "failed" else count_lines(call.text)
+
+
+def _view_outcome(view: View, *, running: bool) -> str:
+    match view:
+        case DiffView():
+            added, removed = diff_stat(view)
+            return f"+{added} −{removed}"
+        case TerminalView(_, output, code):
+            if running:
+                return one_line(output.rstrip().rpartition("\n")[2])
+            return f"exit {code}" if code else count_lines(output)
+        case ListingView(_, _, total):
+            return f"{total} {'match' if total == 1 else 'matches'}"
+        case TodoView(items):
+            return f"{sum(item.status == 'completed' for item in items)}/{len(items)} done"
+        case ImageView(_, _, width, height):
+            return f"{width}×{height}" if width else ""
+        case TextView(text):
+            return count_lines(text)
+
+
+def count_lines(text: str) -> str:
+    stripped = text.strip("\n")
+    lines = stripped.count("\n") + 1 if stripped else 0
+    if lines == 1 and len(stripped) <= 60:
+        return one_line(stripped)
+    return f"{lines} {'line' if lines == 1 else 'lines'}" if lines else ""
+
+
+def body_lines(call: Call, look: Look, width: int) -> list[Line]:
+    """What the tool shows, behind a gutter."""
+    inner = max(8, width - 4)
+    lines = _view_lines(call.view, look, inner) if call.view is not None else []
+    if not lines and call.text.strip():
+        lines = _text_lines(call.text, "", look, inner)
+    if (
+        call.status == "failed"
+        and call.view is not None
+        and call.text.strip()
+        and not isinstance(call.view, TerminalView)
+    ):
+        lines = [*lines, *wrap_runs([(printed(call.text.strip()), look.on_base("failed"))], inner)]
+    edge = ("    ", look.base)
+    return indented(lines or [plain_line("(nothing)", look.on_base("muted"))], edge, edge)
+
+
+def _view_lines(view: View, look: Look, width: int) -> list[Line]:
+    match view:
+        case DiffView():
+            return _diff_lines(view, look, width)
+        case TerminalView():
+            return _terminal_lines(view, look, width)
+        case ListingView():
+            return _listing_lines(view, look, width)
+        case TodoView():
+            return _todo_lines(view, look, width)
+        case ImageView(path, media_type):
+            return [plain_line(fitted(f"{one_line(path)} ({media_type})", width), look.base)]
+        case TextView(text, language):
+            return _text_lines(text, language, look, width)
+
+
+def _text_lines(text: str, language: str, look: Look, width: int) -> list[Line]:
+    rows, more = first_lines(printed(text).strip("\n"))
+    runs: list[Run] = code_runs(rows, language, look) if language else [(rows, look.on_base("muted"))]
+    return [*chop_runs(runs, width), *_more(more, look)]
+
+
+def _terminal_lines(view: TerminalView, look: Look, width: int) -> list[Line]:
+    command = wrap_runs([(f"$ {harmless(view.command)}", look.on_base("command"))], width)
+    rows = printed(view.output).rstrip().split("\n") if view.output.strip() else []
+    hidden = max(0, len(rows) - LONGEST)
+    output = "\n".join(map(untabbed, rows[hidden:]))
+    lines = [*command, *_more(hidden, look), *(chop_runs([(output, look.on_base("muted"))], width) if rows else [])]
+    if view.exit_code:
+        lines.append(plain_line(f"exit {view.exit_code}", look.on_base("failed")))
+    return lines
+
+
+def _listing_lines(view: ListingView, look: Look, width: int) -> list[Line]:
+    shown = view.entries[:LONGEST]
+    lines = chop_runs([("\n".join(untabbed(harmless(entry).replace("\n", "␊")) for entry in shown), look.base)], width)
+    return [*(lines if shown else []), *_more(max(view.total, len(view.entries)) - len(shown), look)]
+
+
+def _todo_lines(view: TodoView, look: Look, width: int) -> list[Line]:
+    lines: list[Line] = []
+    for item in view.items:
+        style = look.base if item.status == "in_progress" else look.on_base("muted")
+        text = wrap_runs([(one_line(item.content), style)], width - 4)
+        lines.extend(indented(text, (f"{TODO_MARKS[item.status]} ", style), ("    ", style)))
+    return lines
+
+
+def _diff_lines(view: DiffView, look: Look, width: int) -> list[Line]:
+    texts = diff_lines(view, width, look.diff, limit=LONGEST)
+    return [Line(tuple(Segment(*run) for run in text_runs(text, look.base))) for text in texts]
+
+
+def first_lines(text: str) -> tuple[str, int]:
+    rows = text.split("\n")
+    return "\n".join(rows[:LONGEST]), max(0, len(rows) - LONGEST)
+
+
+def _more(count: int, look: Look) -> list[Line]:
+    return (
+        [plain_line(f"… {count:,} more {'line' if count == 1 else 'lines'}", look.on_base("muted"))]
+        if count > 0
+        else []
+    )

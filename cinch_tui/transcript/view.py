@@ -1,0 +1,415 @@
+"""The widget that shows a conversation: one virtual view, in which only what is visible is ever drawn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from cinch_tui.rendering.code import component_style
+from cinch_tui.rendering.diff import DIFF_CLASSES, diff_styles
+from cinch_tui.transcript.copying import selected_text
+from cinch_tui.transcript.layout import START, Layout, Row, row_key
+from cinch_tui.transcript.look import STYLE_NAMES, Look, StyleName, component_class
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.selection import Selection
+    from textual.timer import Timer
+
+    from cinch_tui.transcript.block import Block
+
+FRAME = 1 / 30
+# How long one frame may take in new text before keys get their turn.
+SLICE = 0.006
+# A frame that was dear is followed by a pause of so many times its length.
+REST = 4
+# While a reply grows the view moves by so many lines at once: every move repaints the whole view on the terminal.
+JUMP = 4
+
+
+class Transcript(ScrollView, can_focus=True):
+    """A conversation. Blocks are plain objects: change one, then say so with `changed`."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(name) for name in STYLE_NAMES} | DIFF_CLASSES
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f2", "fold", "Fold", id="transcript.fold"),
+        Binding("shift+left", "previous_block", "Previous block", show=False, id="transcript.previous"),
+        Binding("shift+right", "next_block", "Next block", show=False, id="transcript.next"),
+    ]
+
+    @dataclass
+    class LinkOpened(Message):
+        """A link was clicked."""
+
+        url: str
+
+    @dataclass
+    class Unseen(Message):
+        """So many new lines are below the view; 0 once they are seen."""
+
+        count: int
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._page = Layout(Look.bare())
+        self._look_is_stale = True
+        self._top = START
+        self._following = True
+        self._rows: list[Row] = []
+        self._dirty: dict[Block, None] = {}
+        self._due: Timer | None = None
+        self._last_frame = 0.0
+        self._pause = FRAME
+        self._unseen = 0
+        self._selected: Block | None = None
+        self._settled = asyncio.Event()
+        self._settled.set()
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        return self._page.blocks
+
+    @property
+    def following(self) -> bool:
+        """The view stays at the end, whatever is added."""
+        return self._following
+
+    def add(self, block: Block) -> None:
+        """Show a block at the end."""
+        self.extend((block,))
+
+    def extend(self, blocks: Iterable[Block]) -> None:
+        """Show blocks at the end; none is drawn before it is visible."""
+        before = self._page.heights.total
+        self._page.extend(blocks)
+        self._count_unseen(self._page.heights.total - before)
+        self._schedule()
+
+    def changed(self, block: Block) -> None:
+        """Draw a block anew, soon; any number of calls before that cost one drawing."""
+        if block not in self._dirty:
+            self._dirty[block] = None
+            self._schedule()
+
+    def drop(self, block: Block) -> None:
+        """Take a block away."""
+        self._dirty.pop(block, None)
+        if self._selected is block:
+            self._selected = None
+        self._page.remove(block)
+        if self._top.block > block.index:
+            self._top = self._top._replace(block=self._top.block - 1)
+        elif self._top.block == block.index:
+            self._top = self._top._replace(part=0, line=0)
+        self._schedule()
+
+    def clear(self) -> None:
+        """Take all blocks away."""
+        self._page.clear()
+        self._dirty.clear()
+        self._selected = None
+        self._top, self._following = START, True
+        self._report_unseen(0)
+        self._schedule()
+
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self._following = True
+        self._schedule()
+
+    async def drained(self) -> None:
+        """Return when all that was fed so far has been painted."""
+        await self._settled.wait()
+        painted = asyncio.Event()
+        if self.is_running and self.call_after_refresh(painted.set):
+            await painted.wait()
+
+    def _schedule(self) -> None:
+        self._settled.clear()
+        if self._due is None and self.is_running:
+            delay = self._last_frame + self._pause - monotonic()
+            self._due = self.set_timer(max(0.001, delay), self._frame)
+
+    def _frame(self) -> None:
+        self._due = None
+        if not self.size:
+            # Hidden or not laid out yet: the resize that shows it draws all.
+            self._settled.set()
+            return
+        start = perf_counter()
+        self._absorb(start + SLICE)
+        self._arrange()
+        spent = perf_counter() - start
+        self._last_frame = monotonic()
+        self._pause = SLICE if self._dirty else max(FRAME, spent * REST)
+        if self._dirty:
+            self._schedule()
+        else:
+            self._settled.set()
+
+    def _absorb(self, deadline: float) -> None:
+        self._fit()
+        while self._dirty:
+            block = next(iter(self._dirty))
+            if block.index < 0:
+                del self._dirty[block]
+                continue
+            before = block.guess(self._page.width)
+            more = self._page.advance(block)
+            self._count_unseen(block.heights.total - before)
+            if not more:
+                del self._dirty[block]
+            if perf_counter() > deadline:
+                return
+
+    def _fit(self) -> None:
+        """Make the layout fit the widget's width and theme, keeping what is being read where it is."""
+        width = self.size.width
+        if not self._look_is_stale and width == self._page.width:
+            return
+        offset = self._page.reading_offset(self._top)
+        look = self._read_look() if self._look_is_stale else self._page.look
+        self._look_is_stale = False
+        if width != self._page.width:
+            self.screen.clear_selection()
+        self._page.fit(look, width)
+        self._top = self._page.place_with_offset(self._top, offset)
+
+    def _read_look(self) -> Look:
+        styles: dict[StyleName, Style] = {name: component_style(self, component_class(name)) for name in STYLE_NAMES}
+        return Look(self.rich_style, styles, diff_styles(self))
+
+    def _arrange(self) -> None:
+        """Find the rows that belong on the screen and repaint those that differ."""
+        height = self.size.height
+        if not height:
+            return
+        self._fit()
+        rows = self._rows_at_end(height) if self._following else self._page.rows(self._top, height)
+        if not self._following and len(rows) < height and self._top != START:
+            self._top = self._page.above(self._page.end, height)
+            rows = self._page.rows(self._top, height)
+        self._show(rows)
+
+    def _rows_at_end(self, height: int) -> list[Row]:
+        page = self._page
+        left = page.heights.total - page.row_of(self._top)
+        # As long as the guess says that the end is far below, nothing in between is drawn.
+        if left <= height + JUMP:
+            rows = page.rows(self._top, height + 1)
+            if len(rows) <= height and (self._top == START or height - len(rows) <= JUMP):
+                return rows
+        growing = bool(page.blocks) and any(block.growing for block in page.blocks[-3:])
+        self._top = page.above(page.end, height - (JUMP if growing and height > 2 * JUMP else 0))
+        return page.rows(self._top, height)
+
+    def _show(self, rows: list[Row]) -> None:
+        before, self._rows = self._rows, rows
+        self._place_scrollbar()
+        selecting = self.text_selection is not None
+        for y in range(max(len(before), len(rows))):
+            if not _same(before, rows, y, keys=selecting):
+                self.refresh(Region(0, y, self.size.width, 1))
+        if self._following:
+            self._report_unseen(0)
+
+    def _place_scrollbar(self) -> None:
+        """Tell Textual where the view stands, by ways that lay nothing out and repaint nothing else."""
+        width, height = self.size
+        top = self._page.row_of(self._top)
+        total = max(self._page.heights.total, top + height if self._following else 0)
+        # Textual's stubs do not say that a reactive looked up on its class is itself.
+        self.set_reactive(Widget.virtual_size, Size(width, total))  # pyright: ignore[reportArgumentType]
+        self.set_scroll(None, top)
+        self.scroll_target_y = top
+        bar = self.vertical_scrollbar
+        bar.window_virtual_size = total
+        bar.window_size = height
+        bar.position = top
+
+    def _count_unseen(self, lines: int) -> None:
+        if not self._following and lines > 0:
+            self._report_unseen(self._unseen + lines)
+
+    def _report_unseen(self, count: int) -> None:
+        if count != self._unseen:
+            self._unseen = count
+            self.post_message(self.Unseen(count))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        style = self.rich_style
+        if y >= len(self._rows):
+            return (
+                Strip.blank(width, style).apply_offsets(0, self._rows[-1].key + 1)
+                if self._rows
+                else Strip.blank(width, style)
+            )
+        row = self._rows[y]
+        segments = self._highlighted(row)
+        strip = Strip(segments).crop_extend(0, width, row.line.fill or style)
+        return strip.apply_offsets(0, row.key)
+
+    def _highlighted(self, row: Row) -> Sequence[Segment]:
+        selection = self.text_selection
+        span = selection.get_span(row.key) if selection is not None else None
+        if span is None:
+            return row.line.segments
+        start = max(span[0], row.line.gutter)
+        end = len(row.line.text) if span[1] == -1 else span[1]
+        style = self.screen.get_component_rich_style("screen--selection")
+        return _styled_between(row.line.segments, start, end, style)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        return selected_text(self._page, selection), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        del selection
+        self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Someone else moved the view: a key, the wheel, the scrollbar."""
+        del old_value
+        page, height = self._page, self.size.height
+        wanted = round(new_value)
+        delta = wanted - page.row_of(self._top)
+        if not delta:
+            return
+        if wanted >= self.max_scroll_y:
+            self._following = True
+        elif abs(delta) > 4 * height:
+            self._following = False
+            self._top = page.place_at(wanted) if wanted > 0 else START
+        else:
+            self._following = False
+            self._top = page.below(self._top, delta) if delta > 0 else page.above(self._top, -delta)
+        self._arrange()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._look_is_stale = True
+        self._schedule()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.auto_links = False
+        self._schedule()
+
+    def on_unmount(self) -> None:
+        self._settled.set()
+
+    def on_resize(self) -> None:
+        self._arrange()
+        self._schedule()
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y >= len(self._rows) or self.text_selection is not None:
+            return
+        # Textual would select the whole conversation at a double click.
+        event.prevent_default()
+        row = self._rows[offset.y]
+        if event.style.link:
+            self.post_message(self.LinkOpened(event.style.link))
+        elif row.block.foldable and row.part == self._page.place_of(row.block).part:
+            self._toggle(row.block)
+
+    def action_fold(self) -> None:
+        """Fold or unfold the selected block, or the last that can be."""
+        block = self._selected or self._neighbour(len(self.blocks), -1)
+        if block is not None:
+            self._toggle(block)
+            self._reveal(block)
+
+    def action_previous_block(self) -> None:
+        start = self._selected.index if self._selected is not None else len(self.blocks)
+        self._select(self._neighbour(start, -1))
+
+    def action_next_block(self) -> None:
+        start = self._selected.index if self._selected is not None else len(self.blocks)
+        self._select(self._neighbour(start, 1))
+
+    def action_scroll_up(self) -> None:
+        self.scroll_relative(y=-1, animate=False)
+
+    def action_scroll_down(self) -> None:
+        self.scroll_relative(y=1, animate=False)
+
+    def action_page_up(self) -> None:
+        self.scroll_relative(y=1 - self.size.height, animate=False)
+
+    def action_page_down(self) -> None:
+        self.scroll_relative(y=self.size.height - 1, animate=False)
+
+    def action_scroll_home(self) -> None:
+        self.scroll_to(y=0, animate=False)
+
+    def action_scroll_end(self) -> None:
+        self.follow()
+
+    def _neighbour(self, index: int, step: int) -> Block | None:
+        blocks = self.blocks
+        index += step
+        while 0 <= index < len(blocks):
+            if blocks[index].foldable:
+                return blocks[index]
+            index += step
+        return None
+
+    def _select(self, block: Block | None) -> None:
+        for other, selected in ((self._selected, False), (block, True)):
+            if other is not None:
+                other.selected = selected
+                self.changed(other)
+        self._selected = block
+        if block is not None:
+            self._reveal(block)
+
+    def _toggle(self, block: Block) -> None:
+        block.folded = not block.folded
+        self.changed(block)
+
+    def _reveal(self, block: Block) -> None:
+        """Scroll as little as needed to show where a block begins."""
+        self._absorb(perf_counter() + SLICE)
+        place = self._page.place_of(block)
+        visible = [row.key for row in self._rows]
+        if visible and visible[0] <= row_key(block, place.part, 0) <= visible[-1]:
+            return
+        self._following = False
+        self._top = self._page.above(place, 1)
+        self._schedule()
+
+
+def _same(before: Sequence[Row], after: Sequence[Row], y: int, *, keys: bool) -> bool:
+    if y >= len(before) or y >= len(after):
+        return False
+    return before[y].line == after[y].line and (not keys or before[y].key == after[y].key)
+
+
+def _styled_between(segments: Iterable[Segment], start: int, end: int, style: Style) -> list[Segment]:
+    result: list[Segment] = []
+    position = 0
+    for segment in segments:
+        text, own, _ = segment
+        low, high = max(0, start - position), max(0, end - position)
+        pieces = (
+            (text[:low], own),
+            (text[low:high] if high > low else "", style if own is None else own + style),
+            (text[max(low, high) :], own),
+        )
+        result.extend(Segment(piece, look) for piece, look in pieces if piece)
+        position += len(text)
+    return result

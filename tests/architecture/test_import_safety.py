@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TRAP = "open({trace!r}, 'a').write(__name__ + '\\n')\n"
+PACKAGES = ("tools", "harness", "providers", "themes", "textual")
+
+
+@pytest.fixture
+def trapped(tmp_path: Path) -> Path:
+    """A stranger's repository; whichever of its modules is run leaves its name in the file `trace`."""
+    trap = TRAP.format(trace=str(tmp_path / "trace"))
+    for name in PACKAGES:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(trap, encoding="utf-8")
+    (tmp_path / "json.py").write_text(trap, encoding="utf-8")
+    return tmp_path
+
+
+def start(folder: Path, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+MODULE = [sys.executable, "-m", "cinch_tui"]
+SCRIPT = [str(Path(sys.executable).with_name("cinch"))]
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["-p", "hello", "-m", "demo"], ["config", "show"]])
+@pytest.mark.parametrize("command", [MODULE, SCRIPT], ids=["module", "script"])
+@pytest.mark.parametrize("python_path", ["", "."], ids=["", "PYTHONPATH=."])
+def test_nothing_of_a_strangers_folder_is_run(
+    trapped: Path, command: list[str], arguments: list[str], python_path: str
+) -> None:
+    done = start(trapped, [*command, *arguments], PYTHONPATH=python_path)
+
+    assert not (trapped / "trace").exists(), (trapped / "trace").read_text(encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_folder_that_was_deleted_is_no_obstacle(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+
+    done = start(tmp_path, ["sh", "-c", f"cd gone && rmdir '{gone}' && '{sys.executable}' -m cinch_tui --version"])
+
+    assert done.stdout.startswith("cinch ")

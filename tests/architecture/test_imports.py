@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"textual", "rich", "httpx", "pydantic", "keyring", "genai_prices", "asyncio"}
+OURS = {"cinch_tui", "providers", "tools", "themes"}
+
+
+def loaded_by(code: str, **environment: str) -> set[str]:
+    """The names of the modules a fresh process has loaded once it has run `code`."""
+    report = "\nimport sys as _sys; print('\\n'.join(sorted(_sys.modules)), file=_sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code + report],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines())
+
+
+@pytest.mark.parametrize("module", ["cli", "headless", "assembly", "config"])
+def test_print_mode_loads_no_screen(module: str) -> None:
+    loaded = loaded_by(f"import cinch_tui.{module}")
+
+    assert loaded.isdisjoint({"textual", "rich"})
+
+
+@pytest.mark.parametrize("flag", ["--version", "--help"])
+def test_version_and_help_load_nothing_heavy(flag: str) -> None:
+    loaded = loaded_by(f"from cinch_tui.cli import main; assert main([{flag!r}]) == 0")
+
+    assert loaded.isdisjoint(HEAVY)
+    assert "harness" not in loaded
+
+
+def test_the_harness_knows_nothing_of_ours_and_no_screen_or_network() -> None:
+    loaded = loaded_by(
+        "import importlib, pkgutil, harness\n"
+        "for module in pkgutil.walk_packages(harness.__path__, 'harness.'): importlib.import_module(module.name)"
+    )
+
+    assert {name.partition(".")[0] for name in loaded}.isdisjoint(OURS | {"textual", "rich", "httpx", "keyring"})
+
+
+@pytest.mark.parametrize(
+    ("named", "other"), [("anthropic", "openai_chat"), ("openai-chat", "anthropic"), ("demo", "anthropic")]
+)
+def test_only_the_provider_that_is_named_is_imported(named: str, other: str) -> None:
+    code = f"from providers import connect; connect({named!r})"
+
+    loaded = loaded_by(code, ANTHROPIC_API_KEY="none", OPENAI_API_KEY="none")
+
+    assert f"providers.{other}" not in loaded
+    assert f"providers.{named.replace('-', '_')}" in loaded

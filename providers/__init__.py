@@ -48,7 +48,9 @@ def connect(
     provider = _open(preset, model_id, endpoint_of(preset, base_url, credentials))
     if not model_id:
         raise ConfigError(f"{preset.name}: say which model, as in {preset.name}/NAME")
-    return Model(provider, ModelSpec(preset.name, model_id, thinking), PricedFacts(preset, model_id))
+    return Model(
+        provider, ModelSpec(preset.name, model_id, thinking, base_url=base_url or ""), PricedFacts(preset, model_id)
+    )
 
 
 def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Credentials | None = None) -> Endpoint:

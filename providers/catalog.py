@@ -11,7 +11,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -66,11 +66,11 @@ class Preset:
     protocol: str
     base_url: str
     base_url_variable: str = ""
-    key_variables: tuple[str, ...] = ()
-    bearer_variables: tuple[str, ...] = ()
+    key_variables: Sequence[str] = ()
+    bearer_variables: Sequence[str] = ()
     key_required: bool = True
     default_model: str = ""
-    families: tuple[str, ...] = ()
+    families: Sequence[str] = ()
     prices: str = ""
     local_port: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -81,9 +81,9 @@ class Preset:
     stream_usage: bool = True
 
     @property
-    def variables(self) -> tuple[str, ...]:
+    def variables(self) -> Sequence[str]:
         """Every environment variable that may hold the key."""
-        return self.key_variables + self.bearer_variables
+        return (*self.key_variables, *self.bearer_variables)
 
     @property
     def is_local(self) -> bool:
@@ -95,11 +95,7 @@ def presets() -> Mapping[str, Preset]:
     """All presets by name, in the order in which people are shown them."""
     with (Path(__file__).parent / "presets.toml").open("rb") as file:
         tables = tomllib.load(file)
-    lists = {entry.name for entry in fields(Preset) if str(entry.type).startswith("tuple")}
-    return {
-        name: Preset(name, **{key: tuple(value) if key in lists else value for key, value in table.items()})
-        for name, table in tables.items()
-    }
+    return {name: Preset(name, **table) for name, table in tables.items()}
 
 
 def preset_for(name: str) -> Preset:
@@ -121,7 +117,7 @@ def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
 
 def _suggestion(name: str) -> str:
     for preset in presets().values():
-        if name.startswith(preset.families):
+        if name.startswith(tuple(preset.families)):
             return f"; did you mean {preset.name}/{name}?"
     if close := nearest(name.partition("/")[0], [*presets(), "demo"]):
         return f"; did you mean {' or '.join(close)}?"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from providers.catalog import Preset, Secret
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - compared with, never bound to
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +17,11 @@ class Endpoint:
     preset: Preset
     base_url: str
     secret: Secret | None = None
+
+    @property
+    def is_vendors_own(self) -> bool:
+        """Whether this is the preset's own address and not another server that speaks the same dialect."""
+        return self.base_url == self.preset.base_url
 
     @property
     def is_loopback(self) -> bool:
@@ -40,7 +44,7 @@ class Endpoint:
         return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
     @property
-    def bearer_header(self) -> Mapping[str, str]:
+    def bearer_header(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.secret.value}"} if self.secret else {}
 
     def hide_key(self, text: str) -> str:

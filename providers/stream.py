@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, Protocol
 
 from harness.errors import NetworkError, StreamError
 from harness.messages import JsonObject
-from harness.provider import Delta, Done
+from harness.provider import Delta
 from providers.failures import plain
 from providers.sse import EventDecoder
 from providers.transport import Transport
@@ -20,19 +20,17 @@ DRAIN_SECONDS = 0.25
 class ReplyDecoder(Protocol):
     """Turns a service's events into deltas, one reply long. Events are someone else's JSON, hence `Any`."""
 
+    is_over: bool
+    """Whether the last event has come; set from outside when the stream says so in a way that all services share."""
+
     @property
     def is_complete(self) -> bool:
         """Whether all has come that a reply needs."""
         ...
 
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more can come."""
-        ...
-
     def take(self, event: Any) -> Sequence[Delta]: ...
 
-    def finish(self) -> Sequence[Delta | Done]:
+    def finish(self) -> Sequence[Delta]:
         """What closes a complete reply, `Done` last."""
         ...
 
@@ -47,31 +45,36 @@ async def deltas(transport: Transport, path: str, body: JsonObject, decoder: Rep
     try:
         async with transport.post(path, body) as chunks:
             async for chunk in chunks:
-                for data in events.feed(chunk):
-                    for delta in _taken(decoder, data):
-                        yield delta
+                for delta in _decoded(decoder, events.feed(chunk)):
+                    yield delta
                 if decoder.is_over:
                     await _drain(chunks)
                     break
     except NetworkError:
         if not decoder.is_complete:
             raise
-    for data in events.finish():
-        for delta in _taken(decoder, data):
-            yield delta
-    if not decoder.is_complete:
-        raise NetworkError(f"the reply of {transport.endpoint.preset.label} was cut off before its end")
-    for delta in decoder.finish():
+    for delta in _last(decoder, events, transport):
         yield delta
 
 
-def _taken(decoder: ReplyDecoder, data: str) -> Sequence[Delta]:
-    if data == "[DONE]" or decoder.is_over:
-        return ()
-    try:
-        return decoder.take(json.loads(data))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise StreamError(f"the service sent an event that cannot be read: {plain(data[:200])}") from error
+def _last(decoder: ReplyDecoder, events: EventDecoder, transport: Transport) -> Iterator[Delta]:
+    yield from _decoded(decoder, events.finish())
+    if not decoder.is_complete:
+        raise NetworkError(f"the reply of {transport.endpoint.preset.label} was cut off before its end")
+    yield from decoder.finish()
+
+
+def _decoded(decoder: ReplyDecoder, events: Sequence[str]) -> Iterator[Delta]:
+    for data in events:
+        if data == "[DONE]":
+            decoder.is_over = True
+        if decoder.is_over:
+            return
+        try:
+            found = decoder.take(json.loads(data))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise StreamError(f"the service sent an event that cannot be read: {plain(data[:200])}") from error
+        yield from found
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

@@ -11,7 +11,7 @@ import logging
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,7 @@ class Transport:
             await client.aclose()
 
     @asynccontextmanager
-    async def post(self, path: str, body: JsonObject) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def post(self, path: str, body: JsonObject) -> AsyncGenerator[AsyncIterator[bytes]]:
         """The answer's bytes as they arrive.
 
         Raises:
@@ -136,7 +136,7 @@ class Transport:
         raise StreamError(f"{self.endpoint.preset.label}: answered with {kind}, not with a stream: {said}")
 
     @contextmanager
-    def _failures(self) -> Iterator[None]:
+    def _failures(self) -> Generator[None]:
         import httpx
 
         try:
@@ -195,9 +195,6 @@ async def _bounded(response: httpx.Response) -> str:
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
-        if isinstance(error, BaseExceptionGroup):
-            for inner in error.exceptions:
-                yield from _causes(inner)
         error = error.__cause__ or error.__context__
 
 

@@ -46,19 +46,16 @@ class MessageDecoder:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._response_id = ""
-        self._counts: UsageCounts = {}
+        self._counts: dict[str, int] = {}
         self._stop = ""
         self._refusal = ""
         self._open: dict[int, BlockEnd] = {}
-        self._is_over = False
+        self._is_complete = False
+        self.is_over = False
 
     @property
     def is_complete(self) -> bool:
-        return self._is_over
-
-    @property
-    def is_over(self) -> bool:
-        return self._is_over
+        return self._is_complete
 
     def take(self, event: StreamEvent) -> Sequence[Delta]:
         """The deltas of one event.
@@ -82,7 +79,7 @@ class MessageDecoder:
                 self._refusal = (event["delta"].get("stop_details") or {}).get("explanation") or ""
                 self._count(event.get("usage"))
             case "message_stop":
-                self._is_over = True
+                self._is_complete = self.is_over = True
             case "error":
                 self._fail(event["error"])
             case _:
@@ -135,9 +132,7 @@ class MessageDecoder:
 
     def _count(self, counts: UsageCounts | None) -> None:
         """Later counts are totals and replace earlier ones; not every event has all of them."""
-        for name, value in (counts or {}).items():
-            if isinstance(value, int):
-                self._counts[name] = value
+        self._counts.update({name: value for name, value in (counts or {}).items() if value is not None})
 
     def _usage(self) -> Usage:
         counts = self._counts

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from harness.messages import (
@@ -22,6 +20,7 @@ from harness.messages import (
 )
 from harness.provider import Request, ToolSpec
 from providers.anthropic.thinking import ThinkingForm, output_limit
+from providers.names import safe_name
 
 CACHED: JsonObject = {"type": "ephemeral"}
 CACHED_USER_TURNS = 2
@@ -121,7 +120,7 @@ def _assistant_blocks(spec: ModelSpec, message: AssistantMessage, unreadable: Se
                 if is_own:
                     yield from _thinking(block)
             case ToolCall(call_id, name, arguments):
-                yield {"type": "tool_use", "id": _safe(call_id), "name": _safe(name), "input": arguments}
+                yield {"type": "tool_use", "id": safe_name(call_id), "name": safe_name(name), "input": arguments}
 
 
 def _thinking(block: Thinking) -> Iterator[JsonObject]:
@@ -132,19 +131,9 @@ def _thinking(block: Thinking) -> Iterator[JsonObject]:
 
 
 def _result(message: ToolResult) -> JsonObject:
-    block: JsonObject = {"type": "tool_result", "tool_use_id": _safe(message.call_id)}
+    block: JsonObject = {"type": "tool_result", "tool_use_id": safe_name(message.call_id)}
     if content := list(_user_blocks(message.content)):
         block["content"] = [*content]
     if message.is_error:
         block["is_error"] = True
     return block
-
-
-def _safe(name: str) -> str:
-    """An id or name in the letters the service takes; other vendors, and models that err, use more."""
-    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
-        return name
-    # What is replaced could make two ids the same.
-    return (
-        re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:40] + "_" + hashlib.sha256(name.encode(errors="replace")).hexdigest()[:8]
-    )

@@ -1,52 +1,54 @@
-"""The Messages API's events as it sends them; fields may be missing, and others may come."""
+"""The Messages API's events as it sends them; more fields may come."""
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypedDict
+from typing import NotRequired, TypeAlias, TypedDict
 
-UsageCounts: TypeAlias = dict[str, int]
+UsageCounts: TypeAlias = "dict[str, int | None]"
 
 
-class ErrorBody(TypedDict, total=False):
+class ErrorBody(TypedDict):
+    type: NotRequired[str]
+    message: NotRequired[str]
+
+
+class ContentBlock(TypedDict):
     type: str
-    message: str
-
-
-class ContentBlock(TypedDict, total=False):
-    type: str
-    text: str
-    thinking: str
-    signature: str
+    text: NotRequired[str]
+    thinking: NotRequired[str]
+    signature: NotRequired[str]
     data: str
     id: str
     name: str
-    input: dict[str, object]
+    input: NotRequired[dict[str, object]]
 
 
-class StopDetails(TypedDict, total=False):
-    explanation: str | None
+class StopDetails(TypedDict):
+    explanation: NotRequired[str | None]
 
 
-class EventDelta(TypedDict, total=False):
+class EventDelta(TypedDict):
     type: str
     text: str
     partial_json: str
     thinking: str
     signature: str
-    stop_reason: str | None
-    stop_details: StopDetails | None
+    stop_reason: NotRequired[str | None]
+    stop_details: NotRequired[StopDetails | None]
 
 
-class MessageHead(TypedDict, total=False):
-    id: str
-    usage: UsageCounts
+class MessageHead(TypedDict):
+    id: NotRequired[str]
+    usage: NotRequired[UsageCounts]
 
 
-class StreamEvent(TypedDict, total=False):
+class StreamEvent(TypedDict):
+    """Which fields an event has depends on its `type`."""
+
     type: str
     index: int
     message: MessageHead
     content_block: ContentBlock
     delta: EventDelta
-    usage: UsageCounts
+    usage: NotRequired[UsageCounts]
     error: ErrorBody

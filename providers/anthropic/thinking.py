@@ -55,7 +55,7 @@ def thinking_form(spec: ModelSpec) -> ThinkingForm:
 
 
 def output_limit(model_id: str) -> int:
-    """Tokens a reply may take if nobody says otherwise: enough for a long file, and less than any of these models' most.
+    """Tokens a reply may take if nobody says otherwise: enough for a long file, and less than any of them refuses.
 
     Models that adapt count their thinking in.
     """

@@ -1,0 +1,17 @@
+"""Ids and tool names in the letters that services take."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+
+def safe_name(name: str) -> str:
+    """The name itself where it is plain, else one made from it that no other name becomes.
+
+    Other vendors, and models that err, use letters and lengths that a service refuses, and with them the whole history.
+    """
+    if re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", name):
+        return name
+    plain = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:31]
+    return f"{plain}_{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"

@@ -1,0 +1,167 @@
+"""Chunks of Chat Completions turned into deltas; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from harness.messages import StopReason, Usage
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from providers.endpoint import Endpoint
+from providers.failures import failure, plain
+from providers.openai_chat.calls import CallAssembler
+from providers.openai_chat.shapes import Chunk, ChunkDelta, ChunkUsage
+from providers.openai_chat.thoughts import Thoughts
+
+if TYPE_CHECKING:
+    from providers.stream import ReplyDecoder
+
+STOP_REASONS: Mapping[str, StopReason] = {
+    "stop": "stop",
+    "length": "length",
+    "model_length": "length",
+    "tool_calls": "stop",
+    "function_call": "stop",
+    "content_filter": "error",
+    "error": "error",
+}
+
+
+class ChatDecoder:
+    """Decodes one reply. Its first choice only: we never ask for more."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._response_id = ""
+        self._usage = Usage()
+        self._finish = ""
+        self._refusal = ""
+        self._blocks = 0
+        self._text: int | None = None
+        self._thoughts: Thoughts | None = None
+        self._calls = CallAssembler(self._new_index)
+        self.is_over = False
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self._finish)
+
+    def take(self, event: Chunk) -> Sequence[Delta]:
+        """The deltas of one chunk.
+
+        Raises:
+            ProviderError: the chunk is an error.
+        """
+        if event.get("error") or event.get("object") == "error":
+            self._fail(event)
+        self._response_id = self._response_id or event.get("id") or ""
+        if usage := event.get("usage"):
+            self._usage = _usage(usage)
+        choices = event.get("choices")
+        if not choices:
+            return ()
+        choice = choices[0]
+        self._finish = choice.get("finish_reason") or self._finish
+        delta = choice.get("delta")
+        return tuple(self._more(delta)) if delta else ()
+
+    def finish(self) -> Sequence[Delta]:
+        closing = [*self._end_speech(), *self._calls.finish()]
+        stop = STOP_REASONS.get(self._finish, "stop")
+        if stop == "stop" and self._calls:
+            stop = "tool_use"
+        error = None
+        if self._refusal:
+            stop, error = "error", f"the model refused: {plain(self._refusal)}"
+        elif stop == "error":
+            error = f"the service stopped the reply: {plain(self._finish)}"
+        return (*closing, Done(stop, self._usage, self._response_id, error))
+
+    def _more(self, delta: ChunkDelta) -> Iterator[Delta]:
+        thought = Thoughts.said_in(delta)
+        if thought is not None:
+            yield from self._think(delta, thought)
+        content = delta.get("content")
+        if content:
+            yield from self._say(content if isinstance(content, str) else _text_of(content))
+        if parts := delta.get("tool_calls"):
+            yield from self._end_speech()
+            for part in parts:
+                yield from self._calls.take(part)
+        if function := delta.get("function_call"):
+            yield from self._end_speech()
+            yield from self._calls.take({"index": 0, "function": function})
+        if refusal := delta.get("refusal"):
+            self._refusal += refusal
+
+    def _think(self, delta: ChunkDelta, thought: str) -> Iterator[Delta]:
+        if self._thoughts is None:
+            yield from self._end_speech()
+            self._thoughts = Thoughts(self._new_index())
+            yield BlockStart(self._thoughts.index, "thinking")
+        self._thoughts.note(delta)
+        if thought:
+            yield BlockDelta(self._thoughts.index, thought)
+
+    def _say(self, text: str) -> Iterator[Delta]:
+        if self._text is None:
+            # Many servers send line ends between thinking and calls, which are nobody's words.
+            if not text.strip() and self._blocks:
+                return
+            yield from self._end_speech()
+            self._text = self._new_index()
+            yield BlockStart(self._text, "text")
+        yield BlockDelta(self._text, text)
+
+    def _end_speech(self) -> Iterator[Delta]:
+        if self._text is not None:
+            yield BlockEnd(self._text)
+        if self._thoughts is not None:
+            yield BlockEnd(self._thoughts.index, self._thoughts.signature)
+        self._text = self._thoughts = None
+
+    def _new_index(self) -> int:
+        self._blocks += 1
+        return self._blocks - 1
+
+    def _fail(self, chunk: Chunk) -> None:
+        body = json.dumps(chunk)
+        raise failure(self._endpoint, _status(chunk.get("error") or chunk, body.lower()), body, {})
+
+
+def _text_of(parts: Sequence[Mapping[str, object]]) -> str:
+    return "".join(str(part["text"]) for part in parts if part.get("type") == "text" and "text" in part)
+
+
+def _usage(counts: ChunkUsage) -> Usage:
+    details = counts.get("prompt_tokens_details") or {}
+    cached = details.get("cached_tokens") or counts.get("prompt_cache_hit_tokens") or 0
+    stored = details.get("cache_write_tokens") or 0
+    prompt = counts.get("prompt_tokens") or 0
+    return Usage(max(0, prompt - cached - stored), counts.get("completion_tokens") or 0, cached, stored)
+
+
+def _status(error: object, words: str) -> int:
+    """The HTTP status an error inside a stream would have had."""
+    match error:
+        case {"code": int(status)} | {"status": int(status)} if 400 <= status < 600:
+            return status
+        case {"code": str(code)} if code.isdigit() and 400 <= int(code) < 600:
+            return int(code)
+        case _:
+            pass
+    for sign, status in (
+        ("rate_limit", 429),
+        ("rate limit", 429),
+        ("overloaded", 529),
+        ("context", 400),
+        ("quota", 429),
+    ):
+        if sign in words:
+            return status
+    return 400 if "invalid_request" in words else 500
+
+
+if TYPE_CHECKING:
+    _: type[ReplyDecoder] = ChatDecoder

@@ -1,0 +1,87 @@
+"""How one server wants Chat Completions written: the dialects differ, and not all of it is known beforehand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from harness.messages import JsonObject, ThinkingLevel
+from harness.provider import Request
+from providers.endpoint import Endpoint
+
+EFFORTS: Mapping[ThinkingLevel, str] = {
+    "minimal": "minimal",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "extra-high": "xhigh",
+}
+_GPT = re.compile(r"\bgpt-(\d+)(?:\.(\d+))?(?!.*chat)")
+_O_SERIES = re.compile(r"\bo[134](-|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    system_role: Literal["system", "developer"] = "system"
+    reasoning: Literal["none", "openai", "openrouter"] = "none"
+    tool_call_content: Literal["null", "empty"] = "null"
+    stream_usage: bool = True
+
+    def mended(self, refusal: str) -> Dialect | None:
+        """The dialect without what the server just refused; None if the refusal is about something else."""
+        if self.stream_usage and "stream_options" in refusal:
+            return replace(self, stream_usage=False)
+        if self.max_tokens_field == "max_tokens" and "max_completion_tokens" in refusal:
+            return replace(self, max_tokens_field="max_completion_tokens")
+        if self.max_tokens_field == "max_completion_tokens" and "max_completion_tokens" in refusal:
+            return replace(self, max_tokens_field="max_tokens")
+        if self.reasoning != "none" and "reasoning" in refusal:
+            return replace(self, reasoning="none")
+        if self.system_role == "developer" and ("developer" in refusal or "role" in refusal):
+            return replace(self, system_role="system")
+        return None
+
+    def reasoning_fields(self, request: Request) -> JsonObject:
+        """What tells the model how hard to think."""
+        level, model_id = request.spec.thinking, request.spec.model_id
+        match self.reasoning:
+            case "openai":
+                effort = _openai_effort(model_id, level, with_tools=bool(request.tools))
+                return {"reasoning_effort": effort} if effort else {}
+            case "openrouter":
+                return {"reasoning": {"effort": EFFORTS[level]}} if level != "off" else {}
+            case "none":
+                return {}
+
+    def takes_temperature(self, model_id: str) -> bool:
+        return self.reasoning != "openai" or not (_gpt_version(model_id) >= (5, 0) or _O_SERIES.search(model_id))
+
+
+def dialect_of(endpoint: Endpoint) -> Dialect:
+    """What is known of the endpoint; of a server that only borrows a vendor's preset, the least common to all."""
+    preset = endpoint.preset
+    if not endpoint.is_vendors_own and not preset.is_local:
+        return Dialect(tool_call_content="empty")
+    return Dialect(
+        preset.max_tokens_field, preset.system_role, preset.reasoning, preset.tool_call_content, preset.stream_usage
+    )
+
+
+def _openai_effort(model_id: str, level: ThinkingLevel, *, with_tools: bool) -> str | None:
+    version = _gpt_version(model_id)
+    # From 5.2 on, OpenAI lets a model use tools here only if it does not reason.
+    if version >= (5, 1) and (level == "off" or (with_tools and version >= (5, 2))):
+        return "none"
+    if version >= (5, 0):
+        return "minimal" if level == "off" else EFFORTS[level]
+    if not _O_SERIES.search(model_id):
+        return None
+    return {"off": "low", "minimal": "low", "extra-high": "high"}.get(level, level)
+
+
+def _gpt_version(model_id: str) -> tuple[int, int]:
+    match = _GPT.search(model_id)
+    return (int(match[1]), int(match[2] or 0)) if match else (0, 0)

@@ -1,0 +1,168 @@
+"""A request in the form of Chat Completions; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from harness.messages import (
+    AssistantMessage,
+    Image,
+    JsonObject,
+    JsonValue,
+    ModelMessage,
+    ModelSpec,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
+from harness.provider import Request, ToolSpec
+from providers.names import safe_name
+from providers.openai_chat.dialect import Dialect
+
+NO_OUTPUT = "(no output)"
+CACHED_TURNS = 2
+
+
+def encode(request: Request, dialect: Dialect) -> JsonObject:
+    """The body of `POST /chat/completions`."""
+    messages = list(_messages(request.spec, request.messages, dialect))
+    if request.system.strip():
+        messages.insert(0, {"role": dialect.system_role, "content": request.system})
+    if dialect.reasoning == "openrouter" and "claude" in request.spec.model_id:
+        _mark_for_cache(messages)
+    body: JsonObject = {"model": request.spec.model_id, "messages": [*messages], "stream": True}
+    if dialect.stream_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.max_tokens is not None:
+        body[dialect.max_tokens_field] = request.max_tokens
+    if request.temperature is not None and dialect.takes_temperature(request.spec.model_id):
+        body["temperature"] = request.temperature
+    if dialect.reasoning == "openai" and request.session_id:
+        body["prompt_cache_key"] = request.session_id
+    return body | dialect.reasoning_fields(request)
+
+
+def _tool(tool: ToolSpec) -> JsonObject:
+    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _messages(spec: ModelSpec, messages: Iterable[ModelMessage], dialect: Dialect) -> Iterator[JsonObject]:
+    images: list[Image] = []
+    for message in messages:
+        if images and not isinstance(message, ToolResult):
+            yield _shown(images)
+            images = []
+        match message:
+            case ToolResult():
+                yield _result(message)
+                images.extend(block for block in message.content if isinstance(block, Image))
+            case UserMessage():
+                if parts := list(_parts(message.content)):
+                    yield {"role": "user", "content": _simplest(parts)}
+            case AssistantMessage():
+                yield from _reply(spec, message, dialect)
+    if images:
+        yield _shown(images)
+
+
+def _parts(content: Iterable[UserContent]) -> Iterator[JsonObject]:
+    for block in content:
+        match block:
+            case Text(text):
+                if text.strip():
+                    yield {"type": "text", "text": text}
+            case Image(media_type, data):
+                yield {"type": "image_url", "image_url": {"url": f"data:{media_type};base64,{data}"}}
+
+
+def _simplest(parts: Sequence[JsonObject]) -> JsonValue:
+    """A bare string where that is enough: not every server takes parts."""
+    match parts:
+        case [{"type": "text", "text": text}]:
+            return text
+        case _:
+            return [*parts]
+
+
+def _result(message: ToolResult) -> JsonObject:
+    text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text) or NO_OUTPUT
+    # This wire has no mark for failures.
+    if message.is_error and not text.lower().startswith("error"):
+        text = f"Error: {text}"
+    return {"role": "tool", "tool_call_id": safe_name(message.call_id), "content": text}
+
+
+def _shown(images: Iterable[Image]) -> JsonObject:
+    """Images from tool results, which a tool message cannot hold; only after the last of the results."""
+    label: JsonObject = {"type": "text", "text": "Images from the tool results above:"}
+    return {"role": "user", "content": [label, *_parts(images)]}
+
+
+def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iterator[JsonObject]:
+    text = message.text
+    calls = message.tool_calls
+    if not calls:
+        if text.strip():
+            yield {"role": "assistant", "content": text}
+        return
+    reply: JsonObject = {"role": "assistant", "content": text or ("" if dialect.tool_call_content == "empty" else None)}
+    if (message.provider, message.model) == (spec.provider, spec.model_id):
+        reply |= _thoughts(message)
+    reply["tool_calls"] = [_call(call) for call in calls]
+    yield reply
+
+
+def _thoughts(message: AssistantMessage) -> JsonObject:
+    """Thinking beside tool calls goes back the way it came: see `decode`, which notes the way in the signature."""
+    fields: JsonObject = {}
+    for block in message.content:
+        if not isinstance(block, Thinking) or not block.signature:
+            continue
+        match _parsed(block.signature):
+            case str(field):
+                fields[field] = f"{fields.get(field, '')}{block.text}"
+            case [*details]:
+                earlier = fields.get("reasoning_details")
+                fields["reasoning_details"] = [*(earlier if isinstance(earlier, list) else ()), *details]
+            case _:
+                pass
+    return fields
+
+
+def _parsed(signature: str) -> JsonValue:
+    try:
+        return json.loads(signature)
+    except ValueError:
+        return None
+
+
+def _call(call: ToolCall) -> JsonObject:
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    function: JsonObject = {"name": safe_name(call.name), "arguments": arguments}
+    return {"id": safe_name(call.id), "type": "function", "function": function}
+
+
+def _mark_for_cache(messages: Sequence[JsonObject]) -> None:
+    """Claude caches only what is marked, through OpenRouter too."""
+    spoken = [message for message in messages if message["role"] in ("user", "tool")][-CACHED_TURNS:]
+    system = [message for message in messages[:1] if message["role"] in ("system", "developer")]
+    for message in [*system, *spoken]:
+        content = message["content"]
+        parts: list[JsonValue] = [{"type": "text", "text": content}] if isinstance(content, str) else [*_list(content)]
+        match parts:
+            case [*_, dict() as last]:
+                last["cache_control"] = {"type": "ephemeral"}
+            case _:
+                continue
+        message["content"] = parts
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []

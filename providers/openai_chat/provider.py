@@ -1,0 +1,67 @@
+"""The provider for OpenAI's Chat Completions and servers that speak them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from harness.errors import ModelNotFound, RequestRejected
+from harness.provider import Delta, Provider, Request
+from providers.endpoint import Endpoint
+from providers.models import better_named, model_names
+from providers.openai_chat.decode import ChatDecoder
+from providers.openai_chat.dialect import dialect_of
+from providers.openai_chat.encode import encode
+from providers.stream import deltas
+from providers.transport import Transport
+
+HEADERS = {"content-type": "application/json", "accept": "text/event-stream"}
+MENDS = 3
+
+
+class ChatProvider:
+    """Streams replies of one server.
+
+    A server that refuses a part of our dialect is asked once more without it, and spoken to like that from then on.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.name = endpoint.preset.name
+        base_url = endpoint.base_url.removesuffix("/chat/completions")
+        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), HEADERS | endpoint.bearer_header)
+        self._dialect = dialect_of(self._transport.endpoint)
+
+    def warm(self) -> None:
+        """Prepare for the first request; for a thread, after the first paint."""
+        self._transport.warm()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def models(self) -> list[str]:
+        return await model_names(self._transport, "/models")
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        for _ in range(MENDS):
+            try:
+                async for delta in self._ask(request):
+                    yield delta
+                return
+            except RequestRejected as error:
+                mended = self._dialect.mended(str(error)) if error.status in (400, 422) else None
+                if mended is None:
+                    raise
+                self._dialect = mended
+            except ModelNotFound as error:
+                raise await better_named(error, self._transport, "/models", request.spec.model_id) from error
+        async for delta in self._ask(request):
+            yield delta
+
+    def _ask(self, request: Request) -> AsyncIterator[Delta]:
+        body = encode(request, self._dialect)
+        return deltas(self._transport, "/chat/completions", body, ChatDecoder(self._transport.endpoint))
+
+
+if TYPE_CHECKING:
+    _: type[Provider] = ChatProvider

@@ -1,0 +1,51 @@
+"""Chat Completions' stream chunks as servers send them: any field may be missing, and others may come."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class FunctionPart(TypedDict, total=False):
+    name: str | None
+    arguments: str | dict[str, object] | None
+
+
+class CallPart(TypedDict, total=False):
+    index: int | None
+    id: str | None
+    function: FunctionPart | None
+
+
+class ChunkDelta(TypedDict, total=False):
+    content: str | list[dict[str, Any]] | None
+    refusal: str | None
+    reasoning: str | None
+    reasoning_content: str | None
+    reasoning_details: list[dict[str, Any]] | None
+    tool_calls: list[CallPart] | None
+    function_call: FunctionPart | None
+
+
+class ChunkChoice(TypedDict, total=False):
+    delta: ChunkDelta | None
+    finish_reason: str | None
+
+
+class PromptDetails(TypedDict, total=False):
+    cached_tokens: int | None
+    cache_write_tokens: int | None
+
+
+class ChunkUsage(TypedDict, total=False):
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    prompt_cache_hit_tokens: int | None
+    prompt_tokens_details: PromptDetails | None
+
+
+class Chunk(TypedDict, total=False):
+    id: str | None
+    object: str | None
+    choices: list[ChunkChoice] | None
+    usage: ChunkUsage | None
+    error: str | dict[str, Any] | None

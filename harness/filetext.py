@@ -19,6 +19,7 @@ Newline: TypeAlias = Literal["\n", "\r\n", "\r", "mixed"]
 
 _ENDING = re.compile(r"\r\n|\n")
 _CRLF = re.compile(r"\r\n")
+_PAIRED = ("\r\n", "mixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,11 @@ class FileText:
         text = self.normalised(content.removeprefix("\ufeff") if self.bom else content)
         return self.spliced([difference(self.text, text)])
 
-    def is_exact(self, start: int, end: int, wanted: str) -> bool:
-        """Whether the file holds `wanted` at this place, line endings included."""
-        offsets = _Offsets(self)
-        return self.raw[offsets[start] : offsets[end]] == wanted
+    def exact_spans(self, wanted: str) -> list[tuple[int, int]]:
+        """Where the file holds `wanted` byte by byte, its line endings included."""
+        pairs = [pair.start() for pair in _CRLF.finditer(self.raw)] if self.newline in _PAIRED else []
+        starts = occurrences(self.raw, wanted)
+        return [(at - bisect_left(pairs, at), (end := at + len(wanted)) - bisect_left(pairs, end)) for at in starts]
 
     def normalised(self, content: str) -> str:
         """Content from elsewhere, with line feeds as in `text`."""
@@ -104,9 +106,9 @@ class _Offsets:
     """Where an offset into `text` is in `raw`."""
 
     def __init__(self, file: FileText) -> None:
-        has_pairs = file.newline in ("\r\n", "mixed")
-        # The k-th pair has given up k characters before it.
-        self._pairs = [match.start() - k for k, match in enumerate(_CRLF.finditer(file.raw))] if has_pairs else []
+        pairs = _CRLF.finditer(file.raw) if file.newline in _PAIRED else ()
+        # Each pair has given up one character, so the k-th is k places further left in the text.
+        self._pairs = [pair.start() - k for k, pair in enumerate(pairs)]
 
     def __getitem__(self, offset: int) -> int:
         return offset + bisect_left(self._pairs, offset)
@@ -142,6 +144,16 @@ def difference(old: str, new: str) -> Splice:
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     return Splice(start, len(old) - end, new[start : len(new) - end])
+
+
+def occurrences(text: str, wanted: str) -> list[int]:
+    """Where `wanted` begins; places that overlap are counted once."""
+    found: list[int] = []
+    at = text.find(wanted) if wanted else -1
+    while at >= 0:
+        found.append(at)
+        at = text.find(wanted, at + len(wanted))
+    return found
 
 
 def _common(one: str, other: str) -> int:

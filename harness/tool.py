@@ -75,9 +75,13 @@ class Tool(Protocol):
 
     name: str
     label: str
-    description: str
-    parameters: JsonObject
     mutates: bool
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def parameters(self) -> JsonObject: ...
 
     def validate(self, arguments: JsonObject) -> JsonObject:
         """The arguments as `risk`, `preview` and `run` will get them: checked, aliases resolved, defaults filled in.

@@ -175,7 +175,7 @@ class Workspace:
     async def _draft_splice(self, real: Path, edit: Callable[[FileText], FileText]) -> _Draft:
         file = await self._load(real)
         self._check_fresh(real, file)
-        edited = edit(file)
+        edited = edit(file) if file.size <= _INLINE else await asyncio.to_thread(edit, file)
         data = self._encoded(real, lambda: edited.data)
         return _Draft(Change(real, file.text, edited.text, len(data)), data, file.encoding, file.digest)
 

@@ -35,7 +35,7 @@ class TypedTool(Generic[P]):
 
     name: ClassVar[str]
     label: ClassVar[str]
-    mutates: ClassVar[bool] = False
+    mutates: bool = False
     Arguments: type[P]
 
     @property
@@ -85,19 +85,23 @@ def _description(name: str) -> str:
 @cache
 def _schema(arguments: type[Parameters]) -> JsonObject:
     schema: JsonObject = arguments.model_json_schema()
-    return _without_titles(schema)
+    parts = schema.pop("$defs", {})
+    return _cleaned(schema, parts if isinstance(parts, dict) else {})
 
 
-def _without_titles(schema: JsonObject) -> JsonObject:
-    """Pydantic repeats each field's name as a title; models pay for every token of it."""
+def _cleaned(schema: JsonObject, parts: JsonObject) -> JsonObject:
+    """Pydantic repeats each field's name as a title, which models pay for, and refers to parts, which some reject."""
+    part = parts.get(str(schema.get("$ref", "")).removeprefix("#/$defs/"))
+    if isinstance(part, dict):
+        schema = part | {key: value for key, value in schema.items() if key != "$ref"}
     cleaned: JsonObject = {}
     for key, value in schema.items():
         if key == "title" and isinstance(value, str):
             continue
         if isinstance(value, dict):
-            cleaned[key] = _without_titles(value)
+            cleaned[key] = _cleaned(value, parts)
         elif isinstance(value, list):
-            cleaned[key] = [_without_titles(item) if isinstance(item, dict) else item for item in value]
+            cleaned[key] = [_cleaned(item, parts) if isinstance(item, dict) else item for item in value]
         else:
             cleaned[key] = value
     return cleaned
@@ -111,7 +115,7 @@ def _unwrap_strings(model: type[Parameters], arguments: JsonObject) -> JsonObjec
         field = properties.get(key) if isinstance(properties, dict) else None
         takes_string = "string" in json.dumps(field) if field is not None else True
         is_container = isinstance(value, str) and value.lstrip()[:1] in ("[", "{")
-        unwrapped[key] = _parsed(value) if is_container and _is_container(field) or not takes_string else value
+        unwrapped[key] = _parsed(value) if (is_container and _is_container(field)) or not takes_string else value
     return unwrapped
 
 
@@ -133,4 +137,6 @@ def _explain(name: str, error: ValidationError) -> str:
     problems = [
         f"- {'.'.join(str(part) for part in item['loc']) or 'arguments'}: {item['msg']}" for item in error.errors()
     ]
-    return f"The arguments of {name} do not fit its schema:\n" + "\n".join(problems) + "\nSend the call again, corrected."
+    return (
+        f"The arguments of {name} do not fit its schema:\n" + "\n".join(problems) + "\nSend the call again, corrected."
+    )

@@ -1,0 +1,1 @@
+"""Text work that several tools share."""

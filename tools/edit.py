@@ -1,0 +1,124 @@
+"""edit_file: replaces text in a file, several places at once, all or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from pydantic import AliasChoices, Field, model_validator
+
+from harness.errors import WorkspaceError
+from harness.filetext import FileText
+from harness.messages import JsonObject
+from harness.tool import Risk, ToolContext, ToolOutput
+from harness.views import DiffView, View
+from harness.workspace import Change
+from tools.guarded import risk_of_change
+from tools.text.edits import Edit, Edited, Refused, apply_edits
+from tools.typed import Parameters, TypedTool
+
+if TYPE_CHECKING:
+    from harness.tool import Tool
+
+_OLD = AliasChoices("old_string", "old_text", "oldText", "oldString", "old")
+_NEW = AliasChoices("new_string", "new_text", "newText", "newString", "new")
+_ALL = AliasChoices("replace_all", "replaceAll")
+
+
+class Replacement(Parameters):
+    old_string: str = Field(validation_alias=_OLD, description="The text to replace.")
+    new_string: str = Field(validation_alias=_NEW, description="What to put there; empty deletes.")
+    replace_all: bool = Field(
+        default=False, validation_alias=_ALL, description="Replace every place, not the only one."
+    )
+
+
+class EditParameters(Parameters):
+    path: str = Field(
+        validation_alias=AliasChoices("path", "file_path", "filePath"),
+        description="The file, relative to the working folder or absolute.",
+    )
+    old_string: str = Field("", validation_alias=_OLD, description="The text to replace, exactly as in the file.")
+    new_string: str = Field("", validation_alias=_NEW, description="What to put there; empty deletes.")
+    replace_all: bool = Field(
+        default=False, validation_alias=_ALL, description="Replace every place, not the only one."
+    )
+    edits: list[Replacement] = Field(
+        default_factory=list[Replacement],
+        description="Several replacements in this file, in order, all or none; instead of old_string and new_string.",
+    )
+
+    @model_validator(mode="after")
+    def _says_what_to_do(self) -> Self:
+        given = self.model_fields_set
+        if not self.edits and not {"old_string", "new_string"} <= given:
+            raise ValueError("give old_string and new_string (empty to delete), or edits")
+        return self
+
+    @property
+    def all_edits(self) -> list[Edit]:
+        several = [Edit(each.old_string, each.new_string, each.replace_all) for each in self.edits]
+        if several and not (self.old_string or self.new_string):
+            return several
+        return [Edit(self.old_string, self.new_string, self.replace_all), *several]
+
+
+class EditTool(TypedTool[EditParameters]):
+    name = "edit_file"
+    label = "Edit file"
+    mutates = True
+    Arguments = EditParameters
+
+    def summary(self, arguments: JsonObject) -> str:
+        path = next((arguments[name] for name in ("path", "file_path", "filePath") if name in arguments), "")
+        return path if isinstance(path, str) else ""
+
+    def judge(self, arguments: EditParameters) -> Risk:
+        return risk_of_change(arguments.path)
+
+    async def foresee(self, arguments: EditParameters, context: ToolContext) -> View | ToolOutput | None:
+        attempt = _Attempt(arguments.all_edits)
+        try:
+            change = await context.workspace.foresee_splice(arguments.path, attempt)
+        except WorkspaceError as error:
+            return ToolOutput.failure(str(error))
+        output = _said(context.workspace.display(change.path), attempt, change)
+        return output if output.is_error else output.view
+
+    async def execute(self, arguments: EditParameters, context: ToolContext) -> ToolOutput:
+        attempt = _Attempt(arguments.all_edits)
+        change = await context.workspace.splice(arguments.path, attempt)
+        return _said(context.workspace.display(change.path), attempt, change)
+
+
+class _Attempt:
+    """The edits, and what came of them; a file they do not fit is left as it is."""
+
+    def __init__(self, edits: list[Edit]) -> None:
+        self._edits = edits
+        self.outcome: Edited | Refused = Refused("It was not tried.")
+
+    def __call__(self, file: FileText) -> FileText:
+        self.outcome = apply_edits(file, self._edits)
+        return self.outcome.file if isinstance(self.outcome, Edited) else file
+
+
+def _said(path: str, attempt: _Attempt, change: Change) -> ToolOutput:
+    match attempt.outcome:
+        case Refused(reason):
+            return ToolOutput.failure(f"{path}: {reason}")
+        case Edited() if change.old == change.new:
+            return ToolOutput.failure(f"{path}: the edits leave the file as it is. Nothing was changed.")
+        case Edited(_, regions, places, notes):
+            where = f"{places} places" if places > 1 else "1 place"
+            lines = ", ".join(f"{first}–{last}" if first != last else f"{first}" for first, last in regions[:10])
+            more = f" and {len(regions) - 10} more" if len(regions) > 10 else ""
+            said = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
+            return ToolOutput.text(
+                f"Edited {path}: {where}, now lines {lines}{more}.{said}",
+                view=DiffView(path, change.old, change.new),
+                details={"path": path, "places": places, "bytes_written": change.size},
+            )
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = EditTool

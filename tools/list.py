@@ -1,0 +1,174 @@
+"""list_files: a folder as a tree, without what git ignores."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import AliasChoices, Field
+
+from harness.errors import FileMissing, NotAFile, WorkspaceError
+from harness.tool import ToolContext, ToolOutput
+from harness.views import ListingView
+from harness.workspace import Workspace
+from tools.text.control import harmless
+from tools.typed import Parameters, TypedTool
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+    from harness.tool import Tool
+
+
+class ListParameters(Parameters):
+    path: str = Field(".", validation_alias=AliasChoices("path", "dir_path"), description="The folder.")
+    depth: int = Field(2, ge=1, le=20, description="How many levels deep.")
+    limit: int = Field(200, ge=1, le=5000, description="Most entries to show; the upper levels come first.")
+
+
+class ListTool(TypedTool[ListParameters]):
+    name = "list_files"
+    label = "List files"
+    Arguments = ListParameters
+
+    async def execute(self, arguments: ListParameters, context: ToolContext) -> ToolOutput:
+        real = context.workspace.resolve(arguments.path)
+        return await listing(context.workspace, real, depth=arguments.depth, limit=arguments.limit)
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder met on the way down; `ignored` are the rules of each folder above it, outermost first."""
+
+    path: Path
+    level: int
+    ignored: list[tuple[Path, GitIgnoreSpec]]
+    entries: list[_Entry] = field(default_factory=list["_Entry"])
+
+
+@dataclass(slots=True)
+class _Entry:
+    name: str
+    folder: _Folder | None = None
+    is_shown: bool = False
+
+
+@dataclass(slots=True)
+class _Tree:
+    top: _Folder
+    total: int = 0
+    ignored: int = 0
+
+
+async def listing(workspace: Workspace, real: Path, *, depth: int, limit: int) -> ToolOutput:
+    """A resolved folder as a tree.
+
+    Raises:
+        FileMissing, NotAFile, WorkspaceError: it is no folder, or may not be listed.
+    """
+    path = workspace.display(real)
+    if not real.is_dir():
+        # Reading tells best what is there instead, and what is near.
+        await workspace.read_bytes(real, limit=1)
+        raise NotAFile(f"{path} is a file; read it with read_file.")
+    try:
+        tree = await asyncio.to_thread(_walk, real, depth, limit)
+    except FileNotFoundError as error:
+        raise FileMissing(f"{path} has just been removed.") from error
+    except OSError as error:
+        raise WorkspaceError(f"{path} cannot be listed: {error.strerror}.") from error
+    lines = list(_drawn(tree.top, 0))
+    view = ListingView(path, tuple(harmless(line) for line in lines), tree.total)
+    return ToolOutput.text("\n".join([f"{path}/", *lines, f"[{_footer(tree, len(lines))}]"]), view=view)
+
+
+def _footer(tree: _Tree, shown: int) -> str:
+    parts = [f"{tree.total} entries" if shown == tree.total else f"{shown} of {tree.total} entries; list a subfolder"]
+    if tree.ignored:
+        parts.append(f"{tree.ignored} ignored by git left out")
+    return " · ".join(parts)
+
+
+def _walk(top: Path, depth: int, limit: int) -> _Tree:
+    """Level by level, so that a limit cuts the deepest entries first."""
+    tree = _Tree(_Folder(top, 1, _rules_above(top)))
+    level = [tree.top]
+    while level:
+        below: list[_Folder] = []
+        for folder in level:
+            for entry in _entries(folder, tree):
+                entry.is_shown = tree.total < limit
+                tree.total += 1
+                folder.entries.append(entry)
+                if entry.folder is not None and folder.level < depth:
+                    below.append(entry.folder)
+        level = below
+    return tree
+
+
+def _entries(folder: _Folder, tree: _Tree) -> Iterator[_Entry]:
+    try:
+        with os.scandir(folder.path) as scan:
+            found = sorted(scan, key=lambda each: (not each.is_dir(follow_symlinks=False), each.name))
+    except PermissionError:
+        if folder is tree.top:
+            raise
+        return
+    rules = [*folder.ignored, *_rules(folder.path)]
+    for each in found:
+        is_folder = each.is_dir(follow_symlinks=False)
+        if each.name == ".git":
+            continue
+        if _is_ignored(Path(each.path), rules, is_folder=is_folder):
+            tree.ignored += 1
+        elif is_folder:
+            yield _Entry(f"{each.name}/", _Folder(Path(each.path), folder.level + 1, rules))
+        elif each.is_symlink():
+            yield _Entry(f"{each.name} -> {Path(each.path).readlink()}")
+        else:
+            yield _Entry(each.name)
+
+
+def _is_ignored(path: Path, rules: list[tuple[Path, GitIgnoreSpec]], *, is_folder: bool) -> bool:
+    for base, spec in reversed(rules):
+        result = spec.check_file(path.relative_to(base).as_posix() + ("/" if is_folder else ""))
+        if result.include is not None:
+            return result.include
+    return False
+
+
+def _rules(folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+    # Imported here: it is needed in no session's first seconds.
+    from pathspec import GitIgnoreSpec
+
+    try:
+        lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    try:
+        return [(folder, GitIgnoreSpec.from_lines(lines))]
+    except ValueError:
+        return []
+
+
+def _rules_above(top: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+    """The rules of the folders above, up to the repository's root."""
+    repository = next((each for each in (top, *top.parents) if (each / ".git").exists()), top)
+    above = [each for each in top.parents if each.is_relative_to(repository)]
+    return [rule for folder in reversed(above) for rule in _rules(folder)]
+
+
+def _drawn(folder: _Folder, indent: int) -> Iterator[str]:
+    for entry in folder.entries:
+        if entry.is_shown:
+            yield "  " * indent + entry.name
+            if entry.folder is not None:
+                yield from _drawn(entry.folder, indent + 1)
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = ListTool

@@ -1,0 +1,143 @@
+"""read_file: a text file with numbered lines, a picture, or what else is at a path."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import AliasChoices, Field
+
+from harness.errors import FileNotText, FileTooLarge
+from harness.excerpt import Excerpt
+from harness.filetext import FileText
+from harness.messages import Image, Text
+from harness.tool import ToolContext, ToolOutput
+from harness.views import ImageView, TextView
+from harness.workspace import Workspace
+from tools.list import listing
+from tools.picture import Picture, kind_of, picture_of
+from tools.text.control import harmless
+from tools.text.language import language_of
+from tools.typed import Parameters, TypedTool
+
+if TYPE_CHECKING:
+    from harness.tool import Tool
+
+_LONGEST_LINE = 2000
+_MOST_BYTES = 50_000
+_LARGEST_PICTURE = 5 * 1024 * 1024
+_HEAD = 64 * 1024
+_ENDINGS = {"\r\n": "CRLF line endings", "\r": "CR line endings", "mixed": "mixed line endings"}
+
+
+class ReadParameters(Parameters):
+    path: str = Field(
+        validation_alias=AliasChoices("path", "file_path"),
+        description="The file, relative to the working folder or absolute.",
+    )
+    offset: int = Field(1, description="First line to show, counted from 1; -n begins n lines before the end.")
+    limit: int = Field(2000, ge=1, description="Most lines to show.")
+
+
+class ReadTool(TypedTool[ReadParameters]):
+    name = "read_file"
+    label = "Read file"
+    Arguments = ReadParameters
+
+    async def execute(self, arguments: ReadParameters, context: ToolContext) -> ToolOutput:
+        real = context.workspace.resolve(arguments.path)
+        if real.is_dir():
+            return await listing(context.workspace, real, depth=1, limit=200)
+        try:
+            excerpt = await _excerpt(context.workspace, real, arguments)
+        except FileNotText as error:
+            return await _not_text(context.workspace, real, error)
+        return _shown(context.workspace.display(real), excerpt)
+
+
+async def _excerpt(workspace: Workspace, real: Path, arguments: ReadParameters) -> Excerpt:
+    first = arguments.offset or 1
+    try:
+        file = await workspace.read(real)
+    except FileTooLarge:
+        return await workspace.excerpt(real, first, arguments.limit, clip=_LONGEST_LINE + 1)
+    return _window(file, first, arguments.limit)
+
+
+def _window(file: FileText, first: int, count: int) -> Excerpt:
+    lines = file.text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if first < 0:
+        first = max(len(lines) + first, 0) + 1
+    kept = tuple(lines[first - 1 : first - 1 + count])
+    marked = f"{file.encoding} with BOM" if file.bom else file.encoding
+    return Excerpt(kept, first, len(lines), marked, file.newline, file.size)
+
+
+def _shown(path: str, excerpt: Excerpt) -> ToolOutput:
+    if excerpt.size == 0 or excerpt.total == 0:
+        return ToolOutput.text(f"{path} is empty.", view=TextView("(empty)"))
+    if not excerpt.lines:
+        return ToolOutput.failure(f"{path} has {excerpt.total} lines; offset {excerpt.first} is past its end.")
+    lines = _within_bounds(excerpt.lines)
+    last = excerpt.first + len(lines) - 1
+    numbered = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, excerpt.first))
+    return ToolOutput.text(
+        f"{numbered}\n[{_footer(excerpt, last)}]",
+        view=TextView(harmless("\n".join(lines)), language_of(path)),
+        details={"path": path, "first": excerpt.first, "last": last, "total": excerpt.total},
+    )
+
+
+def _within_bounds(lines: tuple[str, ...]) -> list[str]:
+    kept: list[str] = []
+    size = 0
+    for line in lines:
+        cut = (
+            line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}[… line cut at {_LONGEST_LINE} characters]"
+        )
+        size += 8 + (len(cut) if cut.isascii() else len(cut.encode("utf-8", "replace")))
+        if size > _MOST_BYTES and kept:
+            break
+        kept.append(cut)
+    return kept
+
+
+def _footer(excerpt: Excerpt, last: int) -> str:
+    total = "more" if excerpt.total is None else f"{excerpt.total}"
+    parts = [f"lines {excerpt.first}–{last} of {total}"]
+    if excerpt.total is None:
+        parts.append(f"{excerpt.size:,} bytes in all")
+    if excerpt.encoding != "utf-8":
+        parts.append(excerpt.encoding)
+    if excerpt.newline in _ENDINGS:
+        parts.append(_ENDINGS[excerpt.newline])
+    if last != excerpt.total:
+        parts.append(f"read on with offset={last + 1}")
+    return " · ".join(parts)
+
+
+async def _not_text(workspace: Workspace, real: Path, error: FileNotText) -> ToolOutput:
+    path, size = workspace.display(real), real.stat().st_size
+    head = await workspace.read_bytes(real, limit=_HEAD)
+    picture = picture_of(head)
+    if picture is None:
+        return ToolOutput.text(f"{path} is {kind_of(head)}, {size:,} bytes; its content is not shown. {error}")
+    if size > _LARGEST_PICTURE:
+        return ToolOutput.failure(f"{path} is a picture of {size:,} bytes; only those up to 5 MB can be shown.")
+    data = base64.b64encode(await workspace.read_bytes(real)).decode("ascii")
+    return ToolOutput(
+        (Text(f"{path}: {_described(picture)}, {size:,} bytes."), Image(picture.media_type, data)),
+        ImageView(str(real), picture.media_type, picture.width, picture.height),
+    )
+
+
+def _described(picture: Picture) -> str:
+    pixels = f", {picture.width} × {picture.height} pixels" if picture.width else ""
+    return f"{picture.media_type}{pixels}"
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = ReadTool

@@ -1,0 +1,181 @@
+"""Edits made to a file's text, all or none, and, where one cannot be made, the reason in words for a model."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from harness.filetext import FileText, Splice, difference, occurrences
+from tools.text.fuzzy import nearest_block
+from tools.text.matching import Found, Hit, find
+
+_NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
+_LISTED = 20
+_SHOWN_LINES = 30
+_TELLING = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    old: str
+    new: str
+    replace_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The file's new text, the line ranges that are new, the number of places, and what had to be overlooked."""
+
+    file: FileText
+    regions: tuple[tuple[int, int], ...]
+    places: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why nothing was changed, and what to do."""
+
+    reason: str
+
+
+def apply_edits(file: FileText, edits: Sequence[Edit]) -> Edited | Refused:
+    """Make the edits in order, each on what the one before left."""
+    regions: list[tuple[int, int]] = []
+    notes: list[str] = []
+    places = 0
+    for number, edit in enumerate(edits, 1):
+        name = "old_string" if len(edits) == 1 else f"old_string of edit {number}"
+        found = _place(file, edit, name)
+        if isinstance(found, Refused):
+            return found
+        hits = found.hits
+        regions = _moved(regions, hits)
+        places += len(hits)
+        if found.ignoring:
+            notes.append(f"{name} matched ignoring {found.ignoring}")
+        file = file.spliced([splice for hit in hits for splice in _splices(file, hit)])
+    return Edited(file, _line_ranges(file.text, regions), places, tuple(notes))
+
+
+def _place(file: FileText, edit: Edit, name: str) -> Found | Refused:
+    if not edit.old:
+        return _whole(file, edit, name)
+    edit = replace(edit, new=file.normalised(edit.new))
+    if edit.old == edit.new:
+        return Refused(f"{name} and its new text are the same, so there is nothing to change.")
+    found = find(file, edit.old, edit.new)
+    if not found.hits and (bare := _without_numbers(edit)) is not None:
+        found = find(file, bare.old, bare.new)
+        ignoring = " and ".join(part for part in ("copied line numbers", found.ignoring) if part)
+        found = replace(found, ignoring=ignoring)
+    if not found.hits:
+        return Refused(_missed(file, edit, name))
+    lines = _ambiguous(file, found)
+    if len(lines) > 1 and not edit.replace_all:
+        return Refused(_several(lines, name))
+    return found
+
+
+def _whole(file: FileText, edit: Edit, name: str) -> Found | Refused:
+    if file.text:
+        return Refused(
+            f"{name} is empty, but the file is not. Give the text to replace; to insert, give a line near the place as "
+            "old_string and repeat it in new_string."
+        )
+    return Found((Hit(0, 0, edit.new),))
+
+
+def _without_numbers(edit: Edit) -> Edit | None:
+    """The edit without line numbers that were copied along from read_file's output."""
+    lines = edit.old.rstrip("\n").split("\n")
+    if not all(_NUMBERED.match(line) for line in lines):
+        return None
+    return replace(edit, old=_NUMBERED.sub("", edit.old), new=_NUMBERED.sub("", edit.new))
+
+
+def _ambiguous(file: FileText, found: Found) -> list[int]:
+    """The lines of all hits, a second one that overlaps the only one included."""
+    starts = [hit.start for hit in found.hits]
+    if len(starts) == 1:
+        hit = found.hits[0]
+        overlapping = file.text.find(file.text[hit.start : hit.end], hit.start + 1)
+        starts += [overlapping] if overlapping >= 0 else []
+    line_ends = occurrences(file.text, "\n")
+    return [bisect_left(line_ends, start) + 1 for start in starts]
+
+
+def _several(lines: Sequence[int], name: str) -> str:
+    listed = ", ".join(str(line) for line in lines[:_LISTED]) + (", …" if len(lines) > _LISTED else "")
+    return (
+        f"{name} occurs {len(lines)} times, at lines {listed}. Add lines around it until it is unique, or set "
+        "replace_all. Nothing was changed."
+    )
+
+
+def _missed(file: FileText, edit: Edit, name: str) -> str:
+    parts = [f"{name} is not in the file. Nothing was changed."]
+    made = find(file, edit.new, edit.new).hits if len(edit.new.strip()) >= _TELLING else ()
+    if made:
+        line = _line(file.text, made[0].start)
+        parts.append(f"Its new text is already there, at line {line}: this edit seems to have been made before.")
+    near = nearest_block(file.text, edit.old)
+    if near is not None:
+        last = near.first + len(near.lines) - 1
+        shown = [f"{near.first + n:>6}\t{line[:500]}" for n, line in enumerate(near.lines[:_SHOWN_LINES])]
+        where = f"lines {near.first}–{last}" if len(near.lines) > 1 else f"line {near.first}"
+        parts.append(f"The nearest place is {where}; {near.reason}:\n" + "\n".join(shown))
+    elif not made:
+        parts.append("Nothing in the file is like it. Read the file again, or look for the text with grep.")
+    return "\n".join(parts)
+
+
+def _splices(file: FileText, hit: Hit) -> list[Splice]:
+    """As little as possible, so that line endings inside the span stay as they are."""
+    old, new = file.text[hit.start : hit.end], hit.new
+    one = difference(old, new)
+    inside = old[one.start : one.end]
+    if file.newline != "mixed" or inside.count("\n") != one.text.count("\n"):
+        return [Splice(hit.start + one.start, hit.start + one.end, one.text)]
+    splices: list[Splice] = []
+    at = hit.start + one.start
+    for before, after in zip(inside.split("\n"), one.text.split("\n"), strict=True):
+        if before != after:
+            splices.append(Splice(at, at + len(before), after))
+        at += len(before) + 1
+    return splices
+
+
+def _moved(regions: Sequence[tuple[int, int]], hits: Sequence[Hit]) -> list[tuple[int, int]]:
+    """Where the regions are after the hits were replaced, and the regions that are new."""
+    starts, ends = [hit.start for hit in hits], [hit.end for hit in hits]
+    kept = [
+        (start, end)
+        for start, end in regions
+        if not ((hit := bisect_right(starts, start) - 1) >= 0 and end <= ends[hit])
+    ]
+    grown = [0, *accumulate(len(hit.new) - (hit.end - hit.start) for hit in hits)]
+    moved = [(start + grown[bisect_right(ends, start)], end + grown[bisect_right(ends, end)]) for start, end in kept]
+    new = [(hit.start + shift, hit.start + shift + len(hit.new)) for hit, shift in zip(hits, grown, strict=False)]
+    return sorted(moved + new)
+
+
+def _line_ranges(text: str, regions: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    ranges: list[tuple[int, int]] = []
+    line_ends = occurrences(text, "\n")
+    for start, end in regions:
+        # A region that ends with a line feed does not reach into the next line.
+        last = max(start, end - 1) if text[max(end - 1, 0) : end] == "\n" else end
+        lines = (bisect_left(line_ends, start) + 1, bisect_left(line_ends, last) + 1)
+        if ranges and lines[0] <= ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], max(lines[1], ranges[-1][1]))
+        else:
+            ranges.append(lines)
+    return tuple(ranges)
+
+
+def _line(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1

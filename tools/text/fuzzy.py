@@ -1,0 +1,105 @@
+"""The place in a file that a model probably meant, and in what it differs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+_COMMON = 50
+_RATED = 60
+_ALIKE = 0.6
+_WORD = re.compile(r"\w{2,}")
+_QUOTED = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """Lines from number `first` on; `reason` says in one line what differs."""
+
+    first: int
+    lines: tuple[str, ...]
+    reason: str
+
+
+def nearest_block(text: str, wanted: str) -> Nearest | None:
+    """The run of lines most like `wanted`, if any is like it at all."""
+    lines = text.split("\n")
+    asked = wanted.strip("\n").split("\n")
+    start = _voted(lines, asked)
+    if start is None:
+        start = _alike(lines, asked)
+    if start is None:
+        return None
+    start = max(start, 0)
+    here = lines[start : start + len(asked)]
+    return Nearest(start + 1, tuple(here), _reason(here, asked, start))
+
+
+def _voted(lines: Sequence[str], asked: Sequence[str]) -> int | None:
+    """Where the most of the asked lines are in place, but for indentation; a rare line counts more."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        places[line.strip()].append(number)
+    votes: Counter[int] = Counter()
+    for offset, line in enumerate(asked):
+        found = places.get(line.strip(), []) if line.strip() else []
+        if len(found) <= _COMMON:
+            for number in found:
+                votes[number - offset] += 60 // len(found)
+    return max(votes, key=lambda start: (votes[start], -start)) if votes else None
+
+
+def _alike(lines: Sequence[str], asked: Sequence[str]) -> int | None:
+    """Where the longest asked line has its likest counterpart."""
+    offset, anchor = max(enumerate(asked), key=lambda each: len(each[1].strip()))
+    words = set(_WORD.findall(anchor.lower()))
+    shared = Counter(
+        {
+            number: count
+            for number, line in enumerate(lines)
+            if (count := len(words.intersection(_WORD.findall(line[:500].lower()))))
+        }
+    )
+    best, best_ratio = None, _ALIKE
+    for number, _ in shared.most_common(_RATED):
+        ratio = SequenceMatcher(None, lines[number].strip()[:500], anchor.strip()[:500]).ratio()
+        if ratio > best_ratio:
+            best, best_ratio = number - offset, ratio
+    return best
+
+
+def _reason(here: Sequence[str], asked: Sequence[str], start: int) -> str:
+    for offset, line in enumerate(asked):
+        actual = here[offset] if offset < len(here) else None
+        if actual is None:
+            return f"the file ends after line {start + offset}, {len(asked) - offset} lines before old_string does"
+        if actual != line:
+            return f"line {start + offset + 1} {_difference(actual, line)}"
+    return "only the lines' borders differ"
+
+
+def _difference(actual: str, asked: str) -> str:
+    if actual.strip() == asked.strip():
+        if actual.rstrip() == asked.rstrip():
+            return "differs in spaces at its end"
+        return f"differs in indentation: the file has {_indent(actual)}, old_string has {_indent(asked)}"
+    if actual.lower() == asked.lower():
+        return "differs in upper and lower case"
+    if "".join(actual.split()) == "".join(asked.split()):
+        return "differs in spaces inside the line"
+    return f"differs: the file has {_quoted(actual)}, old_string has {_quoted(asked)}"
+
+
+def _indent(line: str) -> str:
+    space = line[: len(line) - len(line.lstrip())]
+    tabs, spaces = space.count("\t"), space.count(" ")
+    parts = [f"{count} {name}{'s' if count > 1 else ''}" for count, name in ((tabs, "tab"), (spaces, "space")) if count]
+    return " and ".join(parts) or "none"
+
+
+def _quoted(line: str) -> str:
+    line = line.strip()
+    return repr(line if len(line) <= _QUOTED else line[: _QUOTED - 1] + "…")

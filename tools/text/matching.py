@@ -1,0 +1,182 @@
+"""Where an edit's old text is in a file: exactly, or, failing that, but for differences that carry no meaning.
+
+Four rungs, each tried only when the one before found nothing. None of them weighs likeness: a place either is what was
+asked for, up to line endings, trailing spaces and typographic signs, or indentation, or it is not.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from harness.filetext import FileText, occurrences
+
+_TYPOGRAPHY = str.maketrans(
+    dict.fromkeys("‘’‚‛′", "'")
+    | dict.fromkeys("“”„‟″", '"')
+    | dict.fromkeys("‐‑‒–—―−", "-")
+    | dict.fromkeys("\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
+)
+_TRAILING = re.compile(r"[ \t\r]+(?=\n|\Z)")
+_COMPARED_LINES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """`new` belongs in place of `start:end` of the file's text."""
+
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`ignoring` says what had to be overlooked; empty for an exact match."""
+
+    hits: tuple[Hit, ...]
+    ignoring: str = ""
+
+
+def find(file: FileText, old: str, new: str) -> Found:
+    """All places for an edit, from the first rung that has any."""
+    for ignoring, rung in _RUNGS:
+        hits = rung(file, old, new)
+        if hits:
+            return Found(tuple(hits), ignoring)
+    return Found(())
+
+
+def _exact(file: FileText, old: str, new: str) -> list[Hit]:
+    return [Hit(start, end, new) for start, end in file.exact_spans(old)]
+
+
+def _any_line_ending(file: FileText, old: str, new: str) -> list[Hit]:
+    wanted = _line_feeds(old)
+    text = file.text.replace("\r", "\n")
+    return [Hit(at, at + len(wanted), new) for at in occurrences(text, wanted)]
+
+
+def _any_trailing_space(file: FileText, old: str, new: str) -> list[Hit]:
+    view = _View(file.text)
+    wanted = _View(_line_feeds(old)).text
+    # What lost spaces at its end was meant up to the end of a line.
+    whole_line = old.endswith((" ", "\t"))
+    spans = [(at, at + len(wanted)) for at in occurrences(view.text, wanted)]
+    return [
+        _carried(file, view.span(start, end), (old, new))
+        for start, end in spans
+        if not whole_line or view.text[end : end + 1] in ("", "\n")
+    ]
+
+
+def _any_indentation(file: FileText, old: str, new: str) -> list[Hit]:
+    wanted = _View(_line_feeds(old)).text
+    ends_line = wanted.endswith("\n")
+    old_lines = wanted.removesuffix("\n").split("\n")
+    first = next((number for number, line in enumerate(old_lines) if line.strip()), None)
+    if first is None:
+        return []
+    lines = _View(file.text).text.split("\n")
+    key = old_lines[first].lstrip()
+    starts = [number - first for number, line in enumerate(lines) if line.endswith(key) and line.lstrip() == key]
+    bounds = _line_bounds(file.text)
+    hits: list[Hit] = []
+    for start in starts:
+        here = lines[start : start + len(old_lines)] if start >= 0 else []
+        shift = _shift(old_lines, here)
+        if shift is None or (hits and bounds[start][0] < hits[-1].end):
+            continue
+        last = start + len(old_lines) - 1
+        if ends_line and last + 1 == len(lines):
+            continue
+        end = bounds[last + 1][0] if ends_line else bounds[last][1]
+        hits.append(_carried(file, (bounds[start][0], end), (old, new), shift))
+    return hits
+
+
+_RUNGS: tuple[tuple[str, Callable[[FileText, str, str], list[Hit]]], ...] = (
+    ("", _exact),
+    ("line endings", _any_line_ending),
+    ("trailing spaces and typographic signs", _any_trailing_space),
+    ("indentation", _any_indentation),
+)
+
+
+class _View:
+    """Text without trailing spaces and with plain quotes, dashes and spaces, and the way back."""
+
+    def __init__(self, text: str) -> None:
+        self.text = _TRAILING.sub("", text).translate(_TYPOGRAPHY)
+        self._places: list[int] = []
+        self._removed = [0]
+        for match in _TRAILING.finditer(text):
+            self._places.append(match.start() - self._removed[-1])
+            self._removed.append(self._removed[-1] + len(match[0]))
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The same place in the original; spaces removed at either border stay outside."""
+        return (
+            start + self._removed[bisect_right(self._places, start)],
+            end + self._removed[bisect_left(self._places, end)],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shift:
+    """Indentation that the file has more, or less, than what was asked for."""
+
+    more: str
+    less: str
+
+    def applied(self, line: str) -> str:
+        return self.more + line.removeprefix(self.less) if line.strip() else line
+
+
+def _shift(wanted: Sequence[str], here: Sequence[str]) -> _Shift | None:
+    """The one shift that turns every wanted line into the line here."""
+    if len(wanted) != len(here):
+        return None
+    found: _Shift | None = None
+    for asked, actual in zip(wanted, here, strict=True):
+        if not asked and not actual:
+            continue
+        if actual.endswith(asked):
+            shift = _Shift(actual[: len(actual) - len(asked)], "")
+        elif asked.endswith(actual):
+            shift = _Shift("", asked[: len(asked) - len(actual)])
+        else:
+            return None
+        if (shift.more + shift.less).strip() or not actual or not asked or (found is not None and found != shift):
+            return None
+        found = shift
+    return found
+
+
+def _carried(file: FileText, span: tuple[int, int], texts: tuple[str, str], shift: _Shift | None = None) -> Hit:
+    """A hit whose new text keeps the file's own form of every line that the edit leaves as it is."""
+    old, new = (_line_feeds(text).split("\n") for text in texts)
+    here = file.text[span[0] : span[1]].split("\n")
+    wanted = [shift.applied(line) for line in new] if shift else new
+    if len(here) != len(old) or len(old) + len(new) > _COMPARED_LINES:
+        return Hit(*span, "\n".join(wanted))
+    lines: list[str] = []
+    for tag, old_start, old_end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        lines += here[old_start:old_end] if tag == "equal" else wanted[new_start:new_end]
+    return Hit(*span, "\n".join(lines))
+
+
+def _line_bounds(text: str) -> list[tuple[int, int]]:
+    bounds: list[tuple[int, int]] = []
+    start = 0
+    for line in text.split("\n"):
+        bounds.append((start, start + len(line)))
+        start += len(line) + 1
+    return bounds
+
+
+def _line_feeds(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,68 @@
+"""write_file: a new file, or the whole content of one that was read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import AliasChoices, Field
+
+from harness.errors import WorkspaceError
+from harness.tool import Risk, ToolContext, ToolOutput
+from harness.views import DiffView, View
+from harness.workspace import Change, Workspace
+from tools.guarded import risk_of_change
+from tools.typed import Parameters, TypedTool
+
+if TYPE_CHECKING:
+    from harness.tool import Tool
+
+
+class WriteParameters(Parameters):
+    path: str = Field(
+        validation_alias=AliasChoices("path", "file_path"),
+        description="The file, relative to the working folder or absolute. Missing folders are made.",
+    )
+    content: str = Field(description="The whole content of the file.")
+
+
+class WriteTool(TypedTool[WriteParameters]):
+    name = "write_file"
+    label = "Write file"
+    mutates = True
+    Arguments = WriteParameters
+
+    def judge(self, arguments: WriteParameters) -> Risk:
+        return risk_of_change(arguments.path)
+
+    async def foresee(self, arguments: WriteParameters, context: ToolContext) -> View | ToolOutput | None:
+        try:
+            change = await context.workspace.foresee_write(arguments.path, arguments.content)
+        except WorkspaceError as error:
+            return ToolOutput.failure(str(error))
+        return _view(context.workspace, change)
+
+    async def execute(self, arguments: WriteParameters, context: ToolContext) -> ToolOutput:
+        change = await context.workspace.write(arguments.path, arguments.content)
+        return _said(context.workspace, change)
+
+
+def _said(workspace: Workspace, change: Change) -> ToolOutput:
+    path = workspace.display(change.path)
+    lines = change.new.count("\n") + (change.new[-1:] not in ("", "\n"))
+    if change.old == change.new:
+        text = f"{path} already has this content; nothing was changed."
+    else:
+        text = f"{'Created' if change.old is None else 'Replaced'} {path}: {lines} lines, {change.size:,} bytes."
+    return ToolOutput.text(
+        text,
+        view=_view(workspace, change),
+        details={"path": path, "bytes_written": change.size, "is_new_file": change.old is None},
+    )
+
+
+def _view(workspace: Workspace, change: Change) -> DiffView:
+    return DiffView(workspace.display(change.path), change.old, change.new)
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = WriteTool

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from cinch_tui import __version__
 
-COMMANDS = ("sessions", "config", "models", "doctor", "demo")
+COMMANDS = ("sessions", "config", "models", "doctor")
 
 EPILOG = """\
 commands:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cinch_tui.options import Options
     from cinch_tui.settings import Settings
 
+FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
@@ -35,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     from cinch_tui.arguments import UsageError, parse_arguments
 
+    if argv[:1] == ["demo"]:
+        argv = [*argv[1:], "--model", "demo"]
     try:
         arguments = parse_arguments(argv)
     except UsageError as error:
@@ -42,12 +45,15 @@ def _run(argv: list[str]) -> int:
     except SystemExit as finished:
         return finished.code if isinstance(finished.code, int) else USAGE_ERROR
     # Everything of ours that raises comes after this line, so that --help does not pay for it.
-    from harness.errors import CinchError
+    from harness.errors import CinchError, ConfigError, SessionError
 
     try:
         return _front(arguments)(arguments)
-    except CinchError as error:
+    except (ConfigError, SessionError) as error:
         return _refuse(str(error))
+    except CinchError as error:
+        _refuse(str(error))
+        return FAILED
 
 
 def _front(arguments: Arguments) -> Callable[[Arguments], int]:

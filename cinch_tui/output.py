@@ -22,12 +22,12 @@ class Output:
     def __init__(self, stream: TextIO) -> None:
         self.problem = ""
         self.on_failure: Callable[[], None] = lambda: None
-        self._stream = stream
+        self.stream = stream
         self._failed = False
 
     def write_text(self, text: str) -> None:
         """Text and a newline. A terminal is protected from control sequences; a file or pipe gets the text as it is."""
-        shown = harmless(text) if self._stream.isatty() else text
+        shown = harmless(text) if self.stream.isatty() else text
         self._reconfigure(None)
         self._write(shown if shown.endswith("\n") else shown + "\n")
 
@@ -38,15 +38,15 @@ class Output:
 
     def _reconfigure(self, encoding: str | None) -> None:
         """A character the encoding lacks must cost that character and not the whole answer."""
-        if isinstance(self._stream, io.TextIOWrapper):
-            self._stream.reconfigure(encoding=encoding, errors="replace")  # pyright: ignore[reportUnknownMemberType] whatever buffer it wraps
+        if isinstance(self.stream, io.TextIOWrapper):
+            self.stream.reconfigure(encoding=encoding, errors="replace")  # pyright: ignore[reportUnknownMemberType] whatever buffer it wraps
 
     def _write(self, text: str) -> None:
         if self._failed:
             return
         try:
-            self._stream.write(text)
-            self._stream.flush()
+            self.stream.write(text)
+            self.stream.flush()
         except OSError as error:
             self._failed = True
             self.problem = "" if isinstance(error, BrokenPipeError) else f"cannot write the answer: {error.strerror}"
@@ -57,5 +57,5 @@ class Output:
         """Python flushes again at exit and would complain there; what is still buffered has nowhere to go."""
         with suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
+            os.dup2(nowhere, self.stream.fileno())
             os.close(nowhere)

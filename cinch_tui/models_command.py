@@ -1,0 +1,64 @@
+"""`cinch models`: who offers models, whether a key is at hand, and what one provider serves."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from cinch_tui.credentials import KeyStore
+from cinch_tui.doctor import answers_locally
+from cinch_tui.output import Output
+from cinch_tui.paths import find_paths
+from harness.errors import ConfigError
+from providers import connect
+from providers.catalog import Preset, preset_for, presets
+
+
+@runtime_checkable
+class Lister(Protocol):
+    """A provider that can be asked what it serves."""
+
+    async def models(self) -> list[str]: ...
+
+
+def run_models(argv: Sequence[str], *, out: Output) -> int:
+    """List the providers, or the models of one as names for `--model`.
+
+    Raises:
+        ConfigError: there is no such provider, or no key for it.
+        ProviderError: it did not answer as it should.
+    """
+    store = KeyStore(find_paths(os.environ), os.environ)
+    match list(argv):
+        case []:
+            for preset in presets().values():
+                out.write_text(f"{preset.name:<14}{preset.label:<28}{_state(preset, store)}")
+            out.write_text(
+                "demo          A tour with a scripted model  needs no key\n\ncinch models PROVIDER lists its models"
+            )
+        case [name] if not name.startswith("-"):
+            for model in asyncio.run(_models_of(preset_for(name), store)):
+                out.write_text(f"{name}/{model}")
+        case _:
+            raise ConfigError("say at most one provider: cinch models [PROVIDER]")
+    return 0
+
+
+def _state(preset: Preset, store: KeyStore) -> str:
+    if preset.local_port is not None:
+        return f"{'answers' if answers_locally(preset.local_port) else 'nothing'} on port {preset.local_port}"
+    secret = store.find(preset.name, preset.variables)
+    return f"key from {secret.source}" if secret else f"no key; {preset.key_variables[0]} is not set"
+
+
+async def _models_of(preset: Preset, store: KeyStore) -> list[str]:
+    # Which model is named does not matter for asking what there is.
+    provider = connect(f"{preset.name}/any", credentials=store).provider
+    if not isinstance(provider, Lister):
+        raise ConfigError(f"{preset.name} cannot be asked for its models")
+    try:
+        return await provider.models()
+    finally:
+        await provider.close()

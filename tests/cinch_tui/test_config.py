@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from cinch_tui.config import Config, Sources, load_config
+from cinch_tui.settings import Settings, Value
+from cinch_tui.trust import TrustStore
+from harness.errors import ConfigError
+
+
+@dataclass
+class Desk:
+    """The files of one person and one project."""
+
+    folder: Path
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def user_file(self) -> Path:
+        return self.folder / "config.toml"
+
+    @property
+    def project_file(self) -> Path:
+        return self.folder / "project.toml"
+
+    def load(self, flags: Mapping[str, Value] | None = None, *, named: bool = False) -> Config:
+        project = self.project_file if self.project_file.exists() else None
+        trust = TrustStore(self.folder / "trusted.json")
+        return load_config(Sources(self.user_file, project, self.environ, trust, flags or {}, named=named))
+
+    def problem(self) -> str:
+        with pytest.raises(ConfigError) as caught:
+            self.load()
+        return str(caught.value).replace(f"{self.folder}/", "")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_nothing_given_means_defaults(desk: Desk) -> None:
+    config = desk.load()
+
+    assert config.settings == Settings()
+    assert config.notices == ()
+
+
+def test_a_later_layer_wins(desk: Desk) -> None:
+    desk.user_file.write_text('model.thinking = "low"\nui.theme = "a"\nretry.max_retries = 1\nlimits.max_turns = 9\n')
+    desk.project_file.write_text('ui.theme = "b"\nretry.max_retries = 2\nlimits.max_turns = 8\n')
+    desk.environ = {"CINCH_RETRY_MAX_RETRIES": "3", "CINCH_LIMITS_MAX_TURNS": "7"}
+
+    settings = desk.load({"limits.max_turns": 6}).settings
+
+    assert settings.model.thinking == "low"
+    assert settings.ui.theme == "b"
+    assert settings.retry.max_retries == 3
+    assert settings.limits.max_turns == 6
+
+
+def test_lists_of_several_layers_add_up(desk: Desk) -> None:
+    desk.user_file.write_text('[approval]\nallow = ["grep"]\n')
+
+    assert desk.load({"approval.allow": ("bash:make",)}).settings.approval.allow == ("grep", "bash:make")
+
+
+def test_each_value_knows_where_it_came_from(desk: Desk) -> None:
+    desk.user_file.write_text('\n[ui]\ntheme = "paper"\n')
+    desk.environ = {"CINCH_MODEL": "demo"}
+
+    origins = desk.load().origins
+
+    assert origins["ui.theme"].place == f"{desk.user_file}, line 3"
+    assert origins["model.name"].place == "CINCH_MODEL"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[model]\nnmae = "x"\n', "config.toml, line 2: unknown key 'model.nmae'; did you mean 'model.name'?"),
+        ("max_turns = 3\n", "config.toml, line 1: unknown key 'max_turns'; did you mean 'limits.max_turns'?"),
+        ("zzz = 3\n", "config.toml, line 1: unknown key 'zzz'"),
+        ("\n\n[limits]\nmax_turns = 'x'\n", "config.toml, line 4: limits.max_turns must be a whole number, not 'x'"),
+        ("limits = {max_turns = -1}\n", "config.toml, line 1: limits.max_turns must be 0 or more, not -1"),
+        ("ui = 3\n", "config.toml, line 1: unknown key 'ui'"),
+        (
+            '[ui]\ntheme = """\nlimits = 1\n"""\n[limits]\nmax_turns = []\n',
+            "config.toml, line 6: limits.max_turns must be a whole number, not []",
+        ),
+        ('[ui]\ntheme = "a\n', "config.toml, line 2: is not valid TOML: illegal character '\\n'"),
+        ("[ui", "config.toml, line 1: is not valid TOML: expected ']' at the end of a table declaration"),
+        ('[ui]\ntheme = "${NO_SUCH}"\n', "needs the environment variable NO_SUCH, which is not set"),
+    ],
+)
+def test_a_mistake_in_a_file_is_told_with_its_line(desk: Desk, text: str, problem: str) -> None:
+    desk.user_file.write_text(text)
+
+    assert problem in desk.problem()
+
+
+def test_a_file_that_is_no_text_is_told(desk: Desk) -> None:
+    desk.user_file.write_bytes(b"\xff\xfe")
+
+    assert desk.problem() == "config.toml: is not UTF-8 text (byte 0)"
+
+
+def test_a_file_that_was_named_must_exist(desk: Desk) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        desk.load(named=True)
+
+
+def test_variables_are_put_into_texts(desk: Desk) -> None:
+    desk.user_file.write_text(
+        '[model]\nbase_url = "http://${HOST}:${PORT:-8080}/v1"\n[limits]\nmax_turns = "${TURNS}"\n'
+    )
+    desk.environ = {"HOST": "box", "TURNS": "4"}
+
+    config = desk.load()
+
+    assert config.settings.model.base_url == "http://box:8080/v1"
+    assert config.settings.limits.max_turns == 4
+
+
+def test_what_a_variable_holds_is_not_told_when_it_does_not_fit(desk: Desk) -> None:
+    desk.user_file.write_text('[model]\nthinking = "${SECRET}"\n')
+    desk.environ = {"SECRET": "hunter2"}
+
+    assert desk.problem().endswith("extra-high, not '${SECRET}'")
+
+
+def test_a_bad_environment_variable_stops_the_start(desk: Desk) -> None:
+    desk.environ = {"CINCH_LIMITS_MAX_TURNS": "many"}
+
+    assert desk.problem() == "the environment variable CINCH_LIMITS_MAX_TURNS must be a whole number, not 'many'"
+
+
+def test_an_unknown_environment_variable_is_only_noticed(desk: Desk) -> None:
+    desk.environ = {"CINCH_UI_TEHME": "x", "CINCH_HOME": "/nowhere", "CINCH_KEYRING": "off"}
+
+    (notice,) = desk.load().notices
+
+    assert notice == "the environment variable CINCH_UI_TEHME sets nothing; did you mean 'CINCH_UI_THEME'?"

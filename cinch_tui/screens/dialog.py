@@ -1,0 +1,140 @@
+"""What every question has in common: it appears over the conversation, never takes keys meant for the prompt, and is
+answered once.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Generic, TypeVar
+
+from textual.app import App
+from textual.events import Key, Paste
+from textual.message import Message
+from textual.reactive import var
+from textual.screen import ModalScreen
+from textual.timer import Timer
+
+ResultT = TypeVar("ResultT")
+GRACE = 0.35
+HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
+
+
+def stylesheets(*names: str) -> list[str | PurePath]:
+    """What a dialog is styled by: the common sheets and those named."""
+    return [f"../styles/{name}.tcss" for name in ("dialog", "code", *names)]
+
+
+class TypedAhead(Message):
+    """Text that was typed for the prompt while a dialog stood over it. Posted to the screen below, which has the prompt."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class Dialog(ModalScreen[ResultT], Generic[ResultT]):
+    """A modal that asks.
+
+    For `grace` seconds after it appears, and again after any key that is no answer, keys are taken for typing: they
+    answer nothing and go back to the prompt as `TypedAhead`.
+    """
+
+    CSS_PATH = stylesheets()
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    AUTO_FOCUS = ""
+    FIRST_FOCUS = "OptionList"
+
+    waiting = var(default=False, toggle_class="-waiting")
+
+    def __init__(self, *, grace: float = GRACE) -> None:
+        super().__init__()
+        self._grace = grace
+        self._typed = ""
+        self._answered = False
+        self._timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        # One that is withdrawn while it is being put up has no parts to set up.
+        if not self.children:
+            return
+        self.opened()
+        if self._grace:
+            self._wait()
+        else:
+            self.focus_first()
+
+    def opened(self) -> None:
+        """Called once, when all parts are there and before keys count."""
+
+    def listen(self) -> None:
+        """Take keys for answers from now on."""
+        self.waiting = False
+        self.give_back_typed()
+        self.focus_first()
+
+    def focus_first(self) -> None:
+        """Give the keys to the part that answers."""
+        if self.focused is None:
+            self.query(self.FIRST_FOCUS).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not self.waiting and super().check_action(action, parameters)
+
+    def on_key(self, event: Key) -> None:
+        if self.waiting:
+            event.stop()
+            event.prevent_default()
+            self._take(event)
+        elif event.is_printable and event.key not in self.active_bindings:
+            self._take(event)
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()
+        self._typed += event.text
+        self._wait()
+
+    def answer(self, result: ResultT) -> None:
+        """Close with this answer. Only the first one counts, however fast two keys follow each other."""
+        if self._answered:
+            return
+        self._answered = True
+        self.give_back_typed()
+        self.dismiss(result)
+
+    def withdraw(self) -> None:
+        """Close without an answer, and with it whatever was opened on top."""
+        if self._answered or not self.is_attached or self not in self._owner.screen_stack:
+            return
+        self._answered = True
+        self.give_back_typed()
+        while self._owner.screen is not self:
+            self._owner.screen.dismiss(None)
+        self._owner.pop_screen()
+
+    def give_back_typed(self, text: str = "") -> None:
+        """Hand what was typed for the prompt to the screen below, at once: this one may be about to close."""
+        typed, self._typed = self._typed + text, ""
+        if typed:
+            below = [screen for screen in self._owner.screen_stack if not isinstance(screen, Dialog)]
+            below[-1].post_message(TypedAhead(typed))
+
+    @property
+    def _owner(self) -> App[object]:
+        return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - Textual leaves open what its App returns
+
+    def _take(self, event: Key) -> None:
+        if event.key == "backspace":
+            self._typed = self._typed[:-1]
+        elif event.is_printable and event.character:
+            self._typed += event.character
+        self._wait()
+
+    def _wait(self) -> None:
+        if not self._grace:
+            self.give_back_typed()
+            return
+        if self._timer is not None:
+            self._timer.stop()
+        self.waiting = True
+        self.set_focus(None)
+        self._timer = self.set_timer(self._grace, self.listen)

@@ -1,0 +1,89 @@
+"""A plan of the model's, to be accepted or sent back with a word."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.reactive import var
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from cinch_tui.rendering.code import harmless
+from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
+from harness.person import PlanVerdict
+
+_ANSWERS = (
+    ("y", "accept", "Accept it and start the work"),
+    ("n", "keep_planning", "Keep planning, and say what to change"),
+)
+
+
+class PlanScreen(Dialog[PlanVerdict]):
+    """Shows a plan. Esc keeps planning without a word."""
+
+    CSS_PATH = stylesheets("plan_review")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "accept", "Accept", id="plan.accept"),
+        Binding("n", "keep_planning", "Keep planning", id="plan.refuse"),
+        Binding("escape", "back", "Keep planning", id="plan.back"),
+        Binding("pageup", "scroll(-1)", "Page up", priority=True, show=False, id="plan.page-up"),
+        Binding("pagedown", "scroll(1)", "Page down", priority=True, show=False, id="plan.page-down"),
+    ]
+
+    explaining = var(default=False, toggle_class="-explaining")
+
+    def __init__(self, plan: str, *, grace: float = GRACE) -> None:
+        super().__init__(grace=grace)
+        self._plan = plan
+
+    def compose(self) -> ComposeResult:
+        # The Markdown parser costs 40 ms of import that only a plan pays for.
+        from textual.widgets import Markdown
+
+        with Vertical(id="dialog") as dialog:
+            dialog.border_subtitle = "PgUp PgDn scroll · Esc keeps planning"
+            yield Static(Content.assemble(("The plan", "bold")), id="heading", markup=False)
+            with VerticalScroll(id="plan"):
+                yield Markdown(harmless(self._plan), open_links=False)
+            yield OptionList(
+                *(Option(Content.assemble((key, "bold"), f"  {label}"), id=action) for key, action, label in _ANSWERS),
+                id="answers",
+                markup=False,
+                compact=True,
+            )
+            yield Input(placeholder="what to change? Enter sends, Esc goes back", id="feedback", compact=True)
+
+    def action_accept(self) -> None:
+        self.answer(PlanVerdict(accepted=True))
+
+    def action_keep_planning(self) -> None:
+        self.explaining = True
+        self.query_one("#feedback").focus()
+
+    def action_back(self) -> None:
+        if self.explaining:
+            self.explaining = False
+            self.query_one("#answers").focus()
+        else:
+            self.answer(PlanVerdict(accepted=False))
+
+    def action_scroll(self, direction: int) -> None:
+        plan = self.query_one("#plan")
+        if direction < 0:
+            plan.scroll_page_up(animate=False)
+        else:
+            plan.scroll_page_down(animate=False)
+
+    @on(OptionList.OptionSelected, "#answers")
+    async def take_selected(self, event: OptionList.OptionSelected) -> None:
+        if event.option_id:
+            await self.run_action(event.option_id)
+
+    @on(Input.Submitted, "#feedback")
+    def refuse(self, event: Input.Submitted) -> None:
+        self.answer(PlanVerdict(accepted=False, feedback=event.value.strip()))

@@ -1,0 +1,91 @@
+"""A view of any kind in a box that scrolls: diffs with numbers and signs, commands and code highlighted."""
+
+from __future__ import annotations
+
+from typing import ClassVar, assert_never
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from cinch_tui.rendering.code import CodeLayout, Lines, code_styles, lexer_for_language
+from cinch_tui.rendering.diff import DIFF_CLASSES, DiffLayout, diff_styles
+from cinch_tui.transcript.code import text_runs
+from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
+
+_MARKS = {"pending": " ", "in_progress": "~", "completed": "x"}
+
+
+class ViewPane(ScrollView, can_focus=True):
+    """Draws only the lines that are looked at, so the length of what it shows costs nothing."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(DIFF_CLASSES)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "scroll_up", "Up", show=False, id="view.up"),
+        Binding("j", "scroll_down", "Down", show=False, id="view.down"),
+    ]
+
+    def __init__(self, view: View, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._view = view
+        self._lines: Lines | None = None
+        self._laid_out_for = 0
+        self._strips: dict[int, Strip] = {}
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport
+        return len(self._lay_out(width))
+
+    def on_resize(self) -> None:
+        width = self.scrollable_content_region.width
+        self.virtual_size = Size(width, len(self._lay_out(width)))
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._laid_out_for = 0
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        lines = self._lay_out(width)
+        y += self.scroll_offset.y
+        if y >= len(lines):
+            return Strip.blank(width, self.rich_style)
+        if y not in self._strips:
+            runs = text_runs(lines.line(y), self.rich_style)
+            segments = [Segment(text, style) for text, style in runs]
+            self._strips[y] = Strip(segments).crop_extend(0, width, self.rich_style)
+        return self._strips[y]
+
+    def _lay_out(self, width: int) -> Lines:
+        if self._lines is None or self._laid_out_for != width:
+            self._lines = self._layout(width)
+            self._laid_out_for = width
+            self._strips.clear()
+        return self._lines
+
+    def _layout(self, width: int) -> Lines:
+        if isinstance(self._view, DiffView):
+            return DiffLayout(self._view, width, diff_styles(self))
+        text, language = as_text(self._view)
+        return CodeLayout(text, width, lexer_for_language(language), code_styles(self))
+
+
+def as_text(view: TextView | TerminalView | ListingView | TodoView | ImageView) -> tuple[str, str]:
+    """A view in words, and the language it is to be highlighted as."""
+    match view:
+        case TextView(text, language):
+            return text, language
+        case TerminalView(command, output):
+            return (f"{command}\n\n{output}" if output else command), "bash"
+        case ListingView(title, entries, total):
+            rest = [f"… {total - len(entries)} more"] if total > len(entries) else []
+            return "\n".join([title, *entries, *rest]), ""
+        case TodoView(items):
+            return "\n".join(f"[{_MARKS[item.status]}] {item.content}" for item in items), ""
+        case ImageView(path, media_type, width, height):
+            size = f" · {width} × {height}" if width and height else ""
+            return f"{path} · {media_type}{size}", ""
+        case _:
+            assert_never(view)

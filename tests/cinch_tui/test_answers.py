@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakes.dialogs import Host
+from textual.pilot import Pilot
+
+from cinch_tui.answers import ScreenPerson, show_on
+from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.screens.dialog import Dialog
+from cinch_tui.screens.plan_review import PlanScreen
+from cinch_tui.screens.question import QuestionScreen
+from harness.messages import ToolCall
+from harness.person import Answer, ApprovalRequest, Choice, Once, PlanVerdict, Question, Session
+from harness.tool import Risk
+
+QUESTION = Question("Which?", (Choice("a"), Choice("b")))
+
+
+def request(label: str = "Run") -> ApprovalRequest:
+    return ApprovalRequest(ToolCall("1", "bash", {}), label, "make", Risk("execute"), None, Path("/work"))
+
+
+def person_on(app: Host) -> ScreenPerson:
+    return ScreenPerson(show_on(app), grace=0)
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
+    while not condition():
+        await pilot.pause(0.005)
+
+
+def asks(app: Host, kind: type[Dialog[object]]) -> Callable[[], bool]:
+    return lambda: isinstance(app.screen, kind) and app.screen.focused is not None
+
+
+async def test_each_question_becomes_its_screen_and_its_answer_comes_back():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        person = person_on(app)
+        approval = asyncio.create_task(person.approve(request()))
+        await until(pilot, asks(app, ApprovalScreen))
+        await pilot.press("s")
+        answer = asyncio.create_task(person.ask(QUESTION))
+        await until(pilot, asks(app, QuestionScreen))
+        await pilot.press("2")
+        verdict = asyncio.create_task(person.review_plan("# plan"))
+        await until(pilot, asks(app, PlanScreen))
+        await pilot.press("y")
+
+        assert await approval == Session()
+        assert await answer == Answer("selected", "b", 1)
+        assert await verdict == PlanVerdict(accepted=True)
+
+
+async def test_one_question_stands_at_a_time_in_the_order_they_were_asked():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        person = person_on(app)
+        first = asyncio.create_task(person.approve(request("first")))
+        second = asyncio.create_task(person.ask(QUESTION))
+        await until(pilot, asks(app, ApprovalScreen))
+        assert len(app.screen_stack) == 2
+        await pilot.press("y")
+        await until(pilot, asks(app, QuestionScreen))
+        assert len(app.screen_stack) == 2
+        await pilot.press("1")
+
+        assert [await first, await second] == [Once(), Answer("selected", "a", 0)]
+
+
+async def test_a_cancelled_run_takes_its_question_down_and_the_next_one_is_asked():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        person = person_on(app)
+        cancelled = asyncio.create_task(person.approve(request()))
+        waiting = asyncio.create_task(person.ask(QUESTION))
+        await until(pilot, asks(app, ApprovalScreen))
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        await until(pilot, asks(app, QuestionScreen))
+        await pilot.press("1")
+
+        assert await waiting == Answer("selected", "a", 0)
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+async def test_a_cancelled_question_goes_even_from_beneath_another_screen():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        cancelled = asyncio.create_task(person_on(app).ask(QUESTION))
+        await until(pilot, asks(app, QuestionScreen))
+        await app.push_screen(PlanScreen("over it", grace=0), app.results.append)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+    assert app.results == [None]
+
+
+async def test_cancelling_while_the_screen_is_only_being_put_up_leaves_none():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        cancelled = asyncio.create_task(person_on(app).ask(QUESTION))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+async def test_cancelling_one_that_waits_its_turn_leaves_the_other_standing():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        person = person_on(app)
+        first = asyncio.create_task(person.approve(request()))
+        second = asyncio.create_task(person.ask(QUESTION))
+        await until(pilot, asks(app, ApprovalScreen))
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        await pilot.press("y")
+
+        assert await first == Once()

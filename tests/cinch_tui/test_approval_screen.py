@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.dialogs import Host
+from textual.events import Paste
+from textual.widgets import OptionList, Static
+
+from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.widgets.diff_view import ViewPane
+from harness.messages import ToolCall
+from harness.person import Always, Approval, ApprovalRequest, Denied, Once, Session
+from harness.tool import Risk
+from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
+
+OLD = '''"""Prices of a shop."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Price:
+    amount: int
+    currency: str = "EUR"
+
+    def total(self, count):
+        # how much for many
+        return self.amount * count
+
+
+def parse(text):
+    amount, currency = text.split()
+    return Price(int(amount), currency)
+'''
+NEW = OLD.replace("total(self, count):", "total(self, count: int) -> int:").replace(
+    "    return Price(int(amount), currency)\n",
+    "    if not amount.isdigit():\n"
+    '        raise ValueError(f"not a number: {amount!r}")\n'
+    "    return Price(int(amount), currency.upper())\n",
+)
+EDIT = ApprovalRequest(
+    call=ToolCall("1", "edit_file", {"path": "src/shop/price.py"}),
+    label="Edit file",
+    summary="src/shop/price.py",
+    risk=Risk("edit", "inside the workspace"),
+    view=DiffView("src/shop/price.py", OLD, NEW),
+    cwd=Path("/home/ada/shop"),
+    rule="every edit in src/shop",
+)
+COMMAND = 'git push --force && \\\n  rm -rf "$HOME/build"  # [bold]clean[/bold]'
+RUN = ApprovalRequest(
+    call=ToolCall("1", "bash", {"command": COMMAND}),
+    label="Run command",
+    summary='git push --force && rm -rf "$HOME/build"',
+    risk=Risk("dangerous", "rm deletes files outside the workspace"),
+    view=TerminalView(COMMAND, ""),
+    cwd=Path("/home/ada/shop"),
+    can_trust=False,
+)
+
+
+def host(request: ApprovalRequest = EDIT, grace: float = 0.0) -> Host:
+    return Host(ApprovalScreen(request, grace=grace))
+
+
+def shown(app: Host) -> str:
+    pane = app.screen.query_one(ViewPane)
+    return "\n".join(pane.render_line(y).text.rstrip() for y in range(pane.size.height))
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        ("y", Once()),
+        ("enter", Once()),
+        ("s", Session()),
+        ("a", Always()),
+        ("n", Denied()),
+        ("escape", Denied()),
+        ("down enter", Session()),
+        ("down down enter", Always()),
+        ("down down down enter", Denied()),
+        ("up enter enter", Denied()),
+        ("d enter", Denied()),
+        ("d n o escape y", Once()),
+        ("d t o o space b i g enter", Denied("too big")),
+    ],
+)
+async def test_each_key_gives_its_answer(keys: str, answer: Approval):
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*keys.split())
+
+    assert app.results == [answer]
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [("y", Once()), ("down down enter", Always()), ("d n o enter", Denied("no")), ("escape", Denied())],
+)
+async def test_a_small_screen_takes_the_same_keys(keys: str, answer: Approval):
+    app = host()
+
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.press(*keys.split())
+
+    assert app.results == [answer]
+
+
+@pytest.mark.parametrize(("row", "answer"), [(0, Once()), (1, Session()), (2, Always()), (3, Denied())])
+async def test_answers_can_be_clicked(row: int, answer: Approval):
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.click("#answers", offset=(4, row))
+        await pilot.pause()
+
+    assert app.results == [answer]
+
+
+async def test_what_cannot_be_trusted_offers_neither_session_nor_always():
+    app = host(RUN)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        options = [str(option.prompt) for option in app.screen.query_one(OptionList).options]
+        await pilot.press("s", "a")
+        assert app.results == []
+        await pilot.press("n")
+
+    assert options == ["y  Yes, once", "n  No", "d  No, and say why"]
+    assert app.results == [Denied()]
+
+
+async def test_two_fast_answers_count_once_and_close_one_screen():
+    app = host()
+
+    async with app.run_test() as pilot:
+        await pilot.press("y", "enter", "n")
+        await pilot.pause()
+
+        assert len(app.screen_stack) == 1
+    assert app.results == [Once()]
+
+
+async def test_typing_for_the_prompt_approves_nothing_and_is_given_back():
+    app = host(grace=60)
+
+    async with app.run_test() as pilot:
+        await pilot.press("s", "a", "y", "x", "backspace", "space", "enter")
+        assert app.results == []
+        app.screen.withdraw()
+        await pilot.pause()
+
+    assert app.results == []
+    assert app.typed == ["say "]
+
+
+async def test_a_key_that_is_no_answer_is_taken_for_typing_and_so_is_what_follows():
+    dialog = ApprovalScreen(EDIT, grace=60)
+    app = Host(dialog)
+
+    async with app.run_test() as pilot:
+        dialog.listen()
+        await pilot.press("w", "a", "y")
+        assert app.results == []
+        dialog.listen()
+        await pilot.press("y")
+
+    assert app.typed == ["way"]
+    assert app.results == [Once()]
+
+
+async def test_keys_count_once_the_dialog_has_stood_for_a_moment():
+    app = host(grace=0.01)
+
+    async with app.run_test() as pilot:
+        while not isinstance(app.focused, OptionList):
+            await pilot.pause(0.01)
+        await pilot.press("y")
+
+    assert app.results == [Once()]
+
+
+async def test_a_paste_goes_to_the_prompt():
+    app = host()
+
+    async with app.run_test() as pilot:
+        app.post_message(Paste("y\nyes"))
+        await pilot.pause()
+        await pilot.press("n")
+
+    assert app.typed == ["y\nyes"]
+    assert app.results == [Denied()]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 10)])
+async def test_a_long_diff_scrolls_while_the_answers_keep_the_keys(size: tuple[int, int]):
+    view = DiffView("a.py", None, "".join(f"line {number}\n" for number in range(200)))
+    app = host(replace(EDIT, view=view))
+
+    async with app.run_test(size=size) as pilot:
+        pane = app.screen.query_one(ViewPane)
+        await pilot.press("pagedown")
+        paged = pane.scroll_offset.y
+        await pilot.press("shift+down")
+        lined = pane.scroll_offset.y
+        await pilot.press("ctrl+end")
+        assert "+ line 199" in shown(app)
+        await pilot.press("ctrl+home")
+        assert "1 + line 0" in shown(app)
+        await pilot.press("tab", "j")
+        assert pane.scroll_offset.y == 1
+        await pilot.press("y")
+
+    assert paged > 0
+    assert lined == paged + 1
+    assert app.results == [Once()]
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        (TerminalView("echo [bold]hi[/bold]", ""), "echo [bold]hi[/bold]"),
+        (TextView("[red]x\x1b[0m"), "[red]x␛[0m"),
+        (ListingView("found", ("a", "b"), 5), "found\na\nb\n… 3 more"),
+        (TodoView((TodoItem("test", "in_progress"),)), "[~] test"),
+        (None, '{\n  "path": "src/shop/price.py"\n}'),
+    ],
+)
+async def test_every_view_is_shown_as_text_that_nothing_obeys(view: View | None, expected: str):
+    app = host(replace(EDIT, view=view))
+
+    async with app.run_test(size=(80, 24)):
+        assert shown(app).strip() == expected
+
+
+async def test_hostile_names_and_reasons_are_shown_as_they_are():
+    request = replace(RUN, label="[red]X[/]", summary="a\nb\x1b[2J", risk=Risk("execute", "[/nope]"))
+    app = host(request)
+
+    async with app.run_test(size=(80, 24)):
+        heading, why = (str(app.screen.query_one(name, Static).render()) for name in ("#heading", "#why"))
+
+    assert heading.startswith("[red]X[/]  a b")
+    assert "\x1b" not in heading
+    assert "runs a program: [/nope] · in /home/ada/shop" in why
+
+
+def test_picture_of_a_diff(snap_compare):
+    assert snap_compare(host(), terminal_size=(80, 24))
+
+
+def test_picture_of_a_diff_on_a_small_screen(snap_compare):
+    assert snap_compare(host(), terminal_size=(40, 10))
+
+
+def test_picture_of_a_dangerous_command(snap_compare):
+    assert snap_compare(host(RUN), terminal_size=(80, 24))

@@ -1,0 +1,26 @@
+"""An app with nothing in it, on which a test puts one dialog and looks at what comes back."""
+
+from __future__ import annotations
+
+from textual.app import App
+from textual.screen import Screen
+
+from cinch_tui.screens.dialog import TypedAhead
+
+
+class Host(App[None]):
+    """Remembers what its dialogs answered, and what was typed past them."""
+
+    def __init__(self, first: Screen[object] | None = None) -> None:
+        super().__init__()
+        self.first = first
+        self.animation_level = "none"
+        self.results: list[object] = []
+        self.typed: list[str] = []
+
+    async def on_mount(self) -> None:
+        if self.first is not None:
+            await self.push_screen(self.first, self.results.append)
+
+    def on_typed_ahead(self, message: TypedAhead) -> None:
+        self.typed.append(message.text)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from harness.errors import ConfigError
 from harness.messages import ModelSpec, ThinkingLevel
-from harness.provider import Model, Provider
+from harness.provider import Facts, Model, Provider
 from providers.catalog import (
     Credentials,
     EnvironmentCredentials,
@@ -19,8 +20,34 @@ from providers.catalog import (
     presets,
 )
 from providers.endpoint import Endpoint
+from providers.local import LocalFacts, WindowSource
 
-__all__ = ["Credentials", "EnvironmentCredentials", "Secret", "connect", "endpoint_of", "presets"]
+__all__ = [
+    "Credentials",
+    "EnvironmentCredentials",
+    "Secret",
+    "Service",
+    "connect",
+    "endpoint_of",
+    "list_models",
+    "presets",
+]
+
+
+class Service(Provider, Protocol):
+    """What every provider that is reached over HTTP can do besides streaming."""
+
+    def warm(self) -> None:
+        """Prepare for the first request; may be called from any thread, and more than once."""
+        ...
+
+    async def models(self) -> list[str]:
+        """What the service says it serves.
+
+        Raises:
+            ProviderError: it could not be asked.
+        """
+        ...
 
 
 def connect(
@@ -45,12 +72,27 @@ def connect(
         return demo_model()
     preset = preset_for(name)
     model_id = model_id or preset.default_model
-    provider = _open(preset, model_id, endpoint_of(preset, base_url, credentials))
+    service = _service(preset, base_url, credentials)
     if not model_id:
-        raise ConfigError(f"{preset.name}: say which model, as in {preset.name}/NAME")
-    return Model(
-        provider, ModelSpec(preset.name, model_id, thinking, base_url=base_url or ""), PricedFacts(preset, model_id)
-    )
+        raise ConfigError(f"{preset.name}: say which model, as in {preset.name}/NAME; cinch models lists them")
+    spec = ModelSpec(preset.name, model_id, thinking, base_url=base_url or "")
+    return Model(service, spec, _facts(preset, model_id, service))
+
+
+async def list_models(
+    preset_name: str, *, base_url: str | None = None, credentials: Credentials | None = None
+) -> list[str]:
+    """The models that a preset's server says it serves.
+
+    Raises:
+        ConfigError: as `connect`.
+        ProviderError: the server could not be asked.
+    """
+    service = _service(preset_for(preset_name), base_url, credentials)
+    try:
+        return await service.models()
+    finally:
+        await service.close()
 
 
 def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Credentials | None = None) -> Endpoint:
@@ -64,33 +106,36 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
     # A server of one's own often needs no key; if it does, it says so.
     if secret is None and preset.key_required and not chosen:
         raise ConfigError(_missing_key(preset))
-    if secret is not None:
-        secret = _usable(secret)
-    return Endpoint(preset, _tidy(chosen or preset.base_url), secret)
+    return Endpoint(preset, _tidy(chosen or preset.base_url), _usable(secret) if secret else None)
 
 
-def _open(preset: Preset, model_id: str, endpoint: Endpoint) -> Provider:
+def _service(preset: Preset, base_url: str | None, credentials: Credentials | None) -> Service:
     # Only the one dialect that was asked for is imported: start-up time.
     match preset.protocol:
         case "anthropic":
             from providers.anthropic.provider import AnthropicProvider
 
-            return AnthropicProvider(endpoint)
+            return AnthropicProvider(endpoint_of(preset, base_url, credentials))
         case "openai_chat":
             from providers.openai_chat.provider import ChatProvider
 
-            return ChatProvider(endpoint)
+            return ChatProvider(endpoint_of(preset, base_url, credentials))
         case _:
-            name = f"{preset.name}-chat/{model_id or 'MODEL'}"
-            raise ConfigError(f"{preset.name}: the Responses API comes with a later release; until then use {name}")
+            raise ConfigError(
+                f"{preset.name}: the Responses API comes with a later release; until then use {preset.name}-chat/MODEL"
+            )
+
+
+def _facts(preset: Preset, model_id: str, service: Service) -> Facts:
+    if preset.window_path and isinstance(service, WindowSource):
+        return LocalFacts(service, model_id)
+    return PricedFacts(preset, model_id)
 
 
 def _missing_key(preset: Preset) -> str:
-    looked = " or ".join(preset.variables)
-    first = preset.key_variables[0]
     return (
-        f"no key for {preset.label}: neither {looked} nor a stored key was found; "
-        f"enter one with #key {preset.name}, or set the variable: export {first}=…"
+        f"no key for {preset.label}: nothing in {' or '.join(preset.variables)}, and none stored; "
+        f"enter one with #key {preset.name}, or set the variable: export {preset.key_variables[0]}=…"
     )
 
 

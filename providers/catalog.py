@@ -73,6 +73,7 @@ class Preset:
     families: Sequence[str] = ()
     prices: str = ""
     local_port: int | None = None
+    window_path: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"

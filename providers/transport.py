@@ -76,7 +76,7 @@ class Transport:
                 yield response.aiter_bytes()
 
     async def get(self, path: str, *, seconds: float = 10.0) -> JsonValue:
-        """A small JSON document.
+        """A small JSON document, from a path under the base URL or from a whole address.
 
         Raises:
             ProviderError: as `post`; also when it is no JSON.
@@ -92,6 +92,8 @@ class Transport:
             raise StreamError(f"{self.endpoint.shown_url}{path}: the answer is no JSON") from error
 
     def _url(self, path: str) -> str:
+        if path.startswith("http"):
+            return path
         base, mark, query = self.endpoint.base_url.partition("?")
         return f"{base}{path}{mark}{query}"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from harness.errors import ModelNotFound, RequestRejected
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
+from providers.local import WindowSource, window_in
 from providers.models import better_named, model_names
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
@@ -42,6 +43,16 @@ class ChatProvider:
     async def models(self) -> list[str]:
         return await model_names(self._transport, "/models")
 
+    async def context_window(self, model_id: str) -> int | None:
+        """How much a model on this machine reads, as far as its server tells.
+
+        Raises:
+            ProviderError: the server could not be asked.
+        """
+        endpoint = self._transport.endpoint
+        root = endpoint.base_url.removesuffix("/v1")
+        return window_in(await self._transport.get(root + endpoint.preset.window_path), model_id)
+
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         for _ in range(MENDS):
             try:
@@ -65,3 +76,4 @@ class ChatProvider:
 
 if TYPE_CHECKING:
     _: type[Provider] = ChatProvider
+    _source: type[WindowSource] = ChatProvider

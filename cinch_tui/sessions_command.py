@@ -186,14 +186,14 @@ def _doctor(arguments: Namespace, desk: Desk) -> int:
     ill = 0
     for path in paths:
         ill += _examine(path, desk, repair=arguments.repair)
-    desk.say(f"{len(paths)} examined, {ill} with something to say")
+    desk.say(f"examined: {len(paths)}, not sound: {ill}")
     return 0
 
 
 def _examine(path: Path, desk: Desk, *, repair: bool) -> bool:
     try:
         found = examine(path)
-        desk.say(f"{path.stem}: {found.lines} lines, {found.messages} messages" + (", sound" if found.healthy else ""))
+        desk.say(f"{path.stem}: lines {found.lines}, messages {found.messages}" + (", sound" if found.healthy else ""))
         for finding in _findings(found):
             desk.say(f"  {finding}")
         for done in mend(found) if repair and (found.torn or found.mendable) else ():
@@ -211,9 +211,9 @@ def _findings(found: Examination) -> list[str]:
         findings.append("the last line is torn (a crash while writing); it is ignored")
     if found.garbage:
         numbers = ", ".join(map(str, found.garbage[:10])) + (", …" if len(found.garbage) > 10 else "")
-        findings.append(f"{len(found.garbage)} lines cannot be read and are skipped: {numbers}")
+        findings.append(f"lines that cannot be read and are skipped ({len(found.garbage)}): {numbers}")
     if found.unanswered:
-        findings.append(f"{len(found.unanswered)} tool calls have no result; the model is told they were interrupted")
+        findings.append(f"tool calls without a result ({len(found.unanswered)}); the model is told of an interruption")
     if found.strange:
         counts = ", ".join(f"{kind or 'no type'} ({count})" for kind, count in sorted(found.strange.items()))
         findings.append(f"lines of other programs, kept and passed over: {counts}")

@@ -60,7 +60,7 @@ def scan(path: Path) -> Layout:
             match = _ENVELOPE.match(raw)
             if not raw.endswith(b"\n") and parse(raw) is None:
                 layout.torn = True
-            elif match and raw.endswith(b"}\n"):
+            elif match and raw.endswith((b"}\n", b"}")):
                 layout.lines.append(_recognised(match, offset, len(raw)))
             elif not raw.isspace():
                 _add_parsed(layout, raw, offset)
@@ -113,7 +113,8 @@ def _add_parsed(layout: Layout, raw: bytes, offset: int) -> None:
     parent, is_result = text_at(record, "parentUuid"), tool_result_of(record) is not None
     group = text_at(record, "sourceToolAssistantUUID") or parent if is_result else ""
     if kind == "assistant":
-        group = text_at(object_at(record, "message"), "id") or own_id
+        ours = text_at(record, "requestId") if "cinch" in record else ""
+        group = ours or text_at(object_at(record, "message"), "id") or own_id
     layout.lines.append(Line(offset, len(raw), kind, own_id, parent, group, is_result))
 
 

@@ -105,10 +105,9 @@ def find_session(data_dir: Path, cwd: Path, which: str) -> Path:
 
 def search_sessions(data_dir: Path, text: str, cwd: Path | None = None, *, limit: int = 50) -> list[SearchHit]:
     """Where a text was said, whatever its case, in the newest sessions first."""
-    wanted = text.casefold()
     hits: list[SearchHit] = []
-    for path in sorted(_paths(data_dir, cwd), key=_modified, reverse=True) if wanted else ():
-        for hit in _search_file(path, wanted):
+    for path in sorted(_paths(data_dir, cwd), key=_modified, reverse=True) if text else ():
+        for hit in _search_file(path, text):
             hits.append(hit)
             if len(hits) == limit:
                 return hits
@@ -181,9 +180,10 @@ def _nearest(data_dir: Path, cwd: Path, wanted: str) -> str:
     return f"; the nearest is {nearest.id} ({_shortened(nearest.title)[:60]})"
 
 
-def _search_file(path: Path, wanted: str) -> Iterator[SearchHit]:
+def _search_file(path: Path, text: str) -> Iterator[SearchHit]:
     # Only what JSON writes as it is can be looked for before a line is parsed.
-    plain = wanted.encode() if wanted.isascii() and wanted.isprintable() and not set(wanted) & {'"', "\\"} else None
+    is_plain = text.isascii() and text.isprintable() and not set(text) & {'"', "\\"}
+    plain, wanted = text.lower().encode() if is_plain else None, text.casefold()
     try:
         with path.open("rb", buffering=1 << 20) as file:
             for line in file:

@@ -27,7 +27,7 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.session.records import STOP_REASONS
+from harness.session.records import STOP_REASONS, writable
 from harness.views import View
 
 _STOPS: dict[str, StopReason] = {reason: reason for reason in get_args(StopReason)}
@@ -41,6 +41,8 @@ def parse(line: bytes) -> JsonObject | None:
         value: JsonValue = json.loads(line)
     except (ValueError, RecursionError):
         return None
+    if b"\\ud" in line or b"\\uD" in line:
+        value = writable(value)
     return value if isinstance(value, dict) else None
 
 

@@ -7,6 +7,8 @@ bytes. What Claude Code has no word for is under the key `cinch` or in lines of 
 from __future__ import annotations
 
 import json
+import math
+import re
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,6 +35,8 @@ VERSION = f"{FORMAT}.0.0"
 """The same, in the form that readers expect of the program's version."""
 
 STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_use"}
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ def to_bytes(record: JsonObject) -> bytes:
     try:
         return _dump(record)
     except ValueError:
-        return _dump(_without_nan(record), ascii_only=True)
+        return _dump(writable(record))
 
 
 def user_line(message: UserMessage, parent: str | None, envelope: Envelope) -> JsonObject:
@@ -148,23 +152,24 @@ def note_line(kind: str, session_id: str, time: float, facts: JsonObject) -> Jso
     return {"type": f"cinch-{kind}", "sessionId": session_id, "timestamp": iso(time), **facts}
 
 
-def _dump(record: JsonValue, *, ascii_only: bool = False) -> bytes:
-    text = json.dumps(
-        record, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"), default=str, skipkeys=True
-    )
-    return text.encode() + b"\n"
-
-
-def _without_nan(value: JsonValue) -> JsonValue:
+def writable(value: JsonValue) -> JsonValue:
+    """The value without what neither JSON nor UTF-8 can hold: infinite numbers and halves of surrogate pairs."""
     match value:
+        case str():
+            return _SURROGATES.sub("\ufffd", value)
         case float():
-            return value if value - value == 0 else None
+            return value if math.isfinite(value) else None
         case list():
-            return [_without_nan(item) for item in value]
+            return [writable(item) for item in value]
         case dict():
-            return {key: _without_nan(item) for key, item in value.items()}
+            return {_SURROGATES.sub("\ufffd", key): writable(item) for key, item in value.items()}
         case _:
             return value
+
+
+def _dump(record: JsonValue) -> bytes:
+    text = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str, skipkeys=True)
+    return text.encode() + b"\n"
 
 
 def _user_content(content: tuple[UserContent, ...]) -> JsonValue:

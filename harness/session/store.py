@@ -7,7 +7,9 @@ is sent, a tool result before the next request.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,7 +158,7 @@ class SessionStore:
     def _note_model(self, spec: ModelSpec, time: float) -> None:
         if spec != self._spec:
             self._spec = spec
-            self._note(note_line("model", self._session_id, time, {"spec": encode(spec)}))
+            self._note(note_line("model", self._session_id, time, {"spec": encode(_without_secrets(spec))}))
 
     def _note_other(self, event: Event) -> None:
         match event:
@@ -189,3 +191,9 @@ class SessionStore:
         if self._envelope is None:
             self._envelope = Envelope(self._session_id, str(self._cwd), git_branch(self._cwd))
         return self._envelope
+
+
+def _without_secrets(spec: ModelSpec) -> ModelSpec:
+    """The spec with an address that holds neither a password nor a key in its query."""
+    address = re.sub(r"//[^/@]*@", "//", spec.base_url).partition("?")[0]
+    return spec if address == spec.base_url else replace(spec, base_url=address)

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakes.talk import call, reply, result, rounded, tell, tour, written
+
+from cinch_tui.sessions_command import main
+from harness.messages import ToolCall, new_id, user
+from harness.session.journal import Journal
+from harness.session.resume import load_session
+from harness.session.store import SessionStore
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def run_command(*argv: str) -> tuple[int, str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        status = main(list(argv), data_dir=tmp_path / "data", cwd=tmp_path, out=out, err=err)
+        return status, out.getvalue(), err.getvalue()
+
+    return run_command
+
+
+def test_list_shows_id_time_and_title(run: Run, tmp_path: Path):
+    path = written(tmp_path, user("fix the\ntests"))
+
+    status, out, _ = run("list")
+
+    assert status == 0
+    assert out.startswith(f"{path.stem[:8]}  20")
+    assert out.endswith("  fix the tests\n")
+
+
+def test_list_of_nothing_says_so(run: Run):
+    assert run("list")[1].endswith("; --all lists those of every folder\n")
+    assert run("list", "--all")[1] == "no sessions\n"
+    assert run("list", "--json")[1] == "[]\n"
+
+
+def test_list_as_json_can_be_read_by_a_program(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+
+    listed = json.loads(run("list", "--json")[1])
+
+    assert [(each["id"], each["title"], each["locked"]) for each in listed] == [(path.stem, "look at both", False)]
+
+
+def test_list_all_names_the_folders(run: Run, tmp_path: Path):
+    store = SessionStore(tmp_path / "data", tmp_path / "elsewhere", new_id())
+    tell(store, user("there"))
+    store.close()
+
+    assert "elsewhere" not in run("list")[1].partition(";")[2]
+    assert str(tmp_path / "elsewhere") in run("list", "--all")[1]
+
+
+def test_show_prints_the_conversation(run: Run, tmp_path: Path):
+    written(tmp_path, *tour())
+
+    status, out, _ = run("show", "latest")
+
+    assert status == 0
+    assert [line for line in out.splitlines()[2:] if line] == [
+        "> look at both",
+        "looking",
+        '* read_file {"path": "x"}',
+        '* read_file {"path": "y"}',
+        "    first",
+        "    second",
+        "both are fine",
+    ]
+
+
+def test_show_cuts_long_results_and_says_so(run: Run, tmp_path: Path):
+    written(tmp_path, user("go"), reply(call("a")), result("a", "\n".join(map(str, range(30)))))
+
+    assert "    … 18 more lines\n" in run("show", "latest")[1]
+
+
+def test_control_sequences_never_reach_the_terminal(run: Run, tmp_path: Path):
+    evil = "\x1b]0;owned\x07 red \x1b[31m"
+    path = written(tmp_path, user(evil), reply(evil, ToolCall("a", "x", {}, evil)), result("a", evil))
+    run("rename", "latest", evil)
+
+    shown = [run("show", "latest"), run("list"), run("search", "red"), run("doctor"), run("rename", path.stem, evil)]
+
+    assert not any("\x1b" in text or "\x07" in text for _, *texts in shown for text in texts)
+
+
+def test_search_tells_where(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+
+    assert run("search", "FIRST")[:2] == (0, run("search", "first")[1])
+    assert run("search", "first")[1].startswith(path.stem[:8])
+    assert run("search", "nowhere")[:2] == (1, "'nowhere' was not said in this folder; --all looks in all\n")
+
+
+def test_export_as_markdown_fences_what_holds_fences(run: Run, tmp_path: Path):
+    written(tmp_path, user("go"), reply(call("a")), result("a", "```\nx\n```"))
+
+    assert "````\n```\nx\n```\n````" in run("export", "latest")[1]
+
+
+def test_export_as_json_holds_every_message(run: Run, tmp_path: Path):
+    written(tmp_path, *tour())
+
+    exported = json.loads(run("export", "latest", "--format", "json")[1])
+
+    assert [message["type"] for message in exported["messages"]] == [
+        "user_message", "assistant_message", "tool_result", "tool_result", "assistant_message",
+    ]  # fmt: skip
+
+
+def test_an_export_for_claude_is_read_back_the_same(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+    run("rename", "latest", "a", "title")
+    out = tmp_path / f"{path.stem}.jsonl"
+
+    out.write_text(run("export", "latest", "--format", "claude")[1], encoding="utf-8")
+
+    exported = load_session(out)
+    assert list(exported.messages) == list(load_session(path).messages)
+    assert exported.title == "a title"
+    assert not [line for line in out.read_text(encoding="utf-8").splitlines() if '"type":"cinch-' in line]
+
+
+def test_an_imported_export_can_be_gone_on_with(run: Run, tmp_path: Path):
+    said = tour()
+    written(tmp_path, *said)
+    out = tmp_path / "export.jsonl"
+    out.write_text(run("export", "latest", "--format", "claude")[1], encoding="utf-8")
+
+    status, told, _ = run("import", str(out))
+
+    session_id = told.split()[2].rstrip(";")
+    assert status == 0
+    assert [each.content for each in rounded(said)] == [
+        each.content for each in load_session(next(tmp_path.glob(f"data/projects/*/{session_id}.jsonl"))).messages
+    ]
+
+
+def test_rename_appends_and_the_last_title_counts(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+    before = path.read_bytes()
+
+    run("rename", path.stem[:8], "one")
+    run("rename", path.stem[:8], "two", "words")
+
+    assert path.read_bytes().startswith(before)
+    assert run("list")[1].endswith("two words\n")
+
+
+def test_rm_asks_for_a_yes(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+
+    assert run("rm", path.stem)[0] == 2
+    assert "add --yes" in run("rm", path.stem)[2]
+    assert path.exists()
+    assert run("rm", path.stem, "--yes")[0] == 0
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_session_in_use_is_neither_renamed_nor_deleted(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+    journal = Journal(path, print)
+    journal.acquire()
+
+    answers = [run("rename", path.stem, "x"), run("rm", path.stem, "--yes"), run("list")]
+
+    assert [status for status, *_ in answers] == [1, 1, 0]
+    assert "open in another cinch" in answers[0][2]
+    assert "(in use)" in answers[2][1]
+    assert path.exists()
+    journal.close()
+
+
+def test_doctor_explains_and_repairs(run: Run, tmp_path: Path):
+    path = written(tmp_path, user("go"), reply(call("a")))
+    with path.open("ab") as file:
+        file.write(b'garbage\n{"type":"us')
+
+    status, out, _ = run("doctor", path.stem)
+
+    assert status == 0
+    assert "the last line is torn" in out
+    assert "skipped (1): 4" in out
+    assert "tool calls without a result (1)" in out
+    assert "mended: answered an interrupted call" in run("doctor", "--repair")[1]
+    assert "tool calls" not in run("doctor")[1]
+
+
+def test_doctor_tells_of_a_session_from_the_future(run: Run, tmp_path: Path):
+    path = written(tmp_path, *tour())
+    path.write_bytes(path.read_bytes().replace(b'"format":1', b'"format":9'))
+
+    assert "session format 9" in run("doctor")[1]
+    assert run("show", "latest")[0] == 1
+
+
+@pytest.mark.parametrize("argv", [[], ["lst"], ["show"], ["export", "x", "--format", "pdf"], ["list", "--what"]])
+def test_what_is_not_understood_is_status_2_and_says_where_help_is(run: Run, argv: list[str]):
+    status, out, err = run(*argv)
+
+    assert (status, out) == (2, "")
+    assert err.startswith("cinch sessions: ")
+    assert "--help" in err
+
+
+def test_help_is_printed(run: Run):
+    status, out, err = run("--help")
+
+    assert (status, err) == (0, "")
+    assert all(word in out for word in ("list", "show", "search", "export", "import", "rename", "rm", "doctor"))
+
+
+def test_an_id_with_a_path_in_it_is_refused(run: Run):
+    status, _, err = run("show", "../../secret")
+
+    assert status == 1
+    assert "no session id" in err

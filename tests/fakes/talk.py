@@ -1,0 +1,59 @@
+"""Session files for tests, written as a real run writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from harness.events import Event, MessageEnd, ToolExecutionEnd, TurnEnd
+from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolCall, ToolResult, new_id, user
+from harness.session.store import SessionStore
+
+
+def call(call_id: str, name: str = "read_file", **arguments: str) -> ToolCall:
+    return ToolCall(call_id, name, dict(arguments))
+
+
+def reply(*content: Text | ToolCall | str) -> AssistantMessage:
+    blocks = tuple(Text(each) if isinstance(each, str) else each for each in content)
+    stop = "tool_use" if any(isinstance(block, ToolCall) for block in blocks) else "stop"
+    return AssistantMessage(blocks, "m-1", "demo", stop_reason=stop)
+
+
+def result(call_id: str, text: str = "fine", name: str = "read_file") -> ToolResult:
+    return ToolResult(call_id, name, (Text(text),))
+
+
+def event_for(message: ModelMessage) -> Event:
+    return ToolExecutionEnd(result=message) if isinstance(message, ToolResult) else MessageEnd(message=message)
+
+
+def tell(store: SessionStore, *messages: ModelMessage) -> None:
+    for message in messages:
+        store.store(event_for(message))
+
+
+def written(tmp_path: Path, *messages: ModelMessage, session_id: str = "") -> Path:
+    """The file of a finished session in a folder of `tmp_path`."""
+    store = SessionStore(tmp_path / "data", tmp_path, session_id or new_id())
+    tell(store, *messages)
+    store.store(TurnEnd(message=reply("end")))
+    store.close()
+    return store.path
+
+
+def rounded(messages: Sequence[Message]) -> list[Message]:
+    """The messages with their times as a file keeps them: in milliseconds."""
+    return [replace(message, time=int(message.time * 1000) / 1000) for message in messages]
+
+
+def tour() -> list[ModelMessage]:
+    """A conversation with parallel calls."""
+    return [
+        user("look at both"),
+        reply("looking", call("a", path="x"), call("b", path="y")),
+        result("a", "first"),
+        result("b", "second"),
+        reply("both are fine"),
+    ]

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from fakes.talk import call, reply, result, tell, tour, written
+
+from harness.errors import SessionError, SessionMissing
+from harness.events import AgentStart
+from harness.messages import Text, UserMessage, new_id, user
+from harness.session.doctor import examine, mend
+from harness.session.fork import fork_session
+from harness.session.journal import Journal
+from harness.session.listing import find_session, list_sessions, search_sessions, summarise
+from harness.session.places import project_dir
+from harness.session.resume import load_session
+from harness.session.store import SessionStore
+
+
+def aged(path: Path, seconds: int) -> Path:
+    os.utime(path, (1_700_000_000 + seconds, 1_700_000_000 + seconds))
+    return path
+
+
+def test_sessions_are_listed_newest_first(tmp_path: Path):
+    older = aged(written(tmp_path, user("older")), 1)
+    newer = aged(written(tmp_path, user("newer\n  one")), 2)
+
+    found = list_sessions(tmp_path / "data", tmp_path)
+
+    assert [(each.path, each.title) for each in found] == [(newer, "newer one"), (older, "older")]
+
+
+def test_only_the_folder_asked_for_is_listed_unless_all_are(tmp_path: Path):
+    written(tmp_path, user("here"))
+    (tmp_path / "other").mkdir()
+    store = SessionStore(tmp_path / "data", tmp_path / "other", new_id())
+    tell(store, user("there"))
+    store.close()
+
+    assert [each.title for each in list_sessions(tmp_path / "data", tmp_path)] == ["here"]
+    assert {each.title for each in list_sessions(tmp_path / "data", None)} == {"here", "there"}
+    assert list_sessions(tmp_path / "data", tmp_path / "nowhere") == []
+    assert list_sessions(tmp_path / "nothing", None) == []
+
+
+def test_a_list_reads_only_the_ends_of_a_long_file(tmp_path: Path):
+    store = SessionStore(tmp_path / "data", tmp_path, new_id())
+    tell(store, user("the first prompt"), *[reply("x" * 50_000) for _ in range(20)])
+    store.rename("the title")
+    store.close()
+    inside = bytearray(store.path.read_bytes())
+    inside[70_000 : len(inside) - 70_000] = b"?" * (len(inside) - 140_000)
+    store.path.write_bytes(inside)
+
+    summary = summarise(store.path)
+
+    assert summary is not None
+    assert (summary.title, summary.first_prompt, summary.cwd) == ("the title", "the first prompt", str(tmp_path))
+
+
+def test_a_first_prompt_longer_than_what_is_read_still_names_the_session(tmp_path: Path):
+    plain = summarise(written(tmp_path, user('a "long" one é ' * 10_000)))
+    blocks = summarise(written(tmp_path, UserMessage((Text("in blocks " * 10_000), Text("x")))))
+
+    assert plain is not None
+    assert plain.title.startswith('a "long" one é a "long"')
+    assert blocks is not None
+    assert blocks.title.startswith("in blocks in blocks")
+
+
+def test_a_file_without_a_conversation_is_not_listed(tmp_path: Path):
+    folder = project_dir(tmp_path / "data", tmp_path)
+    folder.mkdir(parents=True)
+    (folder / f"{new_id()}.jsonl").write_text('{"type":"cinch-session","format":1}\n', encoding="utf-8")
+    (folder / f"{new_id()}.jsonl").write_bytes(b"")
+    (folder / f"{new_id()}.jsonl").write_bytes(b"\x00\xff garbage")
+    (folder / "notes.txt").write_text("x", encoding="utf-8")
+
+    assert list_sessions(tmp_path / "data", tmp_path) == []
+
+
+def test_a_session_in_use_is_marked(tmp_path: Path):
+    path = written(tmp_path, *tour())
+    journal = Journal(path, print)
+
+    journal.acquire()
+    in_use = list_sessions(tmp_path / "data", tmp_path)[0].locked
+    journal.close()
+
+    assert in_use
+    assert not list_sessions(tmp_path / "data", tmp_path)[0].locked
+
+
+def test_a_session_is_found_by_id_prefix_or_as_the_latest(tmp_path: Path):
+    one = aged(written(tmp_path, user("1"), session_id="aaaa1111-0000-4000-8000-000000000000"), 1)
+    two = aged(written(tmp_path, user("2"), session_id="aaaa2222-0000-4000-8000-000000000000"), 2)
+
+    assert find_session(tmp_path / "data", tmp_path, "AAAA1") == one
+    assert find_session(tmp_path / "data", tmp_path, one.stem) == one
+    assert find_session(tmp_path / "data", tmp_path, "latest") == two
+    assert find_session(tmp_path / "data", tmp_path / "elsewhere", "aaaa2") == two
+
+
+def test_a_session_that_is_not_found_is_told_with_the_nearest(tmp_path: Path):
+    with pytest.raises(SessionMissing, match="none has been saved"):
+        find_session(tmp_path / "data", tmp_path, "abcd")
+    with pytest.raises(SessionMissing, match="no session in"):
+        find_session(tmp_path / "data", tmp_path, "latest")
+    for number in (1, 2):
+        written(tmp_path, user(f"prompt {number}"), session_id=f"aaaa{number}111-0000-4000-8000-000000000000")
+
+    with pytest.raises(SessionMissing, match=r"the nearest is aaaa2111.*prompt 2"):
+        find_session(tmp_path / "data", tmp_path, "aaab2111")
+    with pytest.raises(SessionMissing, match="several sessions begin with aaaa"):
+        find_session(tmp_path / "data", tmp_path, "aaaa")
+
+
+@pytest.mark.parametrize("bad", ["../../etc/passwd", "a/b", "", "\x1b[31m", "a\n"])
+def test_an_id_that_leads_elsewhere_is_refused(tmp_path: Path, bad: str):
+    with pytest.raises(SessionMissing, match="no session id"):
+        find_session(tmp_path / "data", tmp_path, bad)
+
+
+def test_what_was_said_is_found_whatever_its_case(tmp_path: Path):
+    path = written(tmp_path, user("where is the Straße?"), reply("see", call("a")), result("a", "In  the\nMAP room"))
+
+    for text in ("map room", "STRAßE", "SEE", "the\nmap"):
+        assert [hit.path for hit in search_sessions(tmp_path / "data", text, tmp_path)] == [path]
+    assert search_sessions(tmp_path / "data", "map")[0].snippet == "In the MAP room"
+    assert search_sessions(tmp_path / "data", "tool_result") == []
+    assert search_sessions(tmp_path / "data", "") == []
+
+
+def test_a_search_stops_at_its_limit(tmp_path: Path):
+    written(tmp_path, *[user(f"needle {number}") for number in range(9)])
+
+    assert len(search_sessions(tmp_path / "data", "needle", limit=4)) == 4
+
+
+def test_a_fork_holds_the_same_conversation_under_ids_of_its_own(tmp_path: Path):
+    path = written(tmp_path, *tour())
+    before = path.read_bytes()
+
+    forked = fork_session(path, new_id())
+
+    mine, theirs = load_session(forked), load_session(path)
+    assert [message.text for message in mine.messages] == [message.text for message in theirs.messages]
+    assert not {message.id for message in mine.messages} & {message.id for message in theirs.messages}
+    assert {json.loads(line)["sessionId"] for line in forked.read_bytes().splitlines()} == {forked.stem}
+    assert path.read_bytes() == before
+    assert forked.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_fork_keeps_title_and_mode_and_leaves_other_branches_behind(tmp_path: Path):
+    store = SessionStore(tmp_path / "data", tmp_path, new_id())
+    tell(store, user("given up"))
+    store.restart()
+    tell(store, user("kept"))
+    store.rename("name")
+    store.close()
+
+    forked = load_session(fork_session(store.path, new_id()))
+
+    assert forked.title == "name (fork)"
+    assert b"given up" not in forked.path.read_bytes()
+    assert summarise(forked.path) is not None
+
+
+def test_a_fork_never_overwrites(tmp_path: Path):
+    path = written(tmp_path, *tour())
+
+    with pytest.raises(SessionError, match="cannot be written"):
+        fork_session(path, path.stem)
+
+
+def test_a_fork_of_a_session_in_use_is_possible(tmp_path: Path):
+    path = written(tmp_path, *tour())
+    journal = Journal(path, print)
+    journal.acquire()
+
+    forked = load_session(fork_session(path, new_id()))
+    store = SessionStore(tmp_path / "data", tmp_path, forked.session_id, resumed=forked)
+    store.acquire()
+
+    assert len(forked.messages) == 5
+    store.close()
+    journal.close()
+
+
+def test_an_imported_file_is_whole_though_other_programs_notes_are_left_out(tmp_path: Path):
+    source = tmp_path / "claude.jsonl"
+    lines = [
+        {"type": "user", "uuid": "u", "parentUuid": None, "message": {"content": "one"}},
+        {"type": "system", "uuid": "s", "parentUuid": "u", "subtype": "informational"},
+        {"type": "assistant", "uuid": "a", "parentUuid": "s", "message": {"id": "m", "content": "two"}},
+    ]
+    source.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+    made = fork_session(source, new_id(), tmp_path / "into")
+
+    assert [message.text for message in load_session(made).messages] == ["one", "two"]
+
+
+def test_a_sound_session_is_called_so(tmp_path: Path):
+    store = SessionStore(tmp_path / "data", tmp_path, new_id())
+    store.store(AgentStart())
+    tell(store, *tour())
+    store.close()
+
+    found = examine(store.path)
+
+    assert found.healthy
+    assert (found.messages, found.strange) == (5, {})
+
+
+def test_what_is_wrong_is_counted_and_mended_where_appending_can(tmp_path: Path):
+    path = written(tmp_path, user("go"), reply(call("x")), user("never mind"), reply(call("a"), call("b")), result("b"))
+    with path.open("ab") as file:
+        file.write(b'no json\n{"type":"tag","tag":"t"}\n{"type":"user","uu')
+
+    found = examine(path)
+    done = mend(found)
+
+    assert (len(found.garbage), found.torn, found.strange) == (1, True, {"tag": 1})
+    assert ([each.id for each in found.unanswered], [each.id for each in found.mendable]) == (["x", "a"], ["a"])
+    assert done == ["closed the torn last line", "answered an interrupted call"]
+    after = examine(path)
+    assert ([each.id for each in after.unanswered], after.torn, after.messages) == (["x"], False, 6)
+
+
+def test_a_session_in_use_is_not_mended(tmp_path: Path):
+    path = written(tmp_path, user("go"), reply(call("a")))
+    journal = Journal(path, print)
+    journal.acquire()
+
+    with pytest.raises(SessionError, match="open in another"):
+        mend(examine(path))
+
+    journal.close()

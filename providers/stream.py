@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from harness.errors import NetworkError, StreamError
@@ -58,7 +59,9 @@ async def deltas(transport: Transport, path: str, body: JsonObject, decoder: Rep
 
 
 def _last(decoder: ReplyDecoder, events: EventDecoder, transport: Transport) -> Iterator[Delta]:
-    yield from _decoded(decoder, events.finish())
+    # A cut can leave half an event, which is no event.
+    with suppress(StreamError):
+        yield from _decoded(decoder, events.finish())
     if not decoder.is_complete:
         raise NetworkError(f"the reply of {transport.endpoint.preset.label} was cut off before its end")
     yield from decoder.finish()

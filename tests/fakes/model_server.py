@@ -12,10 +12,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,13 @@ class Recorded:
 class ModelServer:
     """A running server on 127.0.0.1; use it as a context manager.
 
-    `script` is taken item by item, or called with each request's body. `requests` holds what was asked of a model.
+    `script` is taken item by item, or called with each request's body. `requests` holds what was asked of a model,
+    `connections_opened` how often a client connected.
     """
 
     def __init__(self, script: Script = (), *, port: int = 0, models: tuple[str, ...] = ("fake-model",)) -> None:
         self.requests: list[Recorded] = []
+        self.connections_opened = 0
         self.models = models
         self._script = script
         self._lock = threading.Lock()
@@ -86,6 +88,7 @@ class ModelServer:
     def connected(self, connection: socket.socket) -> None:
         with self._lock:
             self._connections.add(connection)
+            self.connections_opened += 1
 
     def disconnected(self, connection: socket.socket) -> None:
         with self._lock:
@@ -125,7 +128,7 @@ class _HttpServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: _HttpServer
+    server: _HttpServer  # pyright: ignore[reportIncompatibleVariableOverride] - the standard library's way to it
 
     def setup(self) -> None:
         super().setup()
@@ -251,9 +254,9 @@ def main() -> None:
             return
 
 
-def _repeat(items: list[Item]) -> Any:
-    count = iter(range(1 << 62))
-    return lambda body: items[next(count) % len(items)]
+def _repeat(items: list[Item]) -> Callable[[dict[str, Any]], Item]:
+    endless = cycle(items)
+    return lambda _: next(endless)
 
 
 if __name__ == "__main__":

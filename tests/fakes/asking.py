@@ -1,0 +1,18 @@
+"""The shapes of the fixtures with which providers are tested over real HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from fakes.model_server import ModelServer
+from fakes.script import Script
+
+from harness.provider import Delta, Model
+
+Serve: TypeAlias = Callable[[Script], ModelServer]
+"""Starts a server that answers from a script."""
+ModelAt: TypeAlias = Callable[[ModelServer, str], Model]
+"""The model of a server, spoken to on a wire."""
+Asker: TypeAlias = Callable[..., Awaitable[list[Delta]]]
+"""Asks a model and waits for all deltas; further arguments are messages."""

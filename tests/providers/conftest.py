@@ -1,0 +1,55 @@
+"""What the tests of providers share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from fakes.asking import Asker, ModelAt, Serve
+from fakes.model_server import ModelServer
+from fakes.script import Script
+
+from harness.messages import ModelMessage, user
+from harness.provider import Delta, Model, Request
+from providers import connect
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    servers: list[ModelServer] = []
+
+    def start(script: Script) -> ModelServer:
+        servers.append(ModelServer(script).__enter__())
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.__exit__()
+
+
+@pytest.fixture(params=["anthropic", "openai-chat"])
+def wire(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+async def model_at() -> AsyncIterator[ModelAt]:
+    models: list[Model] = []
+
+    def open_model(server: ModelServer, wire: str) -> Model:
+        url = server.url if wire == "anthropic" else server.openai_url
+        models.append(connect(f"{wire}/some-model", base_url=url))
+        return models[-1]
+
+    yield open_model
+    for model in models:
+        await model.provider.close()
+
+
+@pytest.fixture
+def ask() -> Asker:
+    async def answer(model: Model, *messages: ModelMessage) -> list[Delta]:
+        request = Request(model.spec, "Be brief.", messages or (user("Hi"),))
+        return [delta async for delta in model.provider.stream(request)]
+
+    return answer

@@ -65,9 +65,10 @@ def _front(arguments: Arguments) -> Callable[[Arguments], int]:
 
 
 def _print(arguments: Arguments) -> int:
+    # Before print mode is imported: a mistake in the configuration is told at once.
+    options, settings = _prepare(arguments)
     from cinch_tui.headless import run_print
 
-    options, settings = _prepare(arguments)
     for notice in options.notices:
         sys.stderr.write(f"cinch: {notice}\n")
     return run_print(options, settings)
@@ -82,9 +83,12 @@ def _app(arguments: Arguments) -> int:
 
 
 def _prepare(arguments: Arguments) -> tuple[Options, Settings]:
+    from cinch_tui.log import start_logging
     from cinch_tui.start import prepare
 
-    return prepare(arguments)
+    options, settings = prepare(arguments)
+    start_logging(options.paths.log_file, verbose=options.verbose)
+    return options, settings
 
 
 def _refuse(sentence: str) -> int:

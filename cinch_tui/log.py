@@ -1,0 +1,49 @@
+"""The log file: for those who look for a fault, never for the screen."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import suppress
+from io import TextIOWrapper
+from pathlib import Path
+
+OURS = ("harness", "providers", "tools", "cinch_tui")
+MAX_BYTES = 5_000_000
+
+
+class PrivateFileHandler(logging.FileHandler):
+    """A log file that only its owner may read, made when there is something to write.
+
+    A log that cannot be written must not disturb the work it tells of, so failures are silent.
+    """
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size > MAX_BYTES:
+            path.replace(path.with_suffix(".old.log"))
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        return os.fdopen(handle, "a", encoding="utf-8", errors="backslashreplace")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError):
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 the name is logging's
+        del record
+
+
+def start_logging(path: Path, *, verbose: bool) -> None:
+    """Send warnings to the file; `verbose` adds what our own modules tell.
+
+    Others' details stay out in any case: an HTTP library's contain headers, and headers contain keys.
+    """
+    handler = PrivateFileHandler(path, delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    if verbose:
+        for name in OURS:
+            logging.getLogger(name).setLevel(logging.DEBUG)

@@ -1,0 +1,30 @@
+"""What a tool is given, without a loop around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fakes.people import ScriptedPerson
+
+from harness.tool import ToolContext
+from harness.views import View
+from harness.workspace import Workspace
+
+
+def tool_context(
+    folder: Path,
+    person: ScriptedPerson | None = None,
+    *,
+    update: Callable[[View], None] = lambda view: None,
+) -> ToolContext:
+    """A context whose workspace is `folder` and whose long output goes to `folder/spill`."""
+    someone = person or ScriptedPerson()
+    return ToolContext(
+        call_id="call/1",
+        workspace=Workspace(folder),
+        person=someone,
+        propose_plan=someone.review_plan,
+        spill_dir=folder / "spill",
+        update=update,
+    )

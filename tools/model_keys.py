@@ -1,0 +1,28 @@
+"""Environment variables that hold the keys of model services. A command has no use for them.
+
+Only these are taken away: a person's own tokens, such as the one their forge asks for, keep working.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_SERVICES = (
+    "AI21|AI_GATEWAY|ANTHROPIC|ANTHROPIC_FOUNDRY|AZURE_AI|AZURE_OPENAI|CEREBRAS|CINCH|CLAUDE|CLAUDE_CODE|CO|"
+    "CODEX|COHERE|DASHSCOPE|DEEPINFRA|DEEPSEEK|FIREWORKS|FIREWORKS_AI|GEMINI|GOOGLE|GOOGLE_GENAI|GROK|GROQ|"
+    "HYPERBOLIC|KIMI|LITELLM|LLM|LM_STUDIO|MINIMAX|MISTRAL|MOONSHOT|NEBIUS|NOVITA|NVIDIA|NVIDIA_NIM|OLLAMA|"
+    "OPENAI|OPENROUTER|PERPLEXITY|PPLX|QWEN|REPLICATE|SAMBANOVA|SILICONFLOW|TOGETHER|TOGETHERAI|TOGETHER_AI|"
+    "VERCEL_AI_GATEWAY|VLLM|VOYAGE|XAI|ZAI|ZHIPU|ZHIPUAI"
+)
+_KEY = re.compile(
+    rf"({_SERVICES})_(API_?KEYS?|API_TOKEN|AUTH_TOKEN|OAUTH_TOKEN|ACCESS_TOKEN|ADMIN_KEY|KEY)(_\w+)?"
+    "|AWS_BEARER_TOKEN_BEDROCK",
+    re.IGNORECASE,
+)
+
+
+def without_model_keys(environment: Mapping[str, str], named: Iterable[str] = ()) -> dict[str, str]:
+    """The environment without the keys of well-known model services and without the variables `named`."""
+    hidden = set(named)
+    return {name: value for name, value in environment.items() if name not in hidden and _KEY.fullmatch(name) is None}

@@ -1,0 +1,144 @@
+"""What a command printed, as far as memory should hold it: all of it while short, else its head and tail.
+
+The whole of a long output goes to a file that is only made when it is needed.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+from pathlib import Path
+from typing import TextIO
+
+from tools.text.control import harmless
+
+_HEAD = 0.6
+_LINE_NEAR = 200
+_LONGEST_LINE = 1 << 16
+_LARGEST_FILE = 100_000_000
+
+
+class CapturedOutput:
+    """Takes bytes as they come, gives text that is safe to show. Holds little more than `limit` characters."""
+
+    def __init__(self, limit: int, spill: Path, *, largest_file: int = _LARGEST_FILE) -> None:
+        self._head_limit = int(limit * _HEAD)
+        self._tail_limit = limit - self._head_limit
+        self._limit = limit
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._spill = _Spill(spill, largest_file)
+        self._unfinished = ""
+        self._head = ""
+        self._tail = ""
+        self.characters = 0
+        self.bytes = 0
+
+    @property
+    def is_cut(self) -> bool:
+        return self.characters > self._limit
+
+    def feed(self, data: bytes) -> None:
+        self.bytes += len(data)
+        self._unfinished += self._decoder.decode(data)
+        # Whole lines only, so that no escape sequence is cut in two.
+        end = self._unfinished.rfind("\n") + 1
+        if not end and len(self._unfinished) > _LONGEST_LINE:
+            end = len(self._unfinished)
+        self._take(_cleaned(self._unfinished[:end]))
+        self._unfinished = self._unfinished[end:]
+
+    def close(self) -> None:
+        """Take what is left of the last line, and close the file. Nothing may be fed after it."""
+        self._take(_cleaned(self._unfinished + self._decoder.decode(b"", final=True)))
+        self._unfinished = ""
+        self._spill.close()
+
+    def latest(self, limit: int) -> str:
+        """The last characters printed so far."""
+        return (self._tail + _cleaned(self._unfinished))[-limit:]
+
+    def text(self) -> str:
+        """All of it, or its head and tail with a note between that says how to read the rest."""
+        if not self.is_cut:
+            return self._head
+        head, tail = _whole_lines(self._head, self._tail)
+        omitted = self.characters - len(head) - len(tail)
+        note = f"[… {omitted:,} characters left out of {self.bytes:,} bytes. {self._spill.note} …]"
+        return f"{head.rstrip()}\n{note}\n{tail}"
+
+    def _take(self, text: str) -> None:
+        if not text:
+            return
+        was_cut = self.is_cut
+        self.characters += len(text)
+        self._tail = (self._tail + text)[-self._tail_limit :]
+        if was_cut:
+            self._spill.write(text)
+            return
+        self._head += text
+        if self.is_cut:
+            self._spill.write(self._head)
+            self._head = self._head[: self._head_limit]
+
+
+class _Spill:
+    """The file that holds the whole output. A failure to write it is told in `note` and costs nothing else."""
+
+    def __init__(self, path: Path, largest: int) -> None:
+        self._path = path
+        self._room = largest
+        self._file: TextIO | None = None
+        self.note = f"All of it: {path}; read a part of it with read_file or search it with grep."
+
+    def write(self, text: str) -> None:
+        if self._room <= 0:
+            return
+        try:
+            self._opened().write(text[: self._room])
+        except OSError as error:
+            self._give_up(f"It could not be kept in a file: {error}")
+        else:
+            self._room -= len(text)
+            if self._room <= 0:
+                self._give_up(f"Its beginning: {self._path}; what is beyond was not kept.")
+
+    def close(self) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.close()
+        except OSError as error:
+            self.note = f"It could not be kept in a file: {error}"
+        self._file = None
+
+    def _opened(self) -> TextIO:
+        if self._file is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # It may hold what only its owner should read.
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            self._file = os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="\n")
+        return self._file
+
+    def _give_up(self, note: str) -> None:
+        self._room = 0
+        self.note = note
+        self.close()
+        self.note = note
+
+
+def _cleaned(text: str) -> str:
+    if "\r" in text:
+        text = "\n".join(_last_state(line) for line in text.split("\n"))
+    return harmless(text)
+
+
+def _last_state(line: str) -> str:
+    """What a line shows in the end: a carriage return starts it anew, as progress bars do."""
+    return line.rstrip("\r").rpartition("\r")[2]
+
+
+def _whole_lines(head: str, tail: str) -> tuple[str, str]:
+    """Head and tail cut at line ends where these are near."""
+    end = head.rfind("\n", len(head) - _LINE_NEAR)
+    start = tail.find("\n", 0, _LINE_NEAR)
+    return head[: end + 1] if end > 0 else head, tail[start + 1 :]

@@ -1,0 +1,207 @@
+"""Starting, streaming and stopping a command with all that it starts.
+
+A command gets a session of its own, so that one signal reaches its whole process group. What leaves the group
+(`setsid`, daemons) is found by a mark in its environment, where the system lets us read that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.messages import new_id
+
+_GRACE_SECONDS = 1.0
+_POLL_SECONDS = 0.02
+_CHUNK_BYTES = 1 << 16
+_CHUNKS_IN_PIPE = 2
+_LAST_WORDS_SECONDS = 0.1
+_MARK = "CINCH_COMMAND_ID"
+
+OutputSink = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A shell command, where it runs, with which environment, and for how many seconds at most."""
+
+    text: str
+    cwd: Path
+    environment: Mapping[str, str]
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended. `exit_code` is None when its time was up and it was killed.
+
+    `left_running` is the process group that goes on in the background, or None.
+    """
+
+    exit_code: int | None
+    duration: float
+    left_running: int | None = None
+
+
+async def run_command(command: Command, on_output: OutputSink) -> Ended:
+    """Run a command to its end, handing on what it prints, standard error included, as it prints it.
+
+    Returns when the command itself has ended, even if something it left in the background holds its output open.
+    Cancelled or out of time, no process of it is left. Raises OSError or ValueError if it cannot be started.
+    """
+    started = time.monotonic()
+    mark = new_id()
+    output = _Output(on_output)
+    try:
+        process = await _start(command, mark, output.writing_end)
+        try:
+            exit_code = await _wait(process, command.timeout, output)
+        finally:
+            if process.returncode is None:
+                await _kill(process, mark)
+        left = process.pid if exit_code is not None and _group_lives(process.pid) else None
+        return Ended(exit_code, time.monotonic() - started, left)
+    finally:
+        output.close()
+
+
+def quiet_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """`base` with nothing in it that would make a program page, colour or wait for a person."""
+    return {**base, "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+
+
+async def _start(command: Command, mark: str, output: int) -> asyncio.subprocess.Process:
+    shell = shutil.which("bash") or "/bin/sh"
+    return await asyncio.create_subprocess_exec(
+        shell,
+        "-c",
+        command.text,
+        cwd=command.cwd,
+        env={**command.environment, _MARK: mark},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+    )
+
+
+async def _wait(process: asyncio.subprocess.Process, seconds: float, output: _Output) -> int | None:
+    """The exit code as a shell gives it, or None if the time was up first."""
+    output.start()
+    try:
+        async with asyncio.timeout(seconds):
+            await process.wait()
+    except TimeoutError:
+        return None
+    await output.last_words()
+    code = process.returncode or 0
+    return 128 - code if code < 0 else code
+
+
+class _Output:
+    """The pipe a command prints into. Ours, not asyncio's, whose `wait` may wait for the pipe to close as well."""
+
+    def __init__(self, sink: OutputSink) -> None:
+        self._sink = sink
+        self._reading_end, self.writing_end = os.pipe()
+        os.set_blocking(self._reading_end, False)
+        self._ended = asyncio.Event()
+
+    def start(self) -> None:
+        self._close_writing_end()
+        asyncio.get_running_loop().add_reader(self._reading_end, self._read)
+
+    async def last_words(self) -> None:
+        """Read what was printed before the end, and no longer: something may hold the pipe open for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS_SECONDS):
+                await self._ended.wait()
+
+    def close(self) -> None:
+        """Hand on what is still in the pipe, and let go of it."""
+        self._close_writing_end()
+        for _ in range(_CHUNKS_IN_PIPE):
+            self._read()
+        asyncio.get_running_loop().remove_reader(self._reading_end)
+        os.close(self._reading_end)
+
+    def _close_writing_end(self) -> None:
+        if self.writing_end >= 0:
+            os.close(self.writing_end)
+            self.writing_end = -1
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._reading_end, _CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        if data:
+            self._sink(data)
+        else:
+            asyncio.get_running_loop().remove_reader(self._reading_end)
+            self._ended.set()
+
+
+async def _kill(process: asyncio.subprocess.Process, mark: str) -> None:
+    """End the group and all that left it: politely, then, also when we are cancelled again, by force."""
+    try:
+        _signal_all(process.pid, mark, signal.SIGTERM)
+        await _vanished(process, mark)
+    finally:
+        _signal_all(process.pid, mark, signal.SIGKILL)
+        await process.wait()
+        await _vanished(process, mark)
+
+
+async def _vanished(process: asyncio.subprocess.Process, mark: str) -> None:
+    """Until nothing of it lives, or the grace is over."""
+    deadline = time.monotonic() + _GRACE_SECONDS
+    while time.monotonic() < deadline:
+        if not _group_lives(process.pid) and not any(_marked(mark)):
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+def _signal_all(group: int, mark: str, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+    for pid in _marked(mark):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _group_lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return not _all_zombies(group)
+
+
+def _all_zombies(group: int) -> bool:
+    """Whether only dead processes are left that nobody has waited for, as in containers without an init."""
+    states: list[bytes] = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, process_group, *_ = entry.read_bytes().rpartition(b")")[2].split()
+            if int(process_group) == group:
+                states.append(state)
+    return bool(states) and set(states) <= {b"Z", b"X"}
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """The processes that carry our mark. None where there is no `/proc` to look into."""
+    wanted = f"{_MARK}={mark}".encode()
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if wanted in entry.read_bytes():
+                yield int(entry.parent.name)

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes.contexts import tool_context
+from fakes.people import ScriptedPerson
+
+from harness.person import PlanVerdict
+from harness.tool import Risk
+from tools.plan import PlanTool
+
+
+@pytest.mark.parametrize(
+    ("verdict", "parts"),
+    [
+        (PlanVerdict(accepted=True), ["accepted", "carry the plan out now"]),
+        (PlanVerdict(accepted=True, feedback="mind the tests"), ["carry the plan out now", "mind the tests"]),
+        (PlanVerdict(accepted=False, feedback="too big"), ["not accepted: too big", "revise the plan"]),
+        (PlanVerdict(accepted=False), ["not accepted", "ask what to change"]),
+    ],
+)
+async def test_verdict_is_told_with_what_to_do_next(verdict: PlanVerdict, parts: list[str], tmp_path: Path) -> None:
+    person = ScriptedPerson()
+    person.verdicts.append(verdict)
+
+    output = await PlanTool().run({"plan": "# Goal"}, tool_context(tmp_path, person))
+
+    text = "".join(block.text for block in output.content)
+    assert all(part in text for part in parts)
+    assert person.plans == ["# Goal"]
+    assert output.details == {"accepted": verdict.accepted}
+    assert not output.is_error
+
+
+def test_submitting_a_plan_changes_nothing_by_itself() -> None:
+    assert PlanTool().risk({"plan": "x"}) == Risk("none")
+    assert not PlanTool.mutates
+    assert PlanTool().summary({"plan": "\n# Split the parser\n\n1. …"}) == "Split the parser"

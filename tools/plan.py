@@ -1,0 +1,54 @@
+"""submit_plan: how a model leaves plan mode, if the person agrees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from harness.messages import JsonObject
+from harness.person import PlanVerdict
+from harness.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.views import TextView
+from tools.typed import Parameters, TypedTool
+
+
+class PlanArguments(Parameters):
+    plan: str = Field(min_length=1, description="The whole plan, in Markdown.")
+
+
+class PlanTool(TypedTool[PlanArguments]):
+    name = "submit_plan"
+    label = "Plan"
+    Arguments = PlanArguments
+
+    def summary(self, arguments: JsonObject) -> str:
+        plan = arguments.get("plan")
+        lines = plan.strip().splitlines() if isinstance(plan, str) else []
+        return lines[0].lstrip("# ") if lines else ""
+
+    def judge(self, arguments: PlanArguments) -> Risk:
+        del arguments
+        return Risk("none")
+
+    async def execute(self, arguments: PlanArguments, context: ToolContext) -> ToolOutput:
+        verdict = await context.propose_plan(arguments.plan)
+        view = TextView(arguments.plan, language="markdown")
+        return ToolOutput.text(_told(verdict), view=view, details={"accepted": verdict.accepted})
+
+
+def _told(verdict: PlanVerdict) -> str:
+    feedback = verdict.feedback.strip()
+    if verdict.accepted:
+        remark = f" They add: {feedback}" if feedback else ""
+        return f"The person accepted the plan. Plan mode is over: carry the plan out now, step by step.{remark}"
+    if feedback:
+        return (
+            f"The plan was not accepted: {feedback}\n"
+            "Plan mode goes on. If that asks for a change, revise the plan and submit it again."
+        )
+    return "The plan was not accepted, and no reason was given. Plan mode goes on; ask what to change."
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = PlanTool

@@ -1,0 +1,57 @@
+"""todo: the model's list of steps, shown to the person. Each call replaces the whole list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from harness.messages import JsonObject
+from harness.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.views import TodoItem, TodoView
+from tools.typed import Parameters, TypedTool
+
+
+class TodoEntry(Parameters):
+    content: str = Field(min_length=1, description="The step, in a few words.")
+    status: Literal["pending", "in_progress", "completed"] = Field(description="Keep one step in progress.")
+
+
+class TodoArguments(Parameters):
+    todos: list[TodoEntry] = Field(max_length=100, description="The whole list; it replaces the one before.")
+
+
+class TodoTool(TypedTool[TodoArguments]):
+    name = "todo"
+    label = "Steps"
+    Arguments = TodoArguments
+
+    def summary(self, arguments: JsonObject) -> str:
+        todos = arguments.get("todos")
+        entries = [entry for entry in todos if isinstance(entry, dict)] if isinstance(todos, list) else []
+        done = sum(entry.get("status") == "completed" for entry in entries)
+        current = next((entry.get("content") for entry in entries if entry.get("status") == "in_progress"), None)
+        count = f"{done} of {len(entries)} done"
+        return f"{count}, now: {current}" if isinstance(current, str) else count
+
+    def judge(self, arguments: TodoArguments) -> Risk:
+        del arguments
+        return Risk("none")
+
+    async def execute(self, arguments: TodoArguments, context: ToolContext) -> ToolOutput:
+        del context
+        items = tuple(TodoItem(entry.content, entry.status) for entry in arguments.todos)
+        return ToolOutput.text(_state(items), view=TodoView(items))
+
+
+def _state(items: tuple[TodoItem, ...]) -> str:
+    if not items:
+        return "The list is empty."
+    done = sum(item.status == "completed" for item in items)
+    if done == len(items):
+        return f"All {done} steps are done."
+    return f"Noted: {done} of {len(items)} steps are done."
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = TodoTool

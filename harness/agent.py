@@ -22,6 +22,7 @@ from harness.inbox import Inbox, QueueMode
 from harness.limits import Limits, Meter
 from harness.loop import Ending, run_loop
 from harness.messages import (
+    AssistantMessage,
     Message,
     StopReason,
     Text,
@@ -239,7 +240,7 @@ class Agent:
         """
         self._refuse_second_run()
         self.history.replace(messages)
-        self.state.usage = Usage()
+        self.state.usage = sum((each.usage for each in messages if isinstance(each, AssistantMessage)), Usage())
         self.state.grants.untrust(None)
         self._bus.session_id = session_id or new_id()
         self._bus.turn = 0

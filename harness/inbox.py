@@ -22,6 +22,11 @@ class Queue:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    @property
+    def messages(self) -> tuple[UserMessage, ...]:
+        """What waits, oldest first."""
+        return tuple(self._waiting)
+
     async def arrival(self) -> None:
         """Wait until there is a message. One waiter at a time, which may live in another event loop than the last."""
         self._arrival = asyncio.Event()

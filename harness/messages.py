@@ -113,12 +113,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Which model, and how hard it may think. `thinking_budgets`: tokens per level where the default does not fit."""
+    """Which model, where, and how hard it may think.
+
+    `thinking_budgets`: tokens per level where the default does not fit. `base_url` is set when it is not at the
+    provider's usual address.
+    """
 
     provider: str
     model_id: str
     thinking: ThinkingLevel = "off"
     thinking_budgets: dict[ThinkingLevel, int] | None = None
+    base_url: str = ""
 
     @property
     def name(self) -> str:

@@ -1,0 +1,28 @@
+"""What the benchmarks share: medians of runs taken in turn, since our machines drift, and one line per figure."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+
+def in_turn(runs: int, *works: Callable[[], float]) -> list[float]:
+    """The median of each work's figure; the works take turns so that drift hits all alike."""
+    figures: list[list[float]] = [[] for _ in works]
+    for _ in range(runs):
+        for taken, work in zip(figures, works, strict=True):
+            taken.append(work())
+    return [statistics.median(taken) for taken in figures]
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def report(name: str, figure: float, reference: float, *, unit: str, than: str, goal: str = "") -> None:
+    """Print a figure, its reference and their ratio."""
+    aim = f"   goal {goal}" if goal else ""
+    print(f"{name}: {figure:.3g} {unit}, {than} {reference:.3g} {unit}, ratio {figure / reference:.2f}{aim}")

@@ -1,0 +1,78 @@
+"""CinchApp: the theme, the style sheets, the chat screen, and how the program leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.theme import Theme
+
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.desk import Desk
+from cinch_tui.keymap import bindings
+from cinch_tui.options import Options
+from cinch_tui.screens.chat import ChatScreen
+from cinch_tui.settings import Settings
+from cinch_tui.theming import load_theme
+from cinch_tui.widgets.prompt import Prompt
+from cinch_tui.widgets.prompt.completion import CommandCompletion
+from cinch_tui.widgets.prompt.history import PromptHistory
+from cinch_tui.widgets.prompt.mentions import MentionCompletion
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+KILLED = 128
+
+
+class CinchApp(App[int]):
+    """The whole program on the screen."""
+
+    TITLE = "cinch"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
+    CSS_PATH: ClassVar[list[str]] = [
+        f"styles/{name}.tcss" for name in ("chat", "transcript", "code", "prompt", "status", "panel")
+    ]
+    ENABLE_COMMAND_PALETTE = True
+    NOTIFICATION_TIMEOUT = 4
+
+    def __init__(self, options: Options, settings: Settings, theme: Theme) -> None:
+        super().__init__()
+        self.register_theme(theme)
+        self.theme = theme.name
+        self._options = options
+        self._settings = settings
+        history = PromptHistory(options.paths.state / "history.jsonl")
+        self.desk = Desk(options, settings, history)
+        self._prompt_history = history
+
+    def on_mount(self) -> None:
+        commands = builtin_commands()
+        mentions = MentionCompletion(self._options.cwd)
+        prompt = Prompt(CommandCompletion(commands, self.desk), mentions, self._prompt_history)
+        self.push_screen(ChatScreen(self.desk, prompt, commands))
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self._leave, number)
+
+    def _leave(self, number: int) -> None:
+        """A polite kill: the terminal is restored and the session is whole."""
+        self.desk.abort()
+        self.exit(return_code=KILLED + number)
+
+
+def run_app(options: Options, settings: Settings) -> int:
+    """Run the app until the person leaves; the result is the exit status.
+
+    Raises:
+        ConfigError: the theme cannot be used.
+    """
+    app = CinchApp(options, settings, load_theme(settings.ui.theme))
+    app.run()
+    farewell = app.desk.farewell()
+    if farewell:
+        sys.stdout.write(farewell + "\n")
+    # An exception of ours leaves Textual with a return code but a process status of 0.
+    return app.return_code or 0

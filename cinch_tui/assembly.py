@@ -1,0 +1,255 @@
+"""Builds an Agent from options and settings: the one module that knows every folder."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cinch_tui.credentials import KeyStore
+from cinch_tui.options import Continue, Options, Resume
+from cinch_tui.settings import Settings
+from harness.agent import Agent, AgentOptions
+from harness.approval.rules import Grants, Rule
+from harness.errors import ConfigError, SessionLocked
+from harness.instructions import build_system_prompt, describe_environment, load_instructions
+from harness.limits import Limits
+from harness.messages import Message, ThinkingLevel, new_id
+from harness.modes import EXECUTE, MODES, PLAN
+from harness.person import Person
+from harness.provider import Model
+from harness.retry import RetryPolicy
+from harness.session.fork import fork_session
+from harness.session.listing import find_session
+from harness.session.places import project_dir
+from harness.session.resume import LoadedSession, load_session
+from harness.session.store import SessionStore
+from harness.workspace import Workspace
+from providers import connect, presets
+from providers.demo.sample import SAMPLE
+from tools import builtin_tools
+
+TOUR = "demo/tour"
+
+
+class NoModel(ConfigError):
+    """No model was named and no provider has a key: the person must choose."""
+
+
+@dataclass(slots=True)
+class Assembly:
+    """An agent and what belongs to it. `warnings` is what the person should be told."""
+
+    options: Options
+    settings: Settings
+    agent: Agent
+    workspace: Workspace
+    keys: KeyStore
+    store: SessionStore | None = None
+    loaded: LoadedSession | None = None
+    warnings: list[str] = field(default_factory=list[str])
+    _unsubscribe: Callable[[], None] | None = None
+
+    def connect(self, name: str, thinking: ThinkingLevel) -> Model:
+        """Another model for the agent.
+
+        Raises:
+            ConfigError: it cannot be had; the text says why.
+        """
+        spec, named = self.agent.state.model.spec, name.partition("/")[0]
+        base_url = spec.base_url if named == spec.provider else ""
+        return connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
+
+    def find(self, which: str) -> LoadedSession:
+        """A session by its id, the beginning of its id, or `latest`.
+
+        Raises:
+            SessionMissing, SessionTooNew, SessionError: it cannot be had.
+        """
+        return load_session(find_session(self.options.paths.data, self.options.cwd, which))
+
+    def begin(self) -> None:
+        """Start a new session in a file of its own."""
+        self.agent.new_session()
+        self._trust_what_is_allowed()
+        self._follow(None)
+
+    def resume(self, loaded: LoadedSession, messages: list[Message]) -> None:
+        """Go on with a session; one that another process writes to is forked.
+
+        Raises:
+            AlreadyRunning: a run is on.
+        """
+        self.agent.new_session(loaded.session_id, messages)
+        self._trust_what_is_allowed()
+        self._follow(loaded)
+        if loaded.mode in MODES and MODES[loaded.mode] is not self.agent.state.mode:
+            self.agent.set_mode(MODES[loaded.mode])
+
+    def close(self) -> None:
+        """Write what waits and let the next writer in."""
+        if self.store is not None:
+            self.store.close()
+
+    def _trust_what_is_allowed(self) -> None:
+        for entry in self.settings.approval.allow:
+            if ":" not in entry:
+                self.agent.state.grants.trust(entry)
+
+    def _follow(self, loaded: LoadedSession | None) -> None:
+        """Let the session store write what happens from here on."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+        self.close()
+        self.store = None
+        self.loaded = loaded
+        if not self.options.keep_session:
+            return
+        self.store = self._open_store(loaded)
+        self._unsubscribe = self.agent.subscribe(self.store.store)
+
+    def _open_store(self, loaded: LoadedSession | None) -> SessionStore:
+        store = self._store(loaded)
+        if loaded is None:
+            return store
+        try:
+            store.acquire()
+        except SessionLocked:
+            loaded = load_session(fork_session(loaded.path, new_id()))
+            self.agent.new_session(loaded.session_id, self.agent.history.messages)
+            self.warnings.append("This session is open elsewhere, so it goes on here as a copy.")
+            return self._store(loaded)
+        return store
+
+    def _store(self, loaded: LoadedSession | None) -> SessionStore:
+        agent, data = self.agent, self.options.paths.data
+        return SessionStore(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=agent.notify)
+
+
+async def assemble(options: Options, settings: Settings, person: Person, model: Model | None = None) -> Assembly:
+    """An agent for this start, with the session it is to go on with already loaded.
+
+    Raises:
+        NoModel: none was named and no provider has a key.
+        ConfigError, SessionError: something cannot be used; the text says what.
+    """
+    keys = KeyStore(options.paths.credentials_file, options.environ)
+    loaded = await asyncio.to_thread(_wanted_session, options)
+    if model is None:
+        model = await asyncio.to_thread(choose_model, settings, keys, loaded)
+    assembly = await _build(options, settings, person, model)
+    if loaded is None:
+        assembly.begin()
+    else:
+        assembly.warnings.extend(loaded.warnings)
+        assembly.resume(loaded, await asyncio.to_thread(list, loaded.messages))
+    return assembly
+
+
+def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:
+    """The model that is named, else the one the session used, else the first provider's that has a key.
+
+    Never a local server or the demo: those are only used when they are named.
+
+    Raises:
+        NoModel: there is none.
+        ConfigError: the one that is named cannot be had.
+    """
+    wanted = settings.model
+    if wanted.name:
+        return connect(wanted.name, base_url=wanted.base_url or None, credentials=keys, thinking=wanted.thinking)
+    if loaded is not None and loaded.spec is not None:
+        with contextlib.suppress(ConfigError):
+            spec = loaded.spec
+            return connect(spec.name, base_url=spec.base_url or None, credentials=keys, thinking=spec.thinking)
+    for preset in presets().values():
+        if preset.key_required and preset.default_model and keys.find(preset.name, preset.variables):
+            with contextlib.suppress(ConfigError):
+                return connect(preset.name, credentials=keys, thinking=wanted.thinking)
+    raise NoModel(
+        "no model is chosen and no API key was found: set ANTHROPIC_API_KEY or OPENROUTER_API_KEY, "
+        "name a model with -m provider/model, or try -m demo"
+    )
+
+
+async def _build(options: Options, settings: Settings, person: Person, model: Model) -> Assembly:
+    root = _root(options, model)
+    spill_dir = options.paths.cache / "output" / new_id()
+    workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
+    loaded = await load_instructions(root, options.paths.config)
+    environment = await asyncio.to_thread(describe_environment, root)
+    prompt = options.system or build_system_prompt(environment, loaded.instructions)
+    grants, warnings = _grants(options, settings, root)
+    agent = Agent(
+        model,
+        builtin_tools(),
+        prompt,
+        AgentOptions(
+            workspace=workspace,
+            person=person,
+            approval=settings.approval.mode,
+            grants=grants,
+            mode=PLAN if settings.plan.first else EXECUTE,
+            limits=_limits(options, settings),
+            retry=_retry(settings),
+            max_tokens=settings.model.max_tokens or None,
+            spill_dir=spill_dir,
+        ),
+    )
+    return Assembly(
+        options,
+        settings,
+        agent,
+        workspace,
+        KeyStore(options.paths.credentials_file, options.environ),
+        warnings=[*loaded.problems, *warnings],
+    )
+
+
+def _root(options: Options, model: Model) -> Path:
+    """The folder the agent works in: this one, or for the tour a scratch copy of a small project."""
+    if model.spec.name != TOUR:
+        return options.cwd
+    root = Path(tempfile.mkdtemp(prefix="cinch-tour-"))
+    for name, text in SAMPLE.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def _wanted_session(options: Options) -> LoadedSession | None:
+    match options.beginning:
+        case Continue():
+            which = "latest"
+        case Resume(session_id) if session_id:
+            which = session_id
+        case _:
+            return None
+    path = find_session(options.paths.data, options.cwd, which)
+    return load_session(fork_session(path, new_id()) if options.fork else path)
+
+
+def _grants(options: Options, settings: Settings, root: Path) -> tuple[Grants, list[str]]:
+    rules = project_dir(options.paths.data, root) / "rules.json"
+    named = [Rule(tool, scope) for tool, _, scope in (entry.partition(":") for entry in settings.approval.allow)]
+    grants = Grants(rules, rules=[rule for rule in named if rule.scope])
+    problem = grants.load()
+    return grants, [problem] if problem else []
+
+
+def _limits(options: Options, settings: Settings) -> Limits:
+    limits = settings.limits
+    return Limits(
+        max_turns=limits.max_turns_headless if options.headless else limits.max_turns,
+        max_tokens=limits.max_tokens,
+        max_seconds=limits.max_seconds,
+        max_cost=limits.max_cost_usd,
+    )
+
+
+def _retry(settings: Settings) -> RetryPolicy:
+    return RetryPolicy(max_retries=settings.retry.max_retries, max_retry_after=settings.retry.max_retry_after_s)

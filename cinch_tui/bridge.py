@@ -1,0 +1,231 @@
+"""Harness events onto the screen: the only crossing.
+
+Called directly by the agent's bus, in the app's own event loop: one message per streamed token would cost more than the
+token. Widgets coalesce what they are told and paint on their own time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
+from cinch_tui.transcript.past import show_result
+from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.widgets.status_bar import AgentState
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    ContextWarning,
+    Event,
+    LimitReached,
+    MessageDiscarded,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ModeChanged,
+    ModelChanged,
+    Notice,
+    RetryScheduled,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+    UsageUpdate,
+)
+from harness.messages import UserMessage
+from harness.modes import PLAN
+from harness.provider import BlockDelta, BlockEnd, BlockStart
+from harness.views import TerminalView, TodoView, View
+
+if TYPE_CHECKING:
+    from cinch_tui.screens.chat import Board
+
+
+class Bridge:
+    """Subscribe `receive` to an agent's bus. `board` is the set of widgets it speaks to."""
+
+    def __init__(self, board: Board, *, show_thinking: bool) -> None:
+        self._board = board
+        self._show_thinking = show_thinking
+        self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
+        self._said: list[ReplyBlock | ThinkingBlock] = []
+        self._tools: dict[str, ToolBlock] = {}
+        self._denied: set[str] = set()
+        self._retry_notice: NoticeBlock | None = None
+        self._handlers: dict[type[Event], Callable[..., None]] = {
+            AgentStart: self._agent_started,
+            AgentEnd: self._agent_ended,
+            MessageStart: self._message_started,
+            MessageUpdate: self._message_updated,
+            MessageEnd: self._message_ended,
+            MessageDiscarded: self._message_discarded,
+            ToolApprovalRequested: self._approval_requested,
+            ToolApprovalResolved: self._approval_resolved,
+            ToolExecutionStart: self._tool_started,
+            ToolExecutionUpdate: self._tool_updated,
+            ToolExecutionEnd: self._tool_ended,
+            UsageUpdate: self._usage_updated,
+            ContextWarning: self._context_warned,
+            RetryScheduled: self._retry_scheduled,
+            ModeChanged: self._mode_changed,
+            ModelChanged: self._model_changed,
+            LimitReached: self._limit_reached,
+            Notice: self._noticed,
+        }
+
+    def receive(self, event: Event) -> None:
+        handler = self._handlers.get(type(event))
+        if handler:
+            handler(event)
+
+    def _set(self, **changes: object) -> None:
+        status = self._board.status
+        status.status = replace(status.status, **changes)
+
+    def forget(self) -> None:
+        """The conversation on the screen was replaced."""
+        self._streaming.clear()
+        self._tools.clear()
+
+    def _agent_started(self, event: AgentStart) -> None:
+        del event
+        self._set(state="running", note="")
+
+    def _agent_ended(self, event: AgentEnd) -> None:
+        self._set(state=_STATES.get(event.stop_reason, "idle"), note="")
+        self._drop_retry_notice()
+        if event.stop_reason == "aborted":
+            self._board.notice("Stopped.", "warning")
+        elif event.stop_reason == "length" and not event.limit:
+            self._board.notice("The reply ended at the model's token limit; say “go on” to continue.", "warning")
+
+    def _message_started(self, event: MessageStart) -> None:
+        if event.role == "assistant":
+            self._streaming.clear()
+            self._said.clear()
+
+    def _message_updated(self, event: MessageUpdate) -> None:
+        match event.delta:
+            case BlockStart(index, kind):
+                self._open_block(index, kind)
+            case BlockDelta(index, text):
+                block = self._streaming.get(index)
+                if block is not None:
+                    block.append(text)
+                    self._board.transcript.changed(block)
+            case BlockEnd(index):
+                self._finish_block(index)
+
+    def _open_block(self, index: int, kind: str) -> None:
+        self._drop_retry_notice()
+        if kind == "text":
+            self._streaming[index] = ReplyBlock()
+        elif kind == "thinking" and self._show_thinking:
+            self._streaming[index] = ThinkingBlock()
+        else:
+            return
+        self._said.append(self._streaming[index])
+        self._board.transcript.add(self._streaming[index])
+
+    def _finish_block(self, index: int) -> None:
+        block = self._streaming.pop(index, None)
+        if block is not None:
+            block.finish()
+            self._board.transcript.changed(block)
+
+    def _message_ended(self, event: MessageEnd) -> None:
+        message = event.message
+        if isinstance(message, UserMessage):
+            self._board.transcript.add(NoticeBlock(message.text) if message.synthetic else UserBlock(message.text))
+            return
+        for index in tuple(self._streaming):
+            self._finish_block(index)
+        if message.stop_reason == "error" and message.error:
+            self._board.notice(message.error, "error")
+
+    def _message_discarded(self, event: MessageDiscarded) -> None:
+        del event
+        for block in self._said:
+            self._board.transcript.remove_block(block)
+        self._said.clear()
+        self._streaming.clear()
+
+    def _approval_requested(self, event: ToolApprovalRequested) -> None:
+        del event
+        self._set(note="waits for you")
+
+    def _approval_resolved(self, event: ToolApprovalResolved) -> None:
+        self._set(note="")
+        if event.decision == "denied":
+            self._denied.add(event.call_id)
+
+    def _tool_started(self, event: ToolExecutionStart) -> None:
+        block = ToolBlock(event.call.id, event.label, event.summary)
+        block.status = "running"
+        self._tools[event.call.id] = block
+        self._board.transcript.add(block)
+        self._board.tool_panel.started(event.call.id, event.label, event.summary)
+
+    def _tool_updated(self, event: ToolExecutionUpdate) -> None:
+        block = self._tools.get(event.call_id)
+        if block is None:
+            return
+        block.view = event.view
+        self._board.transcript.changed(block)
+        self._board.tool_panel.updated(event.call_id, _last_line(event.view))
+
+    def _tool_ended(self, event: ToolExecutionEnd) -> None:
+        result = event.result
+        block = self._tools.pop(result.call_id, None)
+        if block is None:
+            return
+        show_result(block, result, denied=result.call_id in self._denied)
+        block.duration = event.duration
+        self._board.transcript.changed(block)
+        self._board.tool_panel.finished(result.call_id, ok=not result.is_error)
+        if isinstance(result.view, TodoView):
+            self._board.todo_panel.todo = result.view
+
+    def _usage_updated(self, event: UsageUpdate) -> None:
+        self._board.show_usage(event.total, event.context, event.window)
+
+    def _context_warned(self, event: ContextWarning) -> None:
+        if event.level != "critical":
+            return
+        self._board.notice("The context window is nearly full; /new starts afresh.", "warning")
+
+    def _retry_scheduled(self, event: RetryScheduled) -> None:
+        self._drop_retry_notice()
+        text = f"{event.error} Trying again in {event.delay:.0f} s ({event.attempt} of {event.max_retries})."
+        self._retry_notice = self._board.notice(text, "warning")
+        self._set(note=f"retry {event.attempt}/{event.max_retries}")
+
+    def _drop_retry_notice(self) -> None:
+        if self._retry_notice is not None:
+            self._board.transcript.remove_block(self._retry_notice)
+            self._retry_notice = None
+            self._set(note="")
+
+    def _mode_changed(self, event: ModeChanged) -> None:
+        self._set(plan=event.mode == PLAN.name)
+
+    def _model_changed(self, event: ModelChanged) -> None:
+        self._set(model=event.spec.name)
+
+    def _limit_reached(self, event: LimitReached) -> None:
+        self._board.notice(f"Stopped: {event.message}. Say “go on” to continue.", "warning")
+
+    def _noticed(self, event: Notice) -> None:
+        self._board.notice(event.text, event.level)
+
+
+_STATES: dict[str, AgentState] = {"error": "error", "aborted": "aborted"}
+
+
+def _last_line(view: View) -> str:
+    text = view.output if isinstance(view, TerminalView) else ""
+    return text.rstrip().rpartition("\n")[2]

@@ -1,0 +1,122 @@
+"""What cinch tells about itself when asked: usage, the session, approvals, keys, the conversation as text."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from harness.messages import AssistantMessage, Message, Usage, UserMessage
+from providers import presets
+
+if TYPE_CHECKING:
+    from cinch_tui.assembly import Assembly
+    from cinch_tui.commands.front import TranscriptPart
+    from cinch_tui.credentials import KeyStore
+    from harness.agent import Agent
+
+# A fence of three or more, closed by one at least as long, as CommonMark has it.
+_FENCED = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}(?P=fence)[`~]*[ \t]*$", re.M | re.S)
+
+
+def source(messages: Sequence[Message], part: TranscriptPart) -> str:
+    """The last reply, all that was said, or the last reply's fenced code, as it was written."""
+    replies = [message.text for message in messages if isinstance(message, AssistantMessage) and message.text]
+    last = replies[-1] if replies else ""
+    match part:
+        case "reply":
+            return last
+        case "code":
+            return "\n".join(found["code"] for found in _FENCED.finditer(last))
+        case "all":
+            return "\n\n".join(_said(messages))
+
+
+def usage_report(agent: Agent) -> str:
+    """A table of all replies, the sums, and a word on prices that are not known."""
+    replies = [each for each in agent.history if isinstance(each, AssistantMessage) and each.usage.context]
+    if not replies:
+        return "Nothing has been used yet."
+    rows = ["| turn | model | read | cached | written | cost |", "|---:|---|---:|---:|---:|---:|"]
+    rows += [_row(str(number), each.model, each.usage) for number, each in enumerate(replies, 1)]
+    models = sorted({each.model for each in replies})
+    if len(models) > 1:
+        rows += [_row("Σ", name, _sum(each for each in replies if each.model == name)) for name in models]
+    total = _sum(replies)
+    rows.append(_row("**Σ**", "**all**", total))
+    if total.cost is None:
+        rows.append("\nNo price is known for this model, so no cost is shown.")
+    return "\n".join(rows)
+
+
+def session_summary(assembly: Assembly) -> str:
+    agent = assembly.agent
+    messages = agent.history.messages
+    prompts = [each for each in messages if isinstance(each, UserMessage) and not each.synthetic]
+    saved = str(assembly.store.path) if assembly.store else "not saved (--no-session)"
+    rows = [
+        ("session", agent.session_id),
+        ("file", saved),
+        ("folder", str(assembly.workspace.root)),
+        ("model", agent.state.model.spec.name),
+        ("thinking", agent.state.model.spec.thinking),
+        ("mode", agent.state.mode.name),
+        ("approval", agent.state.approval),
+        ("prompts", f"{len(prompts)} of {len(messages)} messages"),
+    ]
+    if messages:
+        rows.append(("began", time.strftime("%Y-%m-%d %H:%M", time.localtime(messages[0].time))))
+    return "\n".join(f"- {name}: `{value}`" for name, value in rows)
+
+
+def approval_summary(agent: Agent) -> str:
+    grants = agent.state.grants
+    meaning = {
+        "on": "everything is asked about, reading too",
+        "smart": "reading is free; changes and commands are asked about",
+        "off": "nothing is asked",
+    }[agent.state.approval]
+    lines = [f"Approval is {agent.state.approval}: {meaning}."]
+    if grants.trusted:
+        lines.append(f"Trusted for this session: {', '.join(sorted(grants.trusted))}.")
+    lines += [f"Always in this project: {rule.tool} {rule.scope}".rstrip() + "." for rule in grants.rules]
+    return "\n".join(lines)
+
+
+def provider_names() -> tuple[str, ...]:
+    """The providers a key can be kept for."""
+    return tuple(name for name, preset in presets().items() if preset.key_variables)
+
+
+def model_names() -> tuple[str, ...]:
+    """A model of each provider that can be named without asking it."""
+    named = [f"{name}/{preset.default_model}" for name, preset in presets().items() if preset.default_model]
+    return (*named, "demo/tour")
+
+
+def key_summary(keys: KeyStore) -> str:
+    lines: list[str] = []
+    for name, preset in presets().items():
+        if preset.key_variables:
+            found = keys.find(name, preset.variables)
+            lines.append(f"- {name}: {f'key from {found.source}' if found else 'no key'}")
+    return "\n".join(lines)
+
+
+def _said(messages: Iterable[Message]) -> Iterable[str]:
+    for message in messages:
+        if isinstance(message, UserMessage):
+            yield f"> {message.text}".replace("\n", "\n> ")
+        elif isinstance(message, AssistantMessage) and message.text:
+            yield message.text
+
+
+def _row(turn: str, model: str, usage: Usage) -> str:
+    cost = f"${usage.cost.total:.4f}" if usage.cost else "$?"
+    read = usage.input + usage.cache_read + usage.cache_write
+    return f"| {turn} | {model} | {read:,} | {usage.cache_read:,} | {usage.output:,} | {cost} |"
+
+
+def _sum(replies: Iterable[AssistantMessage]) -> Usage:
+    return sum((each.usage for each in replies), Usage())

@@ -1,0 +1,225 @@
+"""The conversation and the prompt under it: where a person talks to the agent."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from cinch_tui.commands.registry import Invocation, NearMiss, Registry
+from cinch_tui.commands.secrets import take_keys
+from cinch_tui.keymap import bindings
+from cinch_tui.screens.dialog import TypedAhead
+from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.blocks import NoticeBlock, NoticeLevel
+from cinch_tui.transcript.view import Transcript
+from cinch_tui.widgets.prompt import Prompt
+from cinch_tui.widgets.queue_line import QueueLine
+from cinch_tui.widgets.status_bar import StatusBar
+from cinch_tui.widgets.todo_panel import TodoPanel
+from cinch_tui.widgets.tool_panel import ToolPanel
+from harness.messages import Usage
+from harness.views import TodoView
+
+if TYPE_CHECKING:
+    from cinch_tui.desk import Desk
+
+QUIT_WITHIN = 1.5
+"""Seconds in which a second Ctrl+C quits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The widgets of the chat that show what happens."""
+
+    transcript: Transcript
+    tool_panel: ToolPanel
+    todo_panel: TodoPanel
+    queue: QueueLine
+    status: StatusBar
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> NoticeBlock:
+        block = NoticeBlock(text, level)
+        self.transcript.add(block)
+        return block
+
+    def show_usage(self, total: Usage, context: int, window: int) -> None:
+        self.status.status = replace(
+            self.status.status,
+            tokens_in=total.input + total.cache_read + total.cache_write,
+            tokens_out=total.output,
+            cost=total.cost.total if total.cost else None,
+        )
+        self.status.update_context(context, window)
+
+    def show(self, blocks: list[Block]) -> None:
+        self.transcript.clear()
+        self.transcript.extend(blocks)
+        self.transcript.follow()
+        self.todo_panel.todo = TodoView(())
+        self.tool_panel.clear()
+        self.queue.show(())
+
+
+class ChatScreen(Screen[None]):
+    """Takes what is typed to the desk, and keys to the widgets."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("chat")]
+    AUTO_FOCUS = ""
+
+    def __init__(self, desk: Desk, prompt: Prompt, commands: Registry) -> None:
+        super().__init__()
+        self._desk = desk
+        self.prompt = prompt
+        self.board = Board(Transcript(), ToolPanel(), TodoPanel(), QueueLine(), StatusBar())
+        self._commands = commands
+        self._quit_armed_at = 0.0
+
+    def compose(self) -> ComposeResult:
+        yield self.board.transcript
+        yield self.board.todo_panel
+        yield self.board.tool_panel
+        yield self.board.queue
+        yield self.prompt
+        yield self.board.status
+
+    def on_mount(self) -> None:
+        self.prompt.focus()
+        self.call_after_refresh(self._desk.open, self)
+
+    @on(Prompt.Submitted)
+    def _submitted(self, message: Prompt.Submitted) -> None:
+        self._take(message.text)
+
+    @on(Prompt.FollowUp)
+    def _followed_up(self, message: Prompt.FollowUp) -> None:
+        if self._desk.is_running and self._commands.parse(message.text) is None:
+            self._desk.follow_up(message.text)
+        else:
+            self._take(message.text)
+
+    @on(Prompt.EditorRequested)
+    @work(group="command")
+    async def _editor_requested(self, message: Prompt.EditorRequested) -> None:
+        del message
+        await self._desk.open_editor()
+
+    @on(TypedAhead)
+    def _typed_ahead(self, message: TypedAhead) -> None:
+        self.prompt.insert(message.text)
+
+    @on(Transcript.LinkOpened)
+    def _link_opened(self, message: Transcript.LinkOpened) -> None:
+        self.app.open_url(message.url)
+
+    def _take(self, text: str) -> None:
+        """Do what was typed: keep a key, run a command, or send it."""
+        rest, keys = take_keys(text)
+        for key in keys:
+            self._keep_key(key.provider, key.secret)
+        if keys and not rest.strip():
+            return
+        match self._commands.parse(rest):
+            case Invocation() as invocation:
+                self._command(invocation)
+            case NearMiss() as miss:
+                self._ask_about(rest, miss)
+            case None:
+                self.send(self._commands.literal(rest))
+
+    @work(group="command")
+    async def _keep_key(self, provider: str, secret: str) -> None:
+        await self._desk.keep_key(provider, secret)
+
+    @work(group="command")
+    async def _command(self, invocation: Invocation) -> None:
+        await self._commands.run(invocation, self._desk)
+
+    @work(group="command")
+    async def _ask_about(self, text: str, miss: NearMiss) -> None:
+        # Screens load when they are first needed.
+        from cinch_tui.screens.picker import Item, Picker
+
+        items = [Item(name, "run this command", name) for name in miss.suggestions]
+        items.append(Item("Send it as it is", "to the model", "send"))
+        chosen = await self.app.push_screen_wait(Picker(f"{miss.reason}: what did you mean?", items))
+        if chosen is None:
+            self.prompt.restore(text)
+        elif chosen == "send":
+            self.send(text)
+        else:
+            self._take(chosen)
+
+    def send(self, text: str) -> None:
+        """To the agent: as a prompt, or as steering while it works."""
+        if self._desk.is_running:
+            self._desk.steer(text)
+        else:
+            self._run(text)
+
+    @work(group="run", exclusive=True)
+    async def _run(self, text: str) -> None:
+        self.prompt.run_is_on = True
+        try:
+            await self._desk.run(text)
+        finally:
+            self.prompt.run_is_on = False
+
+    def action_abort(self) -> None:
+        self._desk.abort()
+
+    def action_interrupt(self) -> None:
+        """Ctrl+C: copy a selection, else stop the agent, else clear the prompt, else quit at the second time."""
+        selected = self.get_selected_text()
+        if selected:
+            self._desk.copy(selected)
+            self.clear_selection()
+        elif self._desk.is_running:
+            self._desk.abort()
+        elif self.prompt.text:
+            self._desk.set_aside(self.prompt.take())
+        elif time.monotonic() - self._quit_armed_at < QUIT_WITHIN:
+            self._desk.quit()
+        else:
+            self._quit_armed_at = time.monotonic()
+            self.app.notify("Press Ctrl+C again to quit.", timeout=QUIT_WITHIN)
+
+    def action_leave(self) -> None:
+        if not self.prompt.text:
+            self._desk.quit()
+
+    def action_toggle_plan(self) -> None:
+        self._desk.toggle_plan()
+
+    def action_help(self) -> None:
+        self._desk.show_help()
+
+    @work(group="command")
+    async def action_sessions(self) -> None:
+        await self._desk.pick_session()
+
+    def action_toggle_fold(self) -> None:
+        self.board.transcript.action_fold()
+
+    def action_previous_block(self) -> None:
+        self.board.transcript.action_previous_block()
+
+    def action_next_block(self) -> None:
+        self.board.transcript.action_next_block()
+
+    def action_page_up(self) -> None:
+        self.board.transcript.action_page_up()
+
+    def action_page_down(self) -> None:
+        self.board.transcript.action_page_down()
+
+    def action_scroll_top(self) -> None:
+        self.board.transcript.action_scroll_home()
+
+    def action_scroll_end(self) -> None:
+        self.board.transcript.follow()

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from e2e.terminal import Terminal
+from fakes.model_server import ModelServer
+from fakes.script import Script
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FILES = {
+    "till/__init__.py": "",
+    "till/receipt.py": "def total(prices, discount=0):\n    return sum(prices) * (1 - discount)\n",
+    "till/label.py": 'def label(name):\n    return name.upper() + " -"\n',
+    "tests/__init__.py": "",
+    "tests/test_receipt.py": (
+        "import unittest\n\nfrom till.receipt import total\n\n\n"
+        "class TestTotal(unittest.TestCase):\n"
+        "    def test_ten_percent(self):\n"
+        "        self.assertEqual(total([50.0], 10), 45.0)\n"
+    ),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A git repository with a small program, one mistake in it and a test that shows it."""
+    root = tmp_path / "shop"
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "start"]):
+        subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
+    return root
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Script], ModelServer]]:
+    servers: list[ModelServer] = []
+
+    def start(script: Script) -> ModelServer:
+        server = ModelServer(script)
+        server.__enter__()
+        servers.append(server)
+        return server
+
+    yield start
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+@pytest.fixture
+def terminal(project: Path) -> Iterator[Callable[..., Terminal]]:
+    """Starts cinch in the project, in a real pseudo-terminal."""
+    terminals: list[Terminal] = []
+
+    def start(*args: str, **options) -> Terminal:
+        env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+        started = Terminal(options.pop("cwd", project), env, *args, **options)
+        terminals.append(started)
+        return started
+
+    yield start
+    for started in terminals:
+        started.close()

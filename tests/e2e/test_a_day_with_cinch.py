@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from e2e.conftest import FILES, ROOT
+from e2e.terminal import Terminal
+from fakes.script import Hang, Reply
+
+pytestmark = pytest.mark.pty
+
+FIXED = "def total(prices, discount=0):\n    return sum(prices) * (1 - discount / 100)\n"
+TESTS = f"{sys.executable} -m unittest"
+
+SCRIPT = [
+    Reply(
+        text="Let me look first.",
+        calls=[("read_file", {"path": "till/receipt.py"}), ("read_file", {"path": "till/label.py"})],
+    ),
+    Reply(calls=[("grep", {"pattern": "discount"})]),
+    Reply(
+        text="The discount is a percentage.",
+        calls=[
+            (
+                "edit_file",
+                {"path": "till/receipt.py", "old_string": "(1 - discount)", "new_string": "(1 - discount / 100)"},
+            )
+        ],
+    ),
+    Reply(calls=[("edit_file", {"path": "till/label.py", "old_string": '" -"', "new_string": '" –"'})]),
+    Reply(calls=[("bash", {"command": TESTS})]),
+    Reply(calls=[("bash", {"command": f"{TESTS} --verbose"})]),
+    Reply(calls=[("write_file", {"path": "notes.txt", "content": "not wanted"})]),
+    Reply(text="The discount is **mended** and the tests pass."),
+]
+
+
+def environment(url: str) -> dict[str, str]:
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
+
+
+def results(server) -> dict[str, str]:
+    """What the model was told about each call, by tool."""
+    told: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for message in server.requests[-1].body["messages"]:
+        for block in message["content"] if isinstance(message["content"], list) else []:
+            if block["type"] == "tool_use":
+                names[block["id"]] = f"{block['name']} {len(names)}"
+            if block["type"] == "tool_result":
+                told[names[block["tool_use_id"]]] = json.dumps(block["content"])
+    return told
+
+
+def a_working_morning(cinch: Terminal) -> None:
+    cinch.see("anthropic/claude")
+    cinch.enter("please mend the discount")
+    cinch.see("Let me look first")
+    cinch.see(r"receipt\.py(.|\n)*discount / 100")
+    cinch.press("y", gone="once")
+    cinch.see("label")
+    cinch.press("y", gone="once")
+    cinch.see("unittest")
+    cinch.press("s", gone="once")
+    cinch.see("notes.txt")
+    cinch.press("n", gone="once")
+    cinch.see("mended and the tests pass")
+
+
+def test_a_change_is_asked_for_approved_trusted_denied_and_continued_tomorrow(terminal, serve, project):
+    server = serve([*SCRIPT, Reply(text="Yesterday I mended the discount.")])
+    env = environment(server.url)
+
+    cinch = terminal(env=env)
+    a_working_morning(cinch)
+
+    assert (project / "till/receipt.py").read_text() == FIXED
+    assert "–" in (project / "till/label.py").read_text()
+    assert not (project / "notes.txt").exists()
+    told = results(server)
+    assert "Exit code: 0" in told["bash 5"]
+    assert "Exit code: 0" in told["bash 6"]
+    assert "denied" in told["write_file 7"]
+
+    cinch.enter("/quit")
+    assert cinch.wait() == 0
+
+    cinch = terminal("-c", env=env)
+    cinch.see("mended and the tests pass")
+    cinch.enter("what did we do?")
+    cinch.see("Yesterday I mended")
+    texts = json.dumps(server.requests[-1].body["messages"])
+    assert "please mend the discount" in texts
+    assert "discount / 100" in texts
+
+
+def test_kill_in_the_middle_loses_nothing_that_was_finished(terminal, serve, project):
+    server = serve([*SCRIPT[:2], Reply(text="I will now change", calls=()), Hang(Reply(text="half a rep"), after_events=4)])
+    env = environment(server.url)
+
+    cinch = terminal(env=env)
+    cinch.see("anthropic/claude")
+    cinch.enter("please mend the discount")
+    cinch.see("I will now change")
+    cinch.enter("and then?")
+    cinch.see("RUNNING")
+    cinch.kill()
+
+    cinch = terminal("-c", env=env)
+    screen = cinch.see("I will now change")
+    assert "and then?" in screen
+    assert "Let me look first" in screen
+
+
+def test_the_same_in_print_mode_as_stream_json(serve, project):
+    server = serve(SCRIPT)
+    command = [sys.executable, "-m", "cinch_tui", "-p", "please mend the discount", "--output-format", "stream-json"]
+
+    done = subprocess.run(
+        [*command, "--allow", "edit_file", "--allow", "bash:" + TESTS],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment(server.url)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["type"] for line in lines][0] == "system"
+    assert lines[-1]["type"] == "result"
+    assert lines[-1]["result"] == "The discount is **mended** and the tests pass."
+    assert (project / "till/receipt.py").read_text() == FIXED
+    assert not (project / "notes.txt").exists()
+    assert [denial["tool_name"] for denial in lines[-1]["permission_denials"]] == ["write_file"]
+    assert done.returncode == 4
+    assert "sk-ant-e2e-secret" not in done.stdout + done.stderr
+
+
+def test_nothing_on_disk_or_on_the_screen_holds_the_key(terminal, serve, project, own_home: Path):
+    server = serve([Reply(text="hello")])
+
+    cinch = terminal(env=environment(server.url))
+    cinch.see("anthropic/claude")
+    cinch.enter("hi")
+    cinch.see("hello")
+    cinch.enter("/quit")
+    cinch.wait()
+
+    kept = b"".join(path.read_bytes() for path in own_home.rglob("*") if path.is_file())
+    assert b"sk-ant-e2e-secret" not in kept
+    assert b"sk-ant-e2e-secret" not in cinch.raw
+    assert FILES["till/receipt.py"].encode() not in kept

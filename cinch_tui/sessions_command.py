@@ -16,7 +16,7 @@ from harness.errors import CinchError, ConfigError, SessionError
 from harness.messages import new_id
 from harness.session.doctor import Examination, examine, mend
 from harness.session.fork import fork_session
-from harness.session.journal import Journal, take_lock
+from harness.session.journal import Journal, lock_path, take_lock
 from harness.session.listing import SessionSummary, find_session, list_sessions, search_sessions
 from harness.session.places import project_dir
 from harness.session.records import title_line, to_bytes
@@ -160,13 +160,14 @@ def _remove(arguments: Namespace, desk: Desk) -> int:
     path = desk.find(arguments.id)
     if not arguments.yes:
         raise ConfigError(f"this deletes session {path.stem} for good; add --yes if that is meant")
+    lock = take_lock(path)
     try:
-        lock = take_lock(path)
         path.unlink()
-        Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
+        lock_path(path).unlink(missing_ok=True)
     except OSError as error:
         raise SessionError(f"{path} cannot be deleted: {error.strerror}") from error
+    finally:
+        lock.release()
     desk.say(f"deleted {path.stem}")
     return 0
 

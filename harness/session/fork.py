@@ -28,18 +28,16 @@ def fork_session(path: Path, new_id: str, folder: Path | None = None) -> Path:
 
     Raises:
         SessionMissing, SessionTooNew: the old file cannot be opened.
-        SessionError: the new file exists or cannot be written.
+        SessionError: there is nothing to copy, or the new file exists or cannot be written.
     """
     loaded = load_session(path)
     target = (folder or path.parent) / f"{checked_id(new_id)}{SUFFIX}"
-    lines = [_copied(record, loaded.session_id, new_id) for record in chain_records(path)]
-    if lines:
-        header = header_line(Envelope(new_id, str(loaded.cwd)), lines[0])
-        lines = [header, *_notes(loaded, new_id), *lines]
+    if not loaded.messages:
+        raise SessionError(f"{path} holds no conversation")
     try:
         make_private(target.parent)
         with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.writelines(to_bytes(line) for line in lines)
+            file.writelines(to_bytes(line) for line in _lines(loaded, new_id))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
@@ -67,6 +65,14 @@ def chain_records(path: Path) -> Iterator[JsonObject]:
             known.add(line.id)
             before = line.id
             yield {**record, "parentUuid": parent}
+
+
+def _lines(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
+    for place, record in enumerate(chain_records(loaded.path)):
+        if place == 0:
+            yield header_line(Envelope(new_id, str(loaded.cwd)), record)
+            yield from _notes(loaded, new_id)
+        yield _copied(record, loaded.session_id, new_id)
 
 
 def _notes(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:

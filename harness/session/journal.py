@@ -135,13 +135,23 @@ class Journal:
             lock.release()
         try:
             self.acquire()
-            for offset in range(0, size, 1 << 20):
-                self._write(os.pread(held, min(1 << 20, size - offset), offset))
+            self._copy(held, size)
         except (OSError, SessionLocked):
             self._let_go()
             self._fd, self._size = held, size
             raise
         os.close(held)
+
+    def _copy(self, source: int, size: int) -> None:
+        """All of it or nothing."""
+        start = self._size
+        try:
+            for offset in range(0, size, 1 << 20):
+                self._write(os.pread(source, min(1 << 20, size - offset), offset))
+        except OSError:
+            self._size = start
+            self._cut_back(self._descriptor)
+            raise
 
     @property
     def _descriptor(self) -> int:

@@ -155,8 +155,8 @@ def _first_prompt(records: list[JsonObject]) -> str:
 
 def _cut_prompt(head: bytes) -> str:
     """The beginning of a first prompt that is longer than what was read."""
-    line = next((line for line in head.split(b"\n") if b'"type":"user"' in line[:400]), b"")
-    match = _CUT_PROMPT.search(line)
+    line = head.rpartition(b"\n")[2]
+    match = _CUT_PROMPT.search(line) if b'"type":"user"' in line[:400] else None
     said = parse(b'{"text":"' + match[1] + b'"}') if match else None
     return _shortened(" ".join(text_at(said, "text").split())) if said else ""
 

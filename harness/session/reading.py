@@ -94,7 +94,7 @@ def read_result(record: JsonObject, tool_names: Mapping[str, str]) -> ToolResult
         text_at(ours, "tool") or tool_names.get(call_id, ""),
         _user_content(_blocks(block.get("content"))),
         is_error=block.get("is_error") is True,
-        details=object_at(ours, "details") or None,
+        details=object_at(ours, "details") if "details" in ours else None,
         view=_view(ours),
         id=text_at(record, "uuid"),
         time=time_of(record),

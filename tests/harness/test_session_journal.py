@@ -155,6 +155,23 @@ def test_a_deleted_file_is_written_anew_and_whole(tmp_path: Path):
     assert problems == []
 
 
+def test_a_deleted_file_waits_until_it_can_be_written_anew(tmp_path: Path):
+    problems: list[str] = []
+    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
+    tell(store, *tour())
+
+    store.path.unlink()
+    store.path.mkdir()
+    tell(store, user("first"))
+    store.path.rmdir()
+    tell(store, user("second"))
+    store.close()
+
+    assert [message.text for message in load_session(store.path).messages][-2:] == ["first", "second"]
+    assert len(load_session(store.path).messages) == 7
+    assert len(problems) == 2
+
+
 def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(tmp_path: Path):
     blocked = tmp_path / "data"
     blocked.write_text("a file where the folder should be", encoding="utf-8")

@@ -176,6 +176,16 @@ def test_a_fork_never_overwrites(tmp_path: Path):
         fork_session(path, path.stem)
 
 
+def test_a_file_without_a_conversation_is_not_forked(tmp_path: Path):
+    source = tmp_path / "notes.txt"
+    source.write_text("just text\n", encoding="utf-8")
+
+    with pytest.raises(SessionError, match="holds no conversation"):
+        fork_session(source, new_id(), tmp_path / "into")
+
+    assert not (tmp_path / "into").exists()
+
+
 def test_a_fork_of_a_session_in_use_is_possible(tmp_path: Path):
     path = written(tmp_path, *tour())
     journal = Journal(path, print)

@@ -136,7 +136,7 @@ def _add_model(add: Callable[..., object]) -> None:
 
 def _add_safety(add: Callable[..., object]) -> None:
     add("--plan", action="store_true", default=None, help="start in plan mode: read only until you accept a plan")
-    add("--approve", metavar="on|smart|off", help="when to ask: always, about what matters, never")
+    add("--approve", metavar="on|smart|off", help="ask before every call, not before reading, or never")
     add("--allow", action="append", default=[], metavar="TOOL[:PREFIX]", help="no asking for this; may be repeated")
     add("--max-turns", type=int, metavar="N", help="end a run after N replies of the model")
     add("--max-cost", type=float, metavar="USD", help="end a run when it has cost this much")

@@ -57,7 +57,7 @@ class RetrySettings:
 @dataclass(frozen=True, slots=True)
 class ApprovalSettings:
     mode: ApprovalMode = setting(
-        "smart", "on: ask about every change and command; smart: not about harmless ones; off: never", guard="tighten"
+        "smart", "on: ask before every call; smart: not before reading; off: never ask", guard="tighten"
     )
     allow: tuple[str, ...] = setting(
         (), 'what needs no asking: "tool" or "tool:prefix", as "bash:make test"', guard="held"

@@ -70,17 +70,6 @@ class PlanSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class BashSettings:
-    timeout_s: int = setting(120, "seconds a command may take unless the model asks for more", minimum=1)
-    max_timeout_s: int = setting(600, "the most the model may ask for", minimum=1)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSettings:
-    bash: BashSettings = field(default_factory=BashSettings)
-
-
-@dataclass(frozen=True, slots=True)
 class UiSettings:
     theme: str = setting("cinch-dark", "colours of the app")
     show_thinking: bool = setting(default=True, doc="show what a model thinks, where it tells")
@@ -95,13 +84,12 @@ class Settings:
     retry: RetrySettings = field(default_factory=RetrySettings)
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
     plan: PlanSettings = field(default_factory=PlanSettings)
-    tools: ToolSettings = field(default_factory=ToolSettings)
     ui: UiSettings = field(default_factory=UiSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting by its dotted name, such as `tools.bash.timeout_s`."""
+    """One setting by its dotted name, such as `limits.max_turns`."""
 
     name: str
     kind: type

@@ -49,9 +49,9 @@ def test_no_values_build_the_defaults() -> None:
 
 
 def test_values_reach_their_place() -> None:
-    built = build({"tools.bash.timeout_s": 7, "ui.theme": "paper"})
+    built = build({"retry.max_retries": 7, "ui.theme": "paper"})
 
-    assert built.tools.bash.timeout_s == 7
+    assert built.retry.max_retries == 7
     assert built.ui.theme == "paper"
     assert built.limits == Settings().limits
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,13 +85,13 @@ class SessionStore:
         self._envelope: Envelope | None = None
 
     def acquire(self) -> None:
-        """Take the writer's place of a session that exists.
+        """Take the writer's place of a session that exists. A disk that refuses is told of at the first message.
 
         Raises:
             SessionLocked: another process has it; open read-only or fork.
-            OSError: the file cannot be opened.
         """
-        self._journal.acquire()
+        with suppress(OSError):
+            self._journal.acquire()
 
     def store(self, event: Event) -> None:
         """Write an event down, if it is one that a session keeps."""

@@ -178,6 +178,8 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(tmp_path: P
     problems: list[str] = []
     store = SessionStore(blocked, tmp_path, new_id(), on_problem=problems.append)
 
+    store.acquire()
+    assert problems == []
     tell(store, user("one"), reply("two"))
     assert len(problems) == 1
     blocked.unlink()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,13 +68,17 @@ def _edit(out: Output) -> int:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(example_text(commented=True), encoding="utf-8")
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    # Only here, since it loads the screen library.
+    from cinch_tui.editor import editor_command
+
     try:
-        status = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode
+        # Not the editor of the settings: they may be what has to be mended.
+        argv = editor_command("", os.environ)
+        status = subprocess.run([*argv, str(path)], check=False).returncode if argv else 127
     except (OSError, ValueError) as error:
-        raise ConfigError(f"the editor {editor!r} cannot be started; set $EDITOR, or edit {path} yourself") from error
+        raise ConfigError(f"no editor can be started ({error}); set $EDITOR, or edit {path} yourself") from error
     if status:
-        raise ConfigError(f"the editor {editor!r} ended with status {status}; {path} is as it left it")
+        raise ConfigError(f"the editor ended with status {status}; {path} is as it left it")
     # Said now, while the person still knows what they changed.
     load_config(sources_for(paths, path.parent))
     out.write_text(f"{path} is in order")

@@ -73,7 +73,6 @@ class PlanSettings:
 class UiSettings:
     theme: str = setting("cinch-dark", "colours of the app")
     show_thinking: bool = setting(default=True, doc="show what a model thinks, where it tells")
-    auto_collapse_s: float = setting(3.0, "seconds until a finished tool call folds to one line; 0: at once", minimum=0)
     editor: str = setting("", "command for /editor; empty: $VISUAL, $EDITOR, or vi", guard="held")
 
 

@@ -62,7 +62,7 @@ def indented(lines: Iterable[Line], first: Run, rest: Run) -> list[Line]:
 
 
 def wrap_runs(runs: Sequence[Run], width: int) -> list[Line]:
-    """Styled text, newlines included, as lines of at most `width` cells, broken between words where that is possible."""
+    """Styled text as lines of at most `width` cells, broken at newlines and between words where that is possible."""
     return [line for row in _rows(runs) for line in _wrap_row(row, _word_breaks(_plain(row), width))]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from rich.style import Style
 
-from cinch_tui.rendering.code import CodeStyles
-from cinch_tui.rendering.diff import DiffStyles
+from cinch_tui.rendering.code import CodeStyles, component_style
+from cinch_tui.rendering.diff import DiffStyles, diff_styles
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
 
 StyleName: TypeAlias = Literal[
     "user",
@@ -48,7 +51,7 @@ def component_class(name: StyleName) -> str:
 
 
 class Look:
-    """How the parts of a conversation look under one theme. A new theme is a new Look: lines drawn for another are stale."""
+    """The styles of one theme. Another theme is another Look, so that a line can tell that it is stale."""
 
     __slots__ = ("_styles", "base", "diff")
 
@@ -72,3 +75,9 @@ class Look:
     def bare(cls) -> Look:
         """No colours at all."""
         return cls(Style.null(), {}, DiffStyles())
+
+
+def look_of(widget: Widget) -> Look:
+    """The look of a widget whose component classes include all of ours, and those of diffs."""
+    styles: dict[StyleName, Style] = {name: component_style(widget, component_class(name)) for name in STYLE_NAMES}
+    return Look(widget.rich_style, styles, diff_styles(widget))

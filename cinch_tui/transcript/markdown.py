@@ -10,7 +10,7 @@ from rich.style import Style
 
 from cinch_tui.transcript.code import code_runs
 from cinch_tui.transcript.lines import BLANK, Line, Run, chop_runs, indented, plain_line, wrap_runs
-from cinch_tui.transcript.splitting import Piece, References, parser
+from cinch_tui.transcript.splitting import Piece, References, language_of, parser, stretch
 from cinch_tui.transcript.tables import table_lines
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class Page:
 
 def piece_lines(piece: Piece, references: References, page: Page) -> list[Line]:
     """The lines of one piece without the blank line that parts it from the piece before."""
+    if piece.language is not None:
+        return code_lines(piece.source, piece.language, page)
     tokens = parser().parse(piece.source, {"references": dict(references)})
     return element_lines(tokens, page, piece.item)
 
@@ -68,12 +70,12 @@ def _draw(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
         case "heading_open":
             return _heading(element, page)
         case "fence" | "code_block":
-            return code_lines(first.content, first.info.strip().partition(" ")[0], page)
+            return code_lines(first.content.removesuffix("\n"), language_of(first.info), page)
         case "bullet_list_open" | "ordered_list_open":
             return _list(element, page, item)
         case "blockquote_open":
             mark = ("▌ ", page.look.on_base("quote-mark"))
-            return indented(element_lines(element[1:-1], page.narrowed(2)), mark, mark)
+            return indented(element_lines(element[1:-1], page.narrowed(2)) or [BLANK], mark, mark)
         case "table_open":
             rows = [[inline_runs(cell, page.look) for cell in row] for row in _table_rows(element)]
             return table_lines(rows, [_alignment(token) for token in element if token.type == "th_open"], page)
@@ -93,8 +95,14 @@ def _heading(element: Sequence[Token], page: Page) -> list[Line]:
 def code_lines(code: str, language: str, page: Page) -> list[Line]:
     """A block of code, edge to edge, in colours where the language is known."""
     fill = page.look.on_base("code-block")
-    rows = chop_runs(code_runs(code.rstrip("\n"), language, page.look), page.width - 2)
     edge = (" ", fill)
+    rows: list[Line] = []
+    left = code.split("\n")
+    while left:
+        # Coloured in stretches, so that a long one looks the same whether it came in one piece or in many.
+        length = stretch(left) or len(left)
+        rows.extend(chop_runs(code_runs("\n".join(left[:length]), language, page.look), page.width - 2))
+        left = left[length:]
     return [Line(row.segments, row.gutter, row.end, fill) for row in indented(rows, edge, edge)]
 
 

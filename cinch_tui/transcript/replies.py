@@ -92,7 +92,7 @@ class PiecePart(Part):
         super().__init__()
         self.piece = piece
         self._references = references
-        self._apart = apart
+        self._apart = apart and piece.item is None and not piece.goes_on
 
     def draw(self, look: Look, width: int) -> list[Line]:
         # Late: Markdown is not needed before there is some to see.
@@ -159,7 +159,7 @@ class ReplyBlock(GrowingBlock):
             _forget_links(before)
         parts: list[Part] = []
         for piece in pieces:
-            apart = piece.item is None and _holds_text([*before[-2:], *parts[-1:]])
+            apart = _holds_text([*before[-2:], *parts[-1:]])
             parts.append(PiecePart(piece, splitter.references, apart=apart))
         return parts
 
@@ -167,10 +167,10 @@ class ReplyBlock(GrowingBlock):
         splitter = self._splitter
         if splitter is None or not splitter.tail.strip():
             return None
-        piece = Piece(splitter.tail, splitter.item)
+        piece = splitter.unfinished
         if self._tail is not None and self._tail.piece == piece:
             return self._tail
-        return PiecePart(piece, splitter.references, apart=piece.item is None and _holds_text(before[-2:]))
+        return PiecePart(piece, splitter.references, apart=_holds_text(before[-2:]))
 
 
 def _holds_text(parts: list[Part]) -> bool:

@@ -1,10 +1,12 @@
 """Markdown that is still arriving, cut into the pieces that no later text can change.
 
-A piece is one top-level element, or one item of a top-level list: drawn alone it looks as it does in the whole.
+A piece is one top-level element, one item of a top-level list or a stretch of a long block of code: drawn alone it
+looks as it does in the whole.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,18 +21,36 @@ if TYPE_CHECKING:
 References: TypeAlias = "dict[str, dict[str, str]]"
 
 
+# A stretch of code has at least so many lines, at most twice as many, and ends where something new seems to begin.
+STRETCH = 64
+
+_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n]*)\n")
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Source that is parsed alone. `item` counts on from the piece before when both are items of one list."""
+    """Source that is parsed alone, or with a `language`, even an empty one, the lines of a block of code.
+
+    `item` counts on from the piece before when both are items of one list; `goes_on` says that both are one block.
+    """
 
     source: str
     item: int | None = None
+    language: str | None = None
+    goes_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    closer: re.Pattern[str]
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
     end: int
     item: int | None
+    fenced: bool = False
 
 
 @cache
@@ -53,33 +73,94 @@ class Splitter:
     """Takes text as it comes. Settled pieces leave it in order; `tail` is what may still change."""
 
     def __init__(self) -> None:
-        self.tail = ""
+        self.tail: str = ""
         self.item: int | None = None
         self.references: References = {}
         self._searched = 0
+        self._fence: _Fence | None = None
 
     def feed(self, text: str) -> None:
         self.tail += text
 
+    @property
+    def unfinished(self) -> Piece:
+        """What is there of the last piece so far."""
+        if self._fence is None:
+            return Piece(self.tail, self.item)
+        closed = self._fence.closer.search(self.tail + "\n")
+        source = self.tail if closed is None else self.tail[: closed.start()]
+        return Piece(source, language=self._fence.language, goes_on=True)
+
     def settle(self) -> list[Piece]:
         """The pieces that have become final since the last call."""
-        end = self.tail.rfind("\n", self._searched) + 1
-        if end <= self._searched:
-            return []
-        self._searched = end
-        # A line without its newline may yet become anything, so it closes nothing.
-        units = list(self._units(self.tail[:end]))
-        return self._cut(units[:-1])
+        pieces: list[Piece] = []
+        while (end := self.tail.rfind("\n", self._searched) + 1) > self._searched:
+            self._searched = end
+            # A line without its newline may yet become anything, so it closes nothing.
+            pieces.extend(self._code(end) if self._fence is not None else self._elements(end))
+        return pieces
 
     def finish(self) -> list[Piece]:
         """All that is left; there will be no more text."""
-        units = list(self._units(self.tail))
-        pieces = self._cut(units[:-1])
+        pieces = self.settle()
+        if self._fence is not None and self.tail and not self.tail.endswith("\n"):
+            self.tail += "\n"
+            pieces.extend(self.settle())
+        if self._fence is not None and self.tail:
+            pieces.append(self._code_piece(self.tail.removesuffix("\n"), self._fence))
+            self.tail = ""
+        pieces.extend(self._cut(list(self._units(self.tail))[:-1]))
         if self.tail.strip():
             pieces.append(Piece(self.tail, self.item))
             self._define(self.tail)
-        self.tail, self.item, self._searched = "", None, 0
+        self.tail, self.item, self._searched, self._fence = "", None, 0, None
         return pieces
+
+    def _elements(self, end: int) -> list[Piece]:
+        units = list(self._units(self.tail[:end]))
+        pieces = self._cut(units[:-1])
+        if units and units[-1].fenced:
+            pieces.extend(self._enter_fence())
+        return pieces
+
+    def _enter_fence(self) -> list[Piece]:
+        """Take a long block of code apart while it is open; a short one waits for its end."""
+        text = self.tail.lstrip("\n")
+        opened = _FENCE.match(text)
+        if opened is None or text.count("\n") <= STRETCH:
+            return []
+        marker = opened.group(1)
+        closer = re.compile(rf"^ {{0,3}}{marker[0]}{{{len(marker)},}}[ \t]*\n", re.MULTILINE)
+        lines = text[opened.end() :].split("\n")
+        length = stretch(lines[:-1])
+        if not length or closer.search(text, opened.end()):
+            return []
+        self._fence = _Fence(closer, language_of(opened.group(2)))
+        self.tail = "\n".join(lines[length:])
+        self._searched = 0
+        return [Piece("\n".join(lines[:length]), language=self._fence.language)]
+
+    def _code(self, end: int) -> list[Piece]:
+        """The stretches of an open block of code that are complete, and its last one when it was closed."""
+        fence = self._fence
+        assert fence is not None, "code is only looked for in a fence"
+        closed = fence.closer.search(self.tail, 0, end)
+        lines = self.tail[: closed.start() if closed else end].split("\n")[:-1]
+        pieces: list[Piece] = []
+        while length := stretch(lines):
+            pieces.append(self._code_piece("\n".join(lines[:length]), fence))
+            lines = lines[length:]
+        if closed is None:
+            self.tail = "\n".join([*lines, self.tail[end:]])
+            self._searched = self.tail.rfind("\n") + 1
+            return pieces
+        if lines:
+            pieces.append(self._code_piece("\n".join(lines), fence))
+        self.tail, self._searched, self._fence, self.item = self.tail[closed.end() :], 0, None, None
+        return pieces
+
+    def _code_piece(self, code: str, fence: _Fence) -> Piece:
+        return Piece(code, language=fence.language, goes_on=True)
 
     def _cut(self, units: Sequence[_Unit]) -> list[Piece]:
         if not units:
@@ -117,7 +198,20 @@ class Splitter:
                 yield _Unit(token.map[1], number if _has_next_item(tokens, index) else None)
             elif token.level == 0 and token.nesting >= 0:
                 number = None
-                yield _Unit(token.map[1], None)
+                yield _Unit(token.map[1], None, token.type == "fence")
+
+
+def language_of(info: str) -> str:
+    """The language that the first line of a block of code names."""
+    return info.strip().partition(" ")[0]
+
+
+def stretch(lines: Sequence[str]) -> int:
+    """How many lines of code the first stretch has; 0 when that is not yet known, or all are one."""
+    for index in range(STRETCH, min(len(lines), 2 * STRETCH)):
+        if not lines[index - 1].strip() and lines[index][:1].strip():
+            return index
+    return 2 * STRETCH if len(lines) > 2 * STRETCH else 0
 
 
 def _has_next_item(tokens: Sequence[Token], index: int) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -17,11 +16,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from cinch_tui.rendering.code import component_style
-from cinch_tui.rendering.diff import DIFF_CLASSES, diff_styles
+from cinch_tui.rendering.diff import DIFF_CLASSES
 from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import START, Layout, Row, row_key
-from cinch_tui.transcript.look import STYLE_NAMES, Look, StyleName, component_class
+from cinch_tui.transcript.look import STYLE_NAMES, Look, component_class, look_of
+from cinch_tui.transcript.painting import Marks, difference, painted
 
 if TYPE_CHECKING:
     from textual import events
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from cinch_tui.transcript.block import Block
 
-FRAME = 1 / 30
+FRAME = 1 / 20
 # How long one frame may take in new text before keys get their turn.
 SLICE = 0.006
 # A frame that was dear is followed by a pause of so many times its length.
@@ -73,6 +72,7 @@ class Transcript(ScrollView, can_focus=True):
         self._last_frame = 0.0
         self._pause = FRAME
         self._unseen = 0
+        self._thumb = (0, 0)
         self._selected: Block | None = None
         self._settled = asyncio.Event()
         self._settled.set()
@@ -180,16 +180,12 @@ class Transcript(ScrollView, can_focus=True):
         if not self._look_is_stale and width == self._page.width:
             return
         offset = self._page.reading_offset(self._top)
-        look = self._read_look() if self._look_is_stale else self._page.look
+        look = look_of(self) if self._look_is_stale else self._page.look
         self._look_is_stale = False
         if width != self._page.width:
             self.screen.clear_selection()
         self._page.fit(look, width)
         self._top = self._page.place_with_offset(self._top, offset)
-
-    def _read_look(self) -> Look:
-        styles: dict[StyleName, Style] = {name: component_style(self, component_class(name)) for name in STYLE_NAMES}
-        return Look(self.rich_style, styles, diff_styles(self))
 
     def _arrange(self) -> None:
         """Find the rows that belong on the screen and repaint those that differ."""
@@ -219,9 +215,12 @@ class Transcript(ScrollView, can_focus=True):
         before, self._rows = self._rows, rows
         self._place_scrollbar()
         selecting = self.text_selection is not None
-        for y in range(max(len(before), len(rows))):
-            if not _same(before, rows, y, keys=selecting):
+        for y, (ours, theirs) in enumerate(zip_longest(before, rows)):
+            if ours is None or theirs is None or (selecting and ours.key != theirs.key):
                 self.refresh(Region(0, y, self.size.width, 1))
+            elif ours.line != theirs.line:
+                start, cells = difference(ours.line, theirs.line, self.size.width)
+                self.refresh(Region(start, y, cells, 1))
         if self._following:
             self._report_unseen(0)
 
@@ -235,9 +234,13 @@ class Transcript(ScrollView, can_focus=True):
         self.set_scroll(None, top)
         self.scroll_target_y = top
         bar = self.vertical_scrollbar
-        bar.window_virtual_size = total
-        bar.window_size = height
-        bar.position = top
+        # Half a cell is the least that can be seen of the thumb, and to draw the bar is to send the whole column.
+        thumb = round(2 * height * top / max(1, total)), round(2 * height * height / max(1, total))
+        if thumb != self._thumb or bar.window_size != height:
+            self._thumb = thumb
+            bar.window_virtual_size = total
+            bar.window_size = height
+            bar.position = top
 
     def _count_unseen(self, lines: int) -> None:
         if not self._following and lines > 0:
@@ -249,28 +252,22 @@ class Transcript(ScrollView, can_focus=True):
             self.post_message(self.Unseen(count))
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        style = self.rich_style
-        if y >= len(self._rows):
-            return (
-                Strip.blank(width, style).apply_offsets(0, self._rows[-1].key + 1)
-                if self._rows
-                else Strip.blank(width, style)
-            )
-        row = self._rows[y]
-        segments = self._highlighted(row)
-        strip = Strip(segments).crop_extend(0, width, row.line.fill or style)
-        return strip.apply_offsets(0, row.key)
+        width, style = self.size.width, self.rich_style
+        if y < len(self._rows):
+            row = self._rows[y]
+            return painted(row.line, width, style, self._marks(row)).apply_offsets(0, row.key)
+        # A selection that ends below the last line takes that line whole.
+        after = self._rows[-1].key + 1 if self._rows else 0
+        return Strip.blank(width, style).apply_offsets(0, after)
 
-    def _highlighted(self, row: Row) -> Sequence[Segment]:
+    def _marks(self, row: Row) -> Marks | None:
         selection = self.text_selection
         span = selection.get_span(row.key) if selection is not None else None
         if span is None:
-            return row.line.segments
-        start = max(span[0], row.line.gutter)
+            return None
         end = len(row.line.text) if span[1] == -1 else span[1]
         style = self.screen.get_component_rich_style("screen--selection")
-        return _styled_between(row.line.segments, start, end, style)
+        return Marks(max(span[0], row.line.gutter), end, style)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         return selected_text(self._page, selection), "\n"
@@ -391,25 +388,3 @@ class Transcript(ScrollView, can_focus=True):
         self._following = False
         self._top = self._page.above(place, 1)
         self._schedule()
-
-
-def _same(before: Sequence[Row], after: Sequence[Row], y: int, *, keys: bool) -> bool:
-    if y >= len(before) or y >= len(after):
-        return False
-    return before[y].line == after[y].line and (not keys or before[y].key == after[y].key)
-
-
-def _styled_between(segments: Iterable[Segment], start: int, end: int, style: Style) -> list[Segment]:
-    result: list[Segment] = []
-    position = 0
-    for segment in segments:
-        text, own, _ = segment
-        low, high = max(0, start - position), max(0, end - position)
-        pieces = (
-            (text[:low], own),
-            (text[low:high] if high > low else "", style if own is None else own + style),
-            (text[max(low, high) :], own),
-        )
-        result.extend(Segment(piece, look) for piece, look in pieces if piece)
-        position += len(text)
-    return result

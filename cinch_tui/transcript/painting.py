@@ -1,0 +1,66 @@
+"""Lines as strips of cells, with the selected part of them marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+    from cinch_tui.transcript.lines import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The characters of a line that are selected, and how that looks."""
+
+    start: int
+    end: int
+    style: Style
+
+
+def painted(line: Line, width: int, style: Style, marks: Marks | None = None) -> Strip:
+    """A line in exactly `width` cells."""
+    segments = line.segments if marks is None else marked(line.segments, marks)
+    # Joined where the style is one: every segment costs a sequence of some forty bytes on the terminal.
+    return Strip(segments).crop_extend(0, width, line.fill or style).simplify()
+
+
+def difference(before: Line, after: Line, width: int) -> tuple[int, int]:
+    """The columns in which two lines differ: where that begins, and how many they are."""
+    if before.fill != after.fill:
+        return 0, width
+    start = 0
+    for ours, theirs in zip(before.segments, after.segments, strict=False):
+        if ours != theirs:
+            start += _same_cells(ours, theirs)
+            break
+        start += ours.cell_length
+    return start, max(1, min(width, max(before.width, after.width)) - start)
+
+
+def _same_cells(before: Segment, after: Segment) -> int:
+    # What is not ASCII may combine with its neighbours, so it is drawn again as a whole.
+    if before.style != after.style or not (before.text.isascii() and after.text.isascii()):
+        return 0
+    pairs = zip(before.text, after.text, strict=False)
+    shorter = min(len(before.text), len(after.text))
+    return next((index for index, (ours, theirs) in enumerate(pairs) if ours != theirs), shorter)
+
+
+def marked(segments: Sequence[Segment], marks: Marks) -> list[Segment]:
+    result: list[Segment] = []
+    position = 0
+    for text, style, _ in segments:
+        low = min(max(0, marks.start - position), len(text))
+        high = min(max(low, marks.end - position), len(text))
+        chosen = marks.style if style is None else style + marks.style
+        pieces = ((text[:low], style), (text[low:high], chosen), (text[high:], style))
+        result.extend(Segment(piece, look) for piece, look in pieces if piece)
+        position += len(text)
+    return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -74,6 +75,8 @@ async def _listens(port: int, seconds: float) -> bool:
     except (OSError, TimeoutError):
         return False
     writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
     return True
 
 

@@ -77,7 +77,8 @@ def _blocks(reply: Reply, number: int) -> Iterator[tuple[dict[str, Any], Iterato
         yield {"type": "text", "text": ""}, ({"type": "text_delta", "text": text} for text in tokens(reply.text))
     for position, (name, arguments) in enumerate(reply.calls):
         written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        block = {"type": "tool_use", "id": f"toolu_{number:04d}_{position}", "name": name, "input": {}}
+        call_id = f"toolu_{number:04d}_{position}"
+        block: dict[str, Any] = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
         yield block, ({"type": "input_json_delta", "partial_json": text} for text in ["", *pieces(written)])
 
 

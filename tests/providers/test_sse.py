@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from httpx_sse._decoders import SSEDecoder, SSELineDecoder
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,8 +40,6 @@ def decoded(body: bytes, *cuts: int) -> list[str]:
 
 
 def judged(body: str) -> list[str]:
-    from httpx_sse._decoders import SSEDecoder, SSELineDecoder
-
     lines, events = SSELineDecoder(), SSEDecoder()
     found = [events.decode(line) for line in [*lines.decode(body), *lines.flush()]]
     return [event.data for event in found if event is not None and event.data]

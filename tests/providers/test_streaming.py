@@ -10,6 +10,7 @@ from harness.errors import NetworkError, ProviderError, StreamError
 from harness.messages import ModelSpec, Usage, user
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Request
 from harness.reply import ReplyBuilder
+from providers import connect
 
 RICH = Reply(
     "Schöne Grüße 🌍👩‍👩‍👧 line\u2028separator.\r\nDone",
@@ -176,15 +177,13 @@ async def test_warming_builds_the_client_once_from_any_thread(
 
     async with asyncio.TaskGroup() as group:
         for _ in range(4):
-            group.create_task(asyncio.to_thread(model.provider.warm))  # pyright: ignore - beyond the port
+            group.create_task(asyncio.to_thread(model.provider.warm))
     deltas = await ask(model)
 
     assert spoken(deltas, "text") == ["one"]
 
 
 def test_a_provider_serves_one_event_loop_after_another(serve: Serve, wire: str) -> None:
-    from providers import connect
-
     server = serve([Reply("one"), Reply("two")])
     model = connect(f"{wire}/m", base_url=server.url if wire == "anthropic" else server.openai_url)
 

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from fakes.asking import Serve
+
+from harness.messages import JsonValue
+from harness.provider import ModelFacts
+from providers import connect, list_models
+from providers.local import LocalFacts, LocalServer, find_local_servers, window_in
+
+
+@contextmanager
+def port_with(answer: bytes | None) -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+
+        def serve() -> None:
+            try:
+                while True:
+                    with listener.accept()[0] as connection:
+                        if answer:
+                            connection.sendall(answer)
+                        connection.recv(1)
+            except OSError:
+                return
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+async def test_the_servers_that_answer_are_found_with_their_models(serve: Serve) -> None:
+    server = serve([])
+    server.models = ("qwen3-coder", "gpt-oss:20b")
+
+    with port_with(None) as dumb, port_with(b"SSH-2.0-OpenSSH\r\n") as other, socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        ports = {"ollama": server.port, "vllm": dumb, "lmstudio": other, "llamacpp": unused.getsockname()[1]}
+        found = await find_local_servers(ports, seconds=0.3)
+
+    assert found == [LocalServer("ollama", server.openai_url, ("qwen3-coder", "gpt-oss:20b"))]
+
+
+async def test_the_models_of_a_server_are_listed(serve: Serve) -> None:
+    server = serve([])
+    server.models = ("a", "b")
+
+    assert await list_models("openai-chat", base_url=server.openai_url) == ["a", "b"]
+    assert await list_models("anthropic", base_url=server.url) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "window"),
+    [
+        ({"default_generation_settings": {"n_ctx": 65536, "params": {}}, "total_slots": 1}, 65536),
+        ({"data": [{"id": "x", "max_model_len": 1}, {"id": "m", "max_model_len": 40960}]}, 40960),
+        ({"data": [{"id": "m", "max_context_length": 131072, "loaded_context_length": 8192}]}, 8192),
+        ({"models": [{"name": "m", "model": "m", "context_length": 4096}]}, 4096),
+        ({"models": [{"name": "other", "context_length": 4096}]}, None),
+        ({"models": []}, None),
+        ([], None),
+        ("text", None),
+    ],
+)
+def test_the_window_is_found_in_each_servers_answer(answer: JsonValue, window: int | None) -> None:
+    assert window_in(answer, "m") == window
+
+
+async def test_a_local_server_that_tells_no_window_gets_a_modest_one(serve: Serve) -> None:
+    server = serve([])
+    model = connect("ollama/m", base_url=server.openai_url)
+
+    before, loaded = model.facts.now, await model.facts.load()
+
+    assert isinstance(model.facts, LocalFacts)
+    assert before is None
+    assert loaded == model.facts.now == ModelFacts(context_window=32_768)
+    await model.provider.close()

@@ -71,9 +71,12 @@ class Layout:
 
     def remove(self, block: Block) -> None:
         self.blocks.pop(block.index)
+        block.index = -1
         self._renumber()
 
     def clear(self) -> None:
+        for block in self.blocks:
+            block.index = -1
         self.blocks.clear()
         self._drawn.clear()
         self.heights = Heights()

@@ -6,6 +6,8 @@ import re
 
 from cinch_tui.rendering.code import TAB, harmless
 
+__all__ = ["harmless", "one_line", "printed", "untabbed"]
+
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system commands, titles and links among them
     r"|\x1b[P^_X][^\x1b]*(?:\x1b\\)?"  # device control and other strings

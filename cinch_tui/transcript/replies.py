@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from rich.style import Style
+
 from cinch_tui.rendering.code import harmless
 from cinch_tui.transcript.block import Block, Gap, Part, guess_height
 from cinch_tui.transcript.lines import BLANK, Line, indented, plain_line, wrap_runs
@@ -207,7 +209,7 @@ class _ThoughtSummary(Part):
 
     def draw(self, look: Look, width: int) -> list[Line]:
         style = look.on_base("thinking")
-        cursor = look["cursor"] if self._block.selected else look.base
+        cursor = look["cursor"] if self._block.selected else Style.null()
         line = plain_line(self._block.headline[:width], style + cursor)
         return [Line(line.segments, gutter=2, fill=look.base + cursor)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from rich.segment import Segment
@@ -25,6 +26,14 @@ class Page(Protocol):
     def width(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    widths: Sequence[int]
+    alignments: Sequence[str]
+    rule: Style
+    base: Style
+
+
 def table_lines(rows: Sequence[Sequence[list[Run]]], alignments: Sequence[str], page: Page) -> list[Line]:
     """The rows, the first of them as header, in columns that share the width."""
     if not rows or not rows[0]:
@@ -33,7 +42,8 @@ def table_lines(rows: Sequence[Sequence[list[Run]]], alignments: Sequence[str], 
     styled = [[[(text, style + header) for text, style in cell] for cell in rows[0]], *rows[1:]]
     widths = _column_widths(styled, page.width)
     rule = page.look.on_base("rule")
-    drawn = [_row_lines(row, widths, alignments, rule) for row in styled]
+    frame = _Frame(widths, alignments, rule, page.look.base)
+    drawn = [_row_lines(row, frame) for row in styled]
     under = Line((Segment("─┼─".join("─" * width for width in widths), rule),))
     return [*drawn[0], under, *(line for lines in drawn[1:] for line in lines)]
 
@@ -58,22 +68,21 @@ def _column_widths(rows: Sequence[Sequence[list[Run]]], width: int) -> list[int]
     return natural
 
 
-def _row_lines(row: Sequence[list[Run]], widths: Sequence[int], alignments: Sequence[str], rule: Style) -> list[Line]:
-    cells = [wrap_runs(cell, width) for cell, width in zip(row, widths, strict=True)]
+def _row_lines(row: Sequence[list[Run]], frame: _Frame) -> list[Line]:
+    cells = [wrap_runs(cell, width) for cell, width in zip(row, frame.widths, strict=True)]
     lines: list[Line] = []
     for index in range(max(len(cell) for cell in cells)):
         segments: list[Segment] = []
-        for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        for column, (cell, width) in enumerate(zip(cells, frame.widths, strict=True)):
             if column:
-                segments.append(Segment(BETWEEN, rule))
+                segments.append(Segment(BETWEEN, frame.rule))
             line = cell[index] if index < len(cell) else BLANK
-            segments.extend(_aligned(line, width, alignments[column] if column < len(alignments) else ""))
-        lines.append(Line(tuple(segments)))
+            left, right = _pads(width - line.width, frame.alignments[column])
+            segments.extend((Segment(left, frame.base), *line.segments, Segment(right, frame.base)))
+        lines.append(Line(tuple(segment for segment in segments if segment.text)))
     return lines
 
 
-def _aligned(line: Line, width: int, alignment: str) -> list[Segment]:
-    room = width - line.width
+def _pads(room: int, alignment: str) -> tuple[str, str]:
     left = {"right": room, "center": room // 2}.get(alignment, 0)
-    pads = Segment(" " * left), Segment(" " * (room - left))
-    return [segment for segment in (pads[0], *line.segments, pads[1]) if segment.text]
+    return " " * left, " " * (room - left)

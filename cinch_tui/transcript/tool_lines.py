@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
+from rich.style import Style
 
 from cinch_tui.rendering.code import harmless
 from cinch_tui.rendering.diff import diff_lines, diff_stat
@@ -38,7 +39,7 @@ def header_line(call: Call, look: Look, width: int, *, folded: bool, selected: b
         (summary, look.base),
         (f"  {fitted(result, kept - 2)}" if kept > 2 else "", look.on_base("metric")),
     ]
-    cursor = look["cursor"] if selected else look.base
+    cursor = look["cursor"] if selected else Style.null()
     segments = tuple(Segment(text, style + cursor) for text, style in runs if text)
     return Line(segments, gutter=2, fill=look.base + cursor)
 

@@ -104,14 +104,17 @@ class Transcript(ScrollView, can_focus=True):
             self._schedule()
 
     def drop(self, block: Block) -> None:
-        """Take a block away."""
+        """Take a block away; one that is not there is no harm."""
+        index = block.index
+        if index < 0:
+            return
         self._dirty.pop(block, None)
         if self._selected is block:
             self._selected = None
         self._page.remove(block)
-        if self._top.block > block.index:
+        if self._top.block > index:
             self._top = self._top._replace(block=self._top.block - 1)
-        elif self._top.block == block.index:
+        elif self._top.block == index:
             self._top = self._top._replace(part=0, line=0)
         self._schedule()
 
@@ -137,8 +140,10 @@ class Transcript(ScrollView, can_focus=True):
             await painted.wait()
 
     def _schedule(self) -> None:
+        if not self.is_running:
+            return
         self._settled.clear()
-        if self._due is None and self.is_running:
+        if self._due is None:
             delay = self._last_frame + self._pause - monotonic()
             self._due = self.set_timer(max(0.001, delay), self._frame)
 

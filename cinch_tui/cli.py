@@ -5,9 +5,12 @@ Nothing but the argument parser is imported before it is known what is wanted: `
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
 
 from cinch_tui import __version__
 
@@ -19,6 +22,19 @@ if TYPE_CHECKING:
 FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
+
+# Imports make many objects that live on and no garbage; looking through them over and over costs a tenth of the start.
+YOUNG_OBJECTS = 50_000
+
+
+def run() -> NoReturn:
+    """The process: `main`, and out, without tearing down module by module what vanishes anyway."""
+    status = main()
+    for stream in (sys.stdout, sys.stderr):
+        # Nobody is left to be told that a reader went away.
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,6 +60,7 @@ def _run(argv: list[str]) -> int:
         return _refuse(str(error))
     except SystemExit as finished:
         return finished.code if isinstance(finished.code, int) else USAGE_ERROR
+    gc.set_threshold(YOUNG_OBJECTS)
     # Everything of ours that raises comes after this line, so that --help does not pay for it.
     from harness.errors import CinchError, ConfigError, SessionError
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -66,4 +65,6 @@ def _place(file: ConfigFile) -> str:
 
 
 def _hash(file: ConfigFile) -> str:
+    import hashlib  # only a project with a file of its own needs it
+
     return hashlib.sha256(file.text.encode()).hexdigest()

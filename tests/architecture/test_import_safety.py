@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fakes.model_server import ModelServer, Reply
 
 TRAP = "open({trace!r}, 'a').write(__name__ + '\\n')\n"
 PACKAGES = ("tools", "harness", "providers", "themes", "textual")
@@ -39,16 +40,20 @@ MODULE = [sys.executable, "-m", "cinch_tui"]
 SCRIPT = [str(Path(sys.executable).with_name("cinch"))]
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["-p", "hello", "-m", "demo"], ["config", "show"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["-p", "hello", "-m", "anthropic/x"], ["config", "show"]])
 @pytest.mark.parametrize("command", [MODULE, SCRIPT], ids=["module", "script"])
 @pytest.mark.parametrize("python_path", ["", "."], ids=["", "PYTHONPATH=."])
 def test_nothing_of_a_strangers_folder_is_run(
     trapped: Path, command: list[str], arguments: list[str], python_path: str
 ) -> None:
-    done = start(trapped, [*command, *arguments], PYTHONPATH=python_path)
+    look = Reply("Let me look.", calls=[("grep", {"pattern": "trace"}), ("bash", {"command": "ls"})])
+    with ModelServer([look, Reply("Done.")]) as server:
+        service = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "none"}
+        done = start(trapped, [*command, *arguments], PYTHONPATH=python_path, **service)
 
     assert not (trapped / "trace").exists(), (trapped / "trace").read_text(encoding="utf-8")
-    assert done.returncode == 0, done.stderr
+    # The bash call is denied, since nobody is there to approve it.
+    assert done.returncode == (4 if "-p" in arguments else 0), done.stderr
 
 
 def test_a_folder_that_was_deleted_is_no_obstacle(tmp_path: Path) -> None:

@@ -146,6 +146,6 @@ class ApprovalScreen(Dialog[Approval]):
         if request.can_trust:
             answers.append(("s", "session", "Yes, and trust it this session"))
         if request.rule:
-            answers.append(("a", "always", f"Yes, always here: {one_line(request.rule)}"))
+            answers.append(("a", "always", f"Yes, and always allow {one_line(request.rule)} here"))
         answers += [("n", "deny", "No"), ("d", "explain", "No, and say why")]
         return [Option(Content.assemble((key, "bold"), f"  {label}"), id=action) for key, action, label in answers]

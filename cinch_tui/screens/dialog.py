@@ -25,7 +25,7 @@ def stylesheets(*names: str) -> list[str | PurePath]:
 
 
 class TypedAhead(Message):
-    """Text that was typed for the prompt while a dialog stood over it. Posted to the screen below, which has the prompt."""
+    """Text typed for the prompt while a dialog stood over it. Posted to the screen below, which has the prompt."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -65,7 +65,7 @@ class QuestionScreen(Dialog[Answer]):
             self._deadline = time.monotonic() + self._question.timeout
             self._show_countdown()
             self.set_interval(1, self._show_countdown)
-            self.set_timer(max(0.0, self._question.timeout), self._time_out)
+            self.set_timer(max(0.0, self._question.timeout), self.time_out)
 
     def focus_first(self) -> None:
         if self.writing:
@@ -117,6 +117,12 @@ class QuestionScreen(Dialog[Answer]):
             prompt.scroll_page_up(animate=False)
         else:
             prompt.scroll_page_down(animate=False)
+
+    def time_out(self) -> None:
+        """The time is up: answer so. What is half written was meant for somebody, and goes to the prompt."""
+        if self.writing == "free":
+            self.give_back_typed(self.query_one("#text", Input).value)
+        self.answer(Answer("timed_out"))
 
     @on(OptionList.OptionSelected, "#choices")
     def take_choice(self, event: OptionList.OptionSelected) -> None:
@@ -176,12 +182,6 @@ class QuestionScreen(Dialog[Answer]):
         left = max(0, round(self._deadline - time.monotonic()))
         self.query_one("#countdown", Static).update(f"goes on without an answer in {_in_words(left)}")
         self.add_class("-counting")
-
-    def _time_out(self) -> None:
-        # What is half written was meant for somebody: it goes to the prompt.
-        if self.writing == "free":
-            self.give_back_typed(self.query_one("#text", Input).value)
-        self.answer(Answer("timed_out"))
 
 
 def _described(number: int, choice: Choice) -> Content:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.app import App
 from textual.screen import Screen
+from textual.widgets import Input
 
 from cinch_tui.screens.dialog import TypedAhead
 
@@ -21,6 +22,9 @@ class Host(App[None]):
     async def on_mount(self) -> None:
         if self.first is not None:
             await self.push_screen(self.first, self.results.append)
+            # A picture must not depend on when it is taken.
+            for field in self.first.query(Input):
+                field.cursor_blink = False
 
     def on_typed_ahead(self, message: TypedAhead) -> None:
         self.typed.append(message.text)

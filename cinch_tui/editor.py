@@ -1,0 +1,116 @@
+"""Writing a prompt in the person's own editor."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TypeAlias
+
+from textual.app import SuspendNotSupported
+
+USUAL_EDITORS = ("vi", "nano")
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """The file was left empty: nothing is to be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditorFailed:
+    """`reason` is for the person; `text` is the newest there is: what the editor saved, else the draft."""
+
+    reason: str
+    text: str
+
+
+Composed: TypeAlias = Edited | Empty | EditorFailed
+
+
+async def compose(draft: str, command: str, suspend: Callable[[], AbstractContextManager[None]]) -> Composed:
+    """Let the person go on with `draft` in an editor: `command`, else the environment's, else a usual one.
+
+    `suspend` gives the terminal away while it is entered, as Textual's `App.suspend` does. The app stands still
+    meanwhile: it must not draw over the editor.
+    """
+    try:
+        argv = editor_command(command, os.environ)
+    except ValueError as error:
+        return EditorFailed(f"The editor's command cannot be read: {error}.", draft)
+    if not argv:
+        return EditorFailed("No editor was found; set ui.editor in the configuration, or $EDITOR.", draft)
+    if shutil.which(argv[0]) is None:
+        return EditorFailed(
+            f"The editor {argv[0]} was not found; set ui.editor in the configuration, or $EDITOR.", draft
+        )
+    # A folder of its own takes the editor's backups and swap files with it when it goes.
+    with tempfile.TemporaryDirectory(prefix="cinch-") as folder:
+        file = Path(folder) / "prompt.md"
+        file.touch(mode=0o600)
+        file.write_text(draft, encoding="utf-8")
+        try:
+            with suspend():
+                status = _run([*argv, str(file)])
+        except (OSError, SuspendNotSupported) as error:
+            return EditorFailed(f"The editor {argv[0]} could not be started: {error}.", draft)
+        return _result(argv[0], status, _read(file, draft))
+
+
+def editor_command(command: str, environ: Mapping[str, str]) -> list[str]:
+    """The editor as a list of words; empty when there is none.
+
+    Raises:
+        ValueError: its quotes are not closed.
+    """
+    chosen = command or environ.get("VISUAL") or environ.get("EDITOR") or ""
+    if chosen.strip():
+        return shlex.split(chosen)
+    return [name for name in USUAL_EDITORS if shutil.which(name)][:1]
+
+
+def _run(argv: Sequence[str]) -> int:
+    with _interrupts_left_to_the_editor():
+        return subprocess.run(argv, check=False).returncode
+
+
+@contextmanager
+def _interrupts_left_to_the_editor() -> Generator[None, None, None]:
+    # The terminal sends Ctrl+C to the editor and to us. A handler that does nothing is not inherited by the child,
+    # as ignoring the signal would be.
+    before = signal.signal(signal.SIGINT, _do_nothing)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    del number, frame
+
+
+def _read(file: Path, draft: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").rstrip()
+    except OSError:
+        return draft
+
+
+def _result(editor: str, status: int, text: str) -> Composed:
+    if status:
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        return EditorFailed(f"The editor {editor} {how}; nothing is sent.", text)
+    return Edited(text) if text else Empty()

@@ -1,0 +1,66 @@
+"""Which of many lines a few typed letters mean, best first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_BOUNDARY = re.compile(r"[\w]")
+
+
+def ranked(query: str, texts: Sequence[str]) -> list[int]:
+    """The indices of the texts that hold every word of `query`, or its letters in order; the closest come first.
+
+    An empty query keeps all in their order. `texts` are compared as they are: casefold them once, not for every key.
+    """
+    words = query.casefold().split()
+    if not words:
+        return list(range(len(texts)))
+    patterns = [re.compile(".*?".join(map(re.escape, word)), re.DOTALL) for word in words]
+    scored: list[tuple[int, int]] = []
+    for index, text in enumerate(texts):
+        score = 0
+        for word, pattern in zip(words, patterns, strict=True):
+            distance = _distance(word, pattern, text)
+            if distance is None:
+                break
+            score += distance
+        else:
+            scored.append((score, index))
+    return [index for _, index in sorted(scored)]
+
+
+def matched(query: str, text: str) -> list[tuple[int, int]]:
+    """Where in `text` the words of `query` were found, in pieces."""
+    folded = text.casefold()
+    if len(folded) != len(text):
+        return []
+    spans: list[tuple[int, int]] = []
+    for word in query.casefold().split():
+        place = folded.find(word)
+        if place >= 0:
+            spans.append((place, place + len(word)))
+        else:
+            spans.extend(_letters(word, folded))
+    return spans
+
+
+def _distance(word: str, pattern: re.Pattern[str], text: str) -> int | None:
+    place = text.find(word)
+    if place == 0:
+        return 0
+    if place > 0:
+        return min(place, 400) + (1_000 if _BOUNDARY.match(text[place - 1]) else 0)
+    found = pattern.search(text)
+    return 10_000 + min(found.end() - found.start(), 1_000) if found else None
+
+
+def _letters(word: str, text: str) -> list[tuple[int, int]]:
+    found = re.search(".*?".join(map(re.escape, word)), text, re.DOTALL)
+    spans: list[tuple[int, int]] = []
+    place = found.start() if found else len(text)
+    for letter in word if found else "":
+        place = text.index(letter, place)
+        spans.append((place, place + 1))
+        place += 1
+    return spans

@@ -1,0 +1,117 @@
+"""Many lines of which one is under the cursor; only those on the screen are ever drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual.events import Click
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from cinch_tui.matching import matched
+from cinch_tui.rendering.code import component_style
+from cinch_tui.transcript.code import text_runs
+
+DETAIL_SHARE = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """A line: what it is on the left, what else is known of it on the right."""
+
+    label: str
+    detail: str
+
+
+class ItemList(ScrollView):
+    """Does not take the keys: the filter above it has them, and moves the cursor."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"item-list--cursor", "item-list--detail", "item-list--match"}
+
+    cursor = var(0)
+
+    class Clicked(Message):
+        """A line was clicked."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._rows: Sequence[ItemRow] = ()
+        self._query = ""
+
+    def show(self, rows: Sequence[ItemRow], query: str, cursor: int) -> None:
+        """Show these lines, with the letters of `query` marked, and the cursor on one of them."""
+        self._rows = rows
+        self._query = query
+        self.virtual_size = Size(self.scrollable_content_region.width, len(rows))
+        self.cursor = self.validate_cursor(cursor)
+        self._follow()
+        self.refresh(layout=True)
+
+    def move(self, by: int) -> None:
+        self.cursor += by
+
+    def validate_cursor(self, cursor: int) -> int:
+        return max(0, min(cursor, len(self._rows) - 1))
+
+    def watch_cursor(self, before: int, after: int) -> None:
+        self.refresh_line(before)
+        self.refresh_line(after)
+        self._follow()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport, width
+        return len(self._rows)
+
+    def on_resize(self) -> None:
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows))
+        self._follow()
+
+    def on_click(self, event: Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is not None and 0 <= offset.y + self.scroll_offset.y < len(self._rows):
+            self.post_message(self.Clicked(offset.y + self.scroll_offset.y))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        index = y + self.scroll_offset.y
+        if index >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        base = self.rich_style
+        if index == self.cursor:
+            base += component_style(self, "item-list--cursor")
+        runs = text_runs(self._line(self._rows[index], width), base)
+        return Strip([Segment(text, style) for text, style in runs]).crop_extend(0, width, base)
+
+    def _line(self, row: ItemRow, width: int) -> Text:
+        detail = _cropped(row.detail, int(width * DETAIL_SHARE)) if row.label else row.detail
+        room = width - cell_len(detail) - (2 if detail else 0)
+        label = Text(_cropped(row.label, room))
+        mark: Style = component_style(self, "item-list--match")
+        for start, end in matched(self._query, label.plain):
+            label.stylize(mark, start, end)
+        label.pad_right(max(0, room - cell_len(label.plain)))
+        return label.append(f"  {detail}" if detail else "", component_style(self, "item-list--detail"))
+
+    def _follow(self) -> None:
+        if not self.size.height:
+            return
+        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True)
+
+
+def _cropped(text: str, width: int) -> str:
+    if cell_len(text) <= width:
+        return text
+    return f"{set_cell_size(text, max(0, width - 1)).rstrip()}…" if width > 0 else ""

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from textual.app import App
+
+from cinch_tui.clipboard import Copied, copy, copy_text
+
+
+@pytest.fixture
+def no_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "PATH"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("no_display")
+async def test_without_a_system_clipboard_the_terminal_is_asked_and_said_so():
+    asked: list[str] = []
+
+    copied = await copy_text("héllo", asked.append)
+
+    assert asked == ["héllo"]
+    assert copied == Copied(5, system=False)
+    assert copied.words == "Copied 5 characters through the terminal (OSC 52), if it allows that."
+
+
+@pytest.mark.usefixtures("no_display")
+async def test_the_app_is_told_in_words_that_are_not_read_as_markup():
+    app: App[None] = App()
+
+    async with app.run_test() as pilot:
+        await copy(app, "[red]x[/")
+        await pilot.pause()
+
+        assert app.clipboard == "[red]x[/"
+        assert [notice.message[:19] for notice in app._notifications] == ["Copied 8 characters"]
+
+
+def test_the_systems_clipboard_program_gets_the_text(tmp_path: Path):
+    program = tmp_path / "xclip"
+    program.write_text(f"#!/bin/sh\ncat > '{tmp_path}/copied'\n")
+    program.chmod(0o755)
+    code = """
+import asyncio
+from cinch_tui.clipboard import copy_text
+print(asyncio.run(copy_text("héllo", print)).system)
+"""
+    root = Path(__file__).parents[2]
+    environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "DISPLAY": ":99", "PYTHONPATH": str(root)}
+
+    ran = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "héllo\nTrue\n"
+    assert (tmp_path / "copied").read_text() == "héllo"

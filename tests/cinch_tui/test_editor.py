@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from textual.app import SuspendNotSupported
+
+from cinch_tui.editor import Edited, EditorFailed, Empty, compose, editor_command
+
+
+class Terminal:
+    """Stands for the app: notes when the terminal was given away and taken back."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        self.notes.append("given")
+        yield
+        self.notes.append("taken")
+
+
+@pytest.fixture
+def terminal() -> Terminal:
+    return Terminal()
+
+
+def editor(folder: Path, body: str) -> str:
+    """An editor that is a Python script; `file` is what it was given."""
+    script = folder / "an editor.py"
+    script.write_text(f"import os, pathlib, signal, sys\nfile = pathlib.Path(sys.argv[-1])\n{body}\n")
+    return f'"{sys.executable}" "{script}" --flag'
+
+
+async def test_what_was_saved_comes_back_and_the_terminal_is_taken_back(tmp_path: Path, terminal: Terminal):
+    command = editor(tmp_path, "file.write_text(file.read_text() + ' and more é\\n')")
+
+    result = await compose("a draft", command, terminal.suspend)
+
+    assert result == Edited("a draft and more é")
+    assert terminal.notes == ["given", "taken"]
+
+
+async def test_the_file_is_private_markdown_and_gone_afterwards(tmp_path: Path, terminal: Terminal):
+    note = tmp_path / "note"
+    body = (
+        f"pathlib.Path({str(note)!r}).write_text(f'{{file}}\\n{{file.stat().st_mode}}'); (file.parent / 'x~').touch()"
+    )
+
+    await compose("draft", editor(tmp_path, body), terminal.suspend)
+
+    path, mode = note.read_text().split("\n")
+    assert path.endswith(".md")
+    assert stat.S_IMODE(int(mode)) == 0o600
+    assert not Path(path).parent.exists()
+
+
+async def test_an_empty_file_sends_nothing(tmp_path: Path, terminal: Terminal):
+    assert await compose("draft", editor(tmp_path, "file.write_text(' \\n')"), terminal.suspend) == Empty()
+
+
+async def test_a_failing_editor_says_so_and_keeps_the_newest_text(tmp_path: Path, terminal: Terminal):
+    failed = await compose("draft", editor(tmp_path, "sys.exit(3)"), terminal.suspend)
+    killed = await compose(
+        "draft", editor(tmp_path, "file.write_text('saved'); os.kill(os.getpid(), signal.SIGKILL)"), terminal.suspend
+    )
+
+    assert isinstance(failed, EditorFailed)
+    assert failed.text == "draft"
+    assert "ended with status 3" in failed.reason
+    assert isinstance(killed, EditorFailed)
+    assert killed.text == "saved"
+    assert terminal.notes == ["given", "taken"] * 2
+
+
+@pytest.mark.parametrize(
+    ("command", "word"), [("no-such-editor -w", "no-such-editor was not found"), ('vi "open', "cannot be read")]
+)
+async def test_a_command_that_cannot_run_leaves_the_terminal_alone(command: str, word: str, terminal: Terminal):
+    result = await compose("draft", command, terminal.suspend)
+
+    assert isinstance(result, EditorFailed)
+    assert word in result.reason
+    assert result.text == "draft"
+    assert terminal.notes == []
+
+
+async def test_a_terminal_that_cannot_be_given_away_is_told(tmp_path: Path):
+    @contextmanager
+    def refuse() -> Iterator[None]:
+        raise SuspendNotSupported("not here")
+        yield
+
+    result = await compose("draft", editor(tmp_path, ""), refuse)
+
+    assert isinstance(result, EditorFailed)
+    assert "not here" in result.reason
+
+
+async def test_an_interrupt_is_the_editors_alone(tmp_path: Path, terminal: Terminal):
+    body = "os.kill(os.getppid(), signal.SIGINT); file.write_text('still here')"
+
+    assert await compose("draft", editor(tmp_path, body), terminal.suspend) == Edited("still here")
+
+
+def test_the_setting_comes_before_the_environment_and_the_environment_before_the_usual(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    environ = {"VISUAL": "code --wait", "EDITOR": "nano"}
+
+    assert editor_command("hx -c 'my file'", environ) == ["hx", "-c", "my file"]
+    assert editor_command("", environ) == ["code", "--wait"]
+    assert editor_command("", {"VISUAL": "", "EDITOR": "nano"}) == ["nano"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert editor_command("", {}) == []
+    (tmp_path / "nano").touch(mode=0o755)
+    assert editor_command("", {}) == ["nano"]

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from fakes.dialogs import Host
+from textual.app import App
+from textual.widgets import Static
+
+from cinch_tui.matching import matched, ranked
+from cinch_tui.screens.picker import Item, Picker
+from cinch_tui.screens.sessions import DAY, SessionPicker, ago, pick_session
+from cinch_tui.widgets.item_list import ItemList
+from harness.session.listing import SessionSummary
+
+MODELS = [
+    Item("anthropic/claude-sonnet", "", 1),
+    Item("openai/gpt", "", 2),
+    Item("ollama/qwen3", "on this machine", 3),
+    Item("[red]odd/[/]name\x1b[2J", "in use", 4),
+]
+NOW = 10_000_000.0
+
+
+def host(items: list[Item[int]] | None = None, current: int | None = None) -> Host:
+    return Host(Picker("Which model?", MODELS if items is None else items, current=current))
+
+
+def summary(name: str, title: str, prompt: str, updated: float, *, locked: bool = False) -> SessionSummary:
+    return SessionSummary(Path(name), name, title, prompt, "/work", "main", updated, updated, 1, locked)
+
+
+SESSIONS = [
+    summary("b", "Move prices to cents", "please move the prices", NOW - 200),
+    summary("a", "why does [red]test[/] fail?", "why does [red]test[/] fail?", NOW - 90_000, locked=True),
+]
+
+
+def lines(app: Host) -> list[str]:
+    items = app.screen.query_one(ItemList)
+    return [items.render_line(y).text.strip() for y in range(items.size.height)]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 10)])
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        ("enter", 1),
+        ("down down enter", 3),
+        ("down up up enter", 1),
+        ("pagedown enter", 4),
+        ("ctrl+end enter", 4),
+        ("g p t enter", 2),
+        ("m a c h enter", 3),
+        ("escape", None),
+        ("z z z enter escape", None),
+    ],
+)
+async def test_each_key_picks_or_cancels(keys: str, value: int | None, size: tuple[int, int]):
+    app = host()
+
+    async with app.run_test(size=size) as pilot:
+        await pilot.press(*keys.split())
+        await pilot.pause()
+
+    assert app.results == [value]
+
+
+async def test_a_click_picks():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.click("#items", offset=(3, 2))
+        await pilot.pause()
+
+    assert app.results == [3]
+
+
+async def test_the_cursor_starts_on_what_is_in_use():
+    app = host(current=4)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("enter")
+
+    assert app.results == [4]
+
+
+async def test_names_are_shown_as_they_are_and_obeyed_by_nothing():
+    app = host()
+
+    async with app.run_test(size=(80, 24)):
+        shown = lines(app)
+
+    assert shown[3].startswith("[red]odd/[/]name")
+    assert "\x1b" not in shown[3]
+    assert shown[3].endswith("in use")
+
+
+async def test_ten_thousand_items_are_filtered_and_only_those_seen_are_drawn():
+    app = host([Item(f"model-{number}", "", number) for number in range(10_000)])
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("ctrl+end")
+        assert lines(app)[-1] == "model-9999"
+        await pilot.press(*"9998")
+        await pilot.pause()
+        assert lines(app) == ["model-9998"]
+        assert str(app.screen.query_one("#count", Static).render()) == "1 of 10,000"
+        await pilot.press(*["backspace"] * 4, "down", "enter")
+
+    assert app.results == [1]
+
+
+async def test_an_empty_list_says_so_and_enter_picks_nothing():
+    app = host([])
+
+    async with app.run_test() as pilot:
+        await pilot.press("enter", "down")
+        assert str(app.screen.query_one("#count", Static).render()) == "there is nothing to pick"
+        await pilot.press("escape")
+
+    assert app.results == [None]
+
+
+async def test_sessions_tell_title_prompt_and_when():
+    app = Host(SessionPicker(SESSIONS, now=NOW))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        shown = lines(app)
+        await pilot.press("down", "enter")
+
+    assert shown[0].startswith("Move prices to cents · please move the prices")
+    assert shown[0].endswith("3 minutes ago · main")
+    assert shown[1].startswith("why does [red]test[/] fail?")
+    assert shown[1].endswith("1 day ago · main · open elsewhere")
+    assert app.results == ["a"]
+
+
+async def test_sessions_of_a_folder_without_any_are_an_empty_list(tmp_path: Path):
+    class Asking(App[None]):
+        chosen: str | None = "unasked"
+
+        def on_mount(self) -> None:
+            self.run_worker(self.ask())
+
+        async def ask(self) -> None:
+            self.chosen = await pick_session(self, tmp_path, tmp_path)
+
+    app = Asking()
+
+    async with app.run_test() as pilot:
+        while not isinstance(app.screen, SessionPicker) or app.screen.focused is None:
+            await pilot.pause(0.01)
+        await pilot.press("escape")
+        await app.workers.wait_for_complete()
+
+    assert app.chosen is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-5, "just now"),
+        (59, "just now"),
+        (60, "1 minute ago"),
+        (3_599, "59 minutes ago"),
+        (7_200, "2 hours ago"),
+        (6 * DAY, "6 days ago"),
+        (7 * DAY, datetime.fromtimestamp(NOW - 7 * DAY).strftime("%Y-%m-%d")),
+    ],
+)
+def test_a_time_is_told_as_people_tell_it(seconds: float, words: str):
+    assert ago(NOW - seconds, NOW) == words
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", [0, 1, 2, 3]),
+        ("read", [1, 0, 3]),
+        ("file read", [0, 3]),
+        ("rdf", [0, 3]),
+        ("READ", [1, 0, 3]),
+        ("x", []),
+    ],
+)
+def test_the_closest_match_comes_first(query: str, expected: list[int]):
+    assert ranked(query, ["to read file", "read", "grep", "unread files"]) == expected
+
+
+def test_letters_that_match_are_told_apart():
+    assert matched("rf x", "Read file") == [(0, 1), (5, 6)]
+    assert matched("file", "Read file") == [(5, 9)]
+    assert matched("s", "ß") == []
+
+
+def test_picture_of_a_picker(snap_compare):
+    items = [Item(f"anthropic/claude-{number}", "in use" if number == 3 else "", number) for number in range(40)]
+
+    assert snap_compare(host(items), terminal_size=(80, 24), press=["9", "space", "c", "l", "u", "down"])
+
+
+def test_picture_of_the_sessions(snap_compare):
+    assert snap_compare(Host(SessionPicker(SESSIONS, now=NOW)), terminal_size=(80, 24))

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from fakes.dialogs import Host
+from textual.widgets import OptionList, Static
+
+from cinch_tui.screens.welcome import Leave, TakeTour, UseKey, UseLocal, WelcomeChoice, WelcomeScreen
+from providers.local import LocalServer
+
+OLLAMA = LocalServer("ollama", "http://127.0.0.1:11434/v1", ("qwen3:8b", "[red]gpt[/]"))
+EMPTY = LocalServer("lmstudio", "http://127.0.0.1:1234/v1", ())
+
+
+class Machine:
+    """A machine on which these servers answer."""
+
+    def __init__(self, *servers: LocalServer) -> None:
+        self.servers: Sequence[LocalServer] = servers
+        self.answers = asyncio.Event()
+        self.answers.set()
+
+    async def find(self) -> Sequence[LocalServer]:
+        await self.answers.wait()
+        return self.servers
+
+
+def host(*servers: LocalServer) -> Host:
+    return Host(WelcomeScreen(Machine(*servers).find))
+
+
+def note(app: Host) -> str:
+    return str(app.screen.query_one("#note", Static).render())
+
+
+def options(app: Host) -> list[str]:
+    return [str(option.prompt) for option in app.screen.query_one(OptionList).options]
+
+
+def typed(text: str) -> list[str]:
+    names = {":": "colon", "/": "slash", "-": "minus", ".": "full_stop", " ": "space"}
+    return [names.get(character, character) for character in text]
+
+
+@pytest.mark.parametrize(
+    ("keys", "choice"),
+    [
+        ("escape", Leave()),
+        ("4", Leave()),
+        ("3", TakeTour()),
+        ("down down enter", TakeTour()),
+        ("1 escape escape", Leave()),
+        ("1 1 escape escape 3", TakeTour()),
+        ("1 3 escape escape escape", Leave()),
+        ("9 3", TakeTour()),
+    ],
+)
+@pytest.mark.parametrize("size", [(80, 24), (40, 10)])
+async def test_each_key_leads_on_or_back(keys: str, choice: WelcomeChoice, size: tuple[int, int]):
+    app = host()
+
+    async with app.run_test(size=size) as pilot:
+        await pilot.press(*keys.split())
+        await pilot.pause()
+
+    assert app.results == [choice]
+
+
+async def test_a_pasted_key_is_masked_and_never_in_a_repr():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("1", "1", *typed("sk-secret"))
+        picture = app.export_screenshot()
+        await pilot.press("enter")
+
+    assert app.results == [UseKey("anthropic", "sk-secret")]
+    assert "sk-secret" not in picture
+    assert "sk-secret" not in repr(app.results)
+
+
+async def test_a_compatible_service_is_asked_for_its_address_first():
+    app = host()
+
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.press("1", "3", *typed("example.org"), "enter")
+        assert "https://" in note(app)
+        await pilot.press("home", *typed("https://"), "enter", "enter")
+        assert "Paste the key" in note(app)
+        await pilot.press(*typed("a b"), "enter")
+        assert "no spaces" in note(app)
+        await pilot.press("backspace", "backspace", *typed("-1"), "enter")
+
+    assert app.results == [UseKey("openai-chat", "a-1", "https://example.org")]
+
+
+async def test_local_servers_are_looked_for_and_their_models_offered():
+    machine = Machine(OLLAMA, EMPTY)
+    machine.answers.clear()
+    app = Host(WelcomeScreen(machine.find))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("2")
+        assert note(app) == "looking for local servers…"
+        machine.answers.set()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert options(app) == [
+            "1  qwen3:8b  ollama at http://127.0.0.1:11434/v1",
+            "2  [red]gpt[/]  ollama at http://127.0.0.1:11434/v1",
+            "3  Look again",
+        ]
+        await pilot.press("2")
+
+    assert app.results == [UseLocal("ollama", "http://127.0.0.1:11434/v1", "[red]gpt[/]")]
+
+
+@pytest.mark.parametrize(
+    ("servers", "word"), [((), "No server answers"), ((EMPTY,), "lmstudio answers, but serves no model")]
+)
+async def test_where_there_is_no_model_it_says_so_and_looks_again(servers: tuple[LocalServer, ...], word: str):
+    machine = Machine(*servers)
+    app = Host(WelcomeScreen(machine.find))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("2")
+        await app.workers.wait_for_complete()
+        assert word in note(app)
+        machine.servers = [OLLAMA]
+        await pilot.press("enter")
+        await app.workers.wait_for_complete()
+        await pilot.press("1")
+
+    assert app.results == [UseLocal("ollama", "http://127.0.0.1:11434/v1", "qwen3:8b")]
+
+
+async def test_going_back_while_servers_are_looked_for_stays_back():
+    machine = Machine(OLLAMA)
+    machine.answers.clear()
+    app = Host(WelcomeScreen(machine.find))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("2", "escape")
+        machine.answers.set()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+
+        assert len(options(app)) == 4
+        assert note(app) == ""
+
+
+def test_picture_of_the_welcome(snap_compare):
+    assert snap_compare(host(), terminal_size=(80, 24))
+
+
+def test_picture_of_local_models(snap_compare):
+    assert snap_compare(host(OLLAMA), terminal_size=(80, 24), press=["2"])
+
+
+def test_picture_of_the_welcome_on_a_small_screen(snap_compare):
+    assert snap_compare(host(), terminal_size=(40, 10))

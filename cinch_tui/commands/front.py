@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from harness.messages import ThinkingLevel
+from harness.thinking import ThinkingLevel
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]

@@ -6,7 +6,7 @@ import difflib
 
 from cinch_tui.commands.front import Front
 from cinch_tui.commands.registry import Choice, Family
-from harness.messages import THINKING_LEVELS, ThinkingLevel
+from harness.thinking import THINKING_LEVELS, ThinkingLevel
 
 MODEL = Family("Model")
 

@@ -8,6 +8,12 @@ from cinch_tui.commands.registry import Choice, Family
 SESSION = Family("Session")
 
 
+@SESSION.command("/plan", "plan first: only read until a plan is accepted")
+async def plan(front: Front, argument: str) -> None:
+    del argument
+    front.toggle_plan()
+
+
 @SESSION.command("/new", "start a new session", while_running=False)
 async def new(front: Front, argument: str) -> None:
     del argument
@@ -45,12 +51,6 @@ async def info(front: Front, argument: str) -> None:
 async def usage(front: Front, argument: str) -> None:
     del argument
     front.show("Usage", front.usage_report())
-
-
-@SESSION.command("/plan", "plan first: only read until a plan is accepted")
-async def plan(front: Front, argument: str) -> None:
-    del argument
-    front.toggle_plan()
 
 
 @SESSION.command("/reset", "make the agent forget this conversation", while_running=False)

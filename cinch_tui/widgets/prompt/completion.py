@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cinch_tui.commands.front import Front
 from cinch_tui.commands.registry import SIGILS, Command, Registry
+from harness.errors import CinchError
 
 MAX_CANDIDATES = 50
 
@@ -62,14 +63,18 @@ class CommandCompletion:
         command = self._registry.find(word)
         if command is None or command.arguments is None:
             return None
-        choices = (Candidate(choice.value, choice.description) for choice in command.arguments(self._front))
-        found = best(argument, choices)
+        try:
+            choices = command.arguments(self._front)
+        except CinchError:
+            # A front that is still starting has nothing to offer yet.
+            return None
+        found = best(argument, (Candidate(choice.value, choice.description) for choice in choices))
         return Completion(len(word) + 1, argument, found) if found else None
 
     def _names(self, word: str) -> Completion | None:
-        commands = (_candidate(command, name) for command in self._registry.commands for name in command.names)
-        same_sigil = (candidate for candidate in commands if candidate.text[0] == word[0])
-        found = best(word, same_sigil)
+        # A bare sigil asks what there is: other names of the same would only push something off the list.
+        named = ((c, name) for c in self._registry.commands for name in (c.names if len(word) > 1 else (c.name,)))
+        found = best(word, (_candidate(command, name) for command, name in named if name[0] == word[0]))
         return Completion(0, word, found) if found else None
 
 
@@ -84,7 +89,10 @@ if TYPE_CHECKING:
 
 
 def best(typed: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Those that fit what was typed, best first: by start, by file name, by any part, else by scattered letters."""
+    """Those that fit what was typed, best first and else in their order.
+
+    By their start, by the start of a file name, by any part of it, by any part; else by scattered letters.
+    """
     wanted = typed.lower()
     if not wanted:
         return tuple(islice(candidates, MAX_CANDIDATES))
@@ -94,12 +102,11 @@ def best(typed: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     if not ranked:
         scattered = re.compile(".*?".join(map(re.escape, wanted)), re.IGNORECASE)
         ranked = [(0, each) for each in everything if scattered.search(each.text)]
-    ranked.sort(key=lambda entry: (entry[0], len(entry[1].text)))
+    ranked.sort(key=lambda entry: entry[0])
     return tuple(candidate for _, candidate in ranked[:MAX_CANDIDATES])
 
 
 def _rank(wanted: str, text: str) -> int:
-    if text.startswith(wanted):
-        return 0
     name = text.rpartition("/")[2]
-    return 1 if name.startswith(wanted) else 2 if wanted in name else 3
+    fits = (text == wanted, text.startswith(wanted), name.startswith(wanted), wanted in name, True)
+    return fits.index(True)

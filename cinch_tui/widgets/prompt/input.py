@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
+
 from textual import events
 from textual.actions import SkipAction
+from textual.binding import Binding
 from textual.geometry import Size
+from textual.widget import Widget
 from textual.widgets import TextArea
 
+from cinch_tui.keymap import canonical
 from cinch_tui.widgets.prompt.pastes import Pastes, is_large, typeable
 
 # A whole prompt that comes back, from the history or an editor, is shown as it was up to here.
 _MAX_SHOWN = 10_000
 
 
-class PromptInput(TextArea):
-    """Arrows, Tab and Escape that mean nothing to the text are left to the widgets around it."""
+async def run_first(bindings: Iterable[Binding], widget: Widget) -> bool:
+    """Run the first of the widget's bindings that does not decline; whether there was one."""
+    for binding in bindings:
+        # Textual leaves open what an app returns, and so the app's type.
+        if await widget.app.run_action(binding.action, widget):  # pyright: ignore[reportUnknownMemberType]
+            return True
+    return False
 
-    def __init__(self) -> None:
+
+class PromptInput(TextArea):
+    """Keys that mean nothing to the text are offered to `run_key`, and then to whatever is around.
+
+    Textual itself runs bindings only after the keys that came in together with theirs: a line that arrives at once,
+    with its Enter, would be sent without its last letters. Here every key acts before the next.
+    """
+
+    def __init__(self, run_key: Callable[[str], Awaitable[bool]]) -> None:
         super().__init__(highlight_cursor_line=False, tab_behavior="focus")
         self.cursor_blink = False
         self.match_cursor_bracket = False
         self.yields_arrows = False
+        self._run_key = run_key
         self._pastes = Pastes()
 
     @property
@@ -75,6 +94,13 @@ class PromptInput(TextArea):
         height = super().get_content_height(container, viewport, width)
         # In a small terminal the conversation keeps its half.
         return min(height, max(1, viewport.height // 2 - 2))
+
+    async def on_key(self, event: events.Key) -> None:
+        key = canonical(event.key)
+        own = self._bindings.key_to_bindings.get(key, ())
+        if await run_first(own, self) or await self._run_key(key):
+            event.stop()
+            event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()

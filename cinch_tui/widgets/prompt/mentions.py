@@ -8,6 +8,7 @@ import re
 import shutil
 import sysconfig
 import time
+from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,14 +61,18 @@ if TYPE_CHECKING:
 
 
 async def list_paths(root: Path) -> list[str]:
-    """At most `MAX_PATHS` files below the folder, sorted; fewer where listing takes too long, none without ripgrep."""
+    """Files below the folder, the near ones first: `MAX_PATHS`, or what is found in time; none without ripgrep."""
     command = _ripgrep()
     if command is None:
         return []
-    process = await asyncio.create_subprocess_exec(
-        command, "--files", "--hidden", "--glob", "!.git",
-        cwd=root, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
+    try:
+        process = await asyncio.create_subprocess_exec(
+            command, "--files", "--hidden", "--null", "--glob", "!.git",
+            cwd=root, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL,
+        )  # fmt: skip
+    except OSError as error:
+        logger.warning("%s cannot be listed: %s", root, error)
+        return []
     paths: list[str] = []
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -78,18 +83,19 @@ async def list_paths(root: Path) -> list[str]:
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-    return sorted(paths)
+    return sorted(paths, key=lambda path: (path.count("/"), path))
 
 
 async def _collect(process: asyncio.subprocess.Process, paths: list[str]) -> None:
     assert process.stdout is not None
-    async for line in process.stdout:
-        path = line.decode("utf-8", "replace").rstrip("\n")
-        if path.isprintable():
-            paths.append(path)
-        if len(paths) == MAX_PATHS:
-            return
+    with suppress(asyncio.IncompleteReadError):
+        while len(paths) < MAX_PATHS:
+            path = (await process.stdout.readuntil(b"\0"))[:-1].decode("utf-8", "replace")
+            # A name with a line break in it cannot stand in a prompt.
+            if path.isprintable():
+                paths.append(path)
 
 
 def _ripgrep() -> str | None:
+    # The wheel of ripgrep puts it beside the Python that runs us, which need not be on the path.
     return shutil.which("rg") or shutil.which("rg", path=sysconfig.get_path("scripts"))

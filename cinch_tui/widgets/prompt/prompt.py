@@ -18,7 +18,7 @@ from textual.widgets import TextArea
 from cinch_tui.keymap import bindings, read_chords_of_plain_terminals
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.history import PromptHistory
-from cinch_tui.widgets.prompt.input import PromptInput
+from cinch_tui.widgets.prompt.input import PromptInput, run_first
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from cinch_tui.widgets.prompt.popup import CompletionPopup
 
@@ -58,11 +58,12 @@ class Prompt(Vertical):
         self._commands = commands
         self._mentions = mentions
         self._history = history
-        self._input = PromptInput()
+        self._input = PromptInput(self._run_key)
         self._popup = CompletionPopup()
         # Text that was not typed opens no popup: it would catch the arrows that walk the history.
         self._shown = ""
         self._dismissed_at: tuple[int, int] | None = None
+        self._offered_for = ("", (0, 0))
 
     def compose(self) -> ComposeResult:
         yield self._popup
@@ -156,6 +157,13 @@ class Prompt(Vertical):
         if self._popup.is_open:
             self._offer()
 
+    async def _run_key(self, key: str) -> bool:
+        own = self._bindings.key_to_bindings.get(key, ())
+        # The message that the text has changed may still be on its way.
+        if own and self._offered_for != (self._input.text, self._input.cursor_location):
+            self._offer()
+        return await run_first(own, self)
+
     @work(exclusive=True, group="mentions")
     async def _load_mentions(self) -> None:
         await self._mentions.load()
@@ -184,6 +192,7 @@ class Prompt(Vertical):
 
     def _offer(self) -> None:
         """Open, change or close the popup, as the text before the cursor asks for."""
+        self._offered_for = (self._input.text, self._input.cursor_location)
         completion = self._completion()
         place = self._place_of(completion)
         if place != self._dismissed_at:

@@ -1,0 +1,174 @@
+"""The line at the bottom: what the agent does, with which model, at what cost, how full its window is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.widget import Widget
+
+from cinch_tui.transcript.plain import harmless
+from cinch_tui.widgets.context_gauge import ContextGauge
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+FRAME_SECONDS = 0.25
+GAP = "  "
+
+AgentState: TypeAlias = Literal["idle", "running", "error", "aborted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """All that the bar shows but the gauge. A `cost` of None is an unknown price, which is not the same as free."""
+
+    state: AgentState = "idle"
+    plan: bool = False
+    approval: str = "smart"
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
+    queued: int = 0
+    note: str = ""
+    branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the line. Where there is no room, `short` stands for it, then the least important parts go."""
+
+    text: str
+    look: str
+    importance: int
+    short: str = ""
+
+
+class StatusLine(Widget):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "status-line--idle",
+        "status-line--running",
+        "status-line--error",
+        "status-line--aborted",
+        "status-line--plan",
+        "status-line--approval",
+        "status-line--note",
+        "status-line--model",
+        "status-line--figure",
+    }
+
+    status: reactive[Status] = reactive(Status())
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._started = 0.0
+        # There is no timer while the agent rests: an idle app wakes for nothing.
+        self._ticker: Timer | None = None
+
+    @property
+    def is_ticking(self) -> bool:
+        return self._ticker is not None
+
+    def watch_status(self, before: Status, status: Status) -> None:
+        if status.state == "running" and before.state != "running":
+            self._started = self._clock()
+            self._ticker = self.set_interval(FRAME_SECONDS, self.refresh)
+        elif status.state != "running" and self._ticker is not None:
+            self._ticker.stop()
+            self._ticker = None
+
+    def render(self) -> Content:
+        elapsed = self._clock() - self._started
+        shown = fit(parts_of(self.status, elapsed), self.size.width)
+        pieces = ((part.text, self.get_visual_style(f"status-line--{part.look}", partial=True)) for part in shown)
+        return Content(GAP).join([Content.assemble(piece) for piece in pieces])
+
+
+class StatusBar(Horizontal):
+    """Set `status` whole: `bar.status = replace(bar.status, plan=True)`. The gauge is told by `update_context`."""
+
+    status: reactive[Status] = reactive(Status())
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._line = StatusLine(clock)
+        self._gauge = ContextGauge()
+
+    def compose(self) -> ComposeResult:
+        yield self._line.data_bind(StatusBar.status)
+        yield self._gauge
+
+    def update_context(self, used: int, window: int) -> None:
+        self._gauge.update(used, window)
+
+
+def parts_of(status: Status, elapsed: float) -> list[Part]:
+    """Everything there is to say, from left to right."""
+    parts = [Part(f"[{status.state.upper()}]", status.state, 100)]
+    if status.state == "running":
+        frame = SPINNER[int(elapsed / FRAME_SECONDS) % len(SPINNER)]
+        parts.append(Part(f"{frame} {format_elapsed(elapsed)}", "running", 75))
+    if status.plan:
+        parts.append(Part("PLAN", "plan", 90))
+    if status.approval != "smart":
+        parts.append(Part(f"approve:{status.approval}", "approval", 80))
+    if status.queued:
+        parts.append(Part(f"{status.queued} queued", "note", 70))
+    if status.note:
+        parts.append(Part(harmless(status.note), "note", 65))
+    return parts + _figures(status)
+
+
+def _figures(status: Status) -> list[Part]:
+    parts: list[Part] = []
+    if status.model:
+        model = harmless(status.model)
+        parts.append(Part(model, "model", 50, short=model.rpartition("/")[2]))
+    if status.tokens_in or status.tokens_out:
+        counts = f"↓{format_count(status.tokens_in)} ↑{format_count(status.tokens_out)}"
+        parts.append(Part(counts, "figure", 30))
+        parts.append(Part("$?" if status.cost is None else f"${status.cost:.4f}", "figure", 40))
+    if status.branch:
+        parts.append(Part(f"⎇ {harmless(status.branch)}", "figure", 10))
+    return parts
+
+
+def fit(parts: list[Part], width: int) -> list[Part]:
+    """Those that have room side by side: first some are shortened, then the least important are left out."""
+    shown = list(parts)
+    for part in sorted(parts, key=lambda part: part.importance):
+        if _width(shown) <= width:
+            break
+        if part.short:
+            shown[shown.index(part)] = Part(part.short, part.look, part.importance)
+    while _width(shown) > width and len(shown) > 1:
+        shown.remove(min(shown, key=lambda part: part.importance))
+    return shown
+
+
+def _width(parts: list[Part]) -> int:
+    return sum(Content(part.text).cell_length for part in parts) + len(GAP) * (len(parts) - 1)
+
+
+def format_count(number: int) -> str:
+    """Never rounded up: 999, 1.0K, 9.9K, 10K, 999K, 1.0M."""
+    if number < 1_000:
+        return str(number)
+    if number < 10_000:
+        return f"{number // 100 / 10:.1f}K"
+    if number < 1_000_000:
+        return f"{number // 1_000}K"
+    return f"{number // 100_000 / 10:.1f}M"
+
+
+def format_elapsed(seconds: float) -> str:
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours:02}:{minute:02}:{second:02}" if hours else f"{minute:02}:{second:02}"

@@ -1,0 +1,59 @@
+"""What the agent means to do: its todo list, folded around what it does now."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from cinch_tui.transcript.plain import harmless
+from harness.views import TodoItem, TodoView
+
+MAX_ROWS = 5
+
+_MARKS = {"pending": "○", "in_progress": "▸", "completed": "✓"}
+
+
+class TodoPanel(Widget):
+    """Hidden while the list is empty or all of it is done."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "todo-panel--pending",
+        "todo-panel--in-progress",
+        "todo-panel--completed",
+        "todo-panel--count",
+    }
+
+    todo: reactive[TodoView] = reactive(TodoView(()), layout=True)
+
+    def watch_todo(self, todo: TodoView) -> None:
+        self.set_class(any(item.status != "completed" for item in todo.items), "-has-work")
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, width
+        return min(len(self.todo.items), MAX_ROWS, max(1, viewport.height // 6))
+
+    def render(self) -> Content:
+        items = self.todo.items
+        shown = window_around_current(items, max(1, self.size.height))
+        lines = [self._line(item) for item in shown]
+        done = sum(item.status == "completed" for item in items)
+        count = self.get_visual_style("todo-panel--count", partial=True)
+        width = self.size.width - 8
+        lines[0] = Content.assemble(lines[0].truncate(width, ellipsis=True, pad=True), (f"{done}/{len(items)}", count))
+        return Content("\n").join(lines)
+
+    def _line(self, item: TodoItem) -> Content:
+        look = self.get_visual_style(f"todo-panel--{item.status.replace('_', '-')}", partial=True)
+        text = harmless(" ".join(item.content.split()))
+        return Content.assemble((f"{_MARKS[item.status]} {text}", look)).truncate(self.size.width, ellipsis=True)
+
+
+def window_around_current(items: tuple[TodoItem, ...], rows: int) -> tuple[TodoItem, ...]:
+    """At most `rows` items: the one before the first that is not done, that one, and what comes next."""
+    current = next((index for index, item in enumerate(items) if item.status != "completed"), 0)
+    start = max(0, min(current - 1, len(items) - rows)) if rows > 1 else current
+    return items[start : start + rows]

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from fakes.recording_front import RecordingFront
+
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, CommandCompletion, Completion, best
+from cinch_tui.widgets.prompt.history import MAX_ENTRIES, PromptHistory
+from cinch_tui.widgets.prompt.mentions import MentionCompletion, list_paths
+from harness.errors import CinchError
+
+
+@pytest.fixture
+def commands() -> CommandCompletion:
+    return CommandCompletion(builtin_commands(), RecordingFront(trusted=["bash"]))
+
+
+def offered(completion: Completion | None) -> list[str]:
+    return [candidate.text for candidate in completion.candidates] if completion else []
+
+
+def test_bare_sigil_offers_every_command_of_its_kind_once(commands: CommandCompletion):
+    slash = offered(commands.complete("/", one_line=True))
+    hash_ = offered(commands.complete("#", one_line=True))
+
+    assert slash[0] == "/plan"
+    assert "/quit" in slash
+    assert "/q" not in slash
+    assert set(hash_) == {"#load", "#save", "#info", "#approve", "#keys", "#key", "#help", "#clear", "#copy"}
+
+
+def test_exact_name_comes_first(commands: CommandCompletion):
+    assert offered(commands.complete("/q", one_line=True)) == ["/q", "/quit"]
+    assert offered(commands.complete("#key", one_line=True)) == ["#key", "#keys"]
+
+
+def test_misspelt_command_is_found_by_its_letters(commands: CommandCompletion):
+    assert offered(commands.complete("#aprv", one_line=True)) == ["#approve"]
+
+
+def test_description_says_what_may_follow(commands: CommandCompletion):
+    completion = commands.complete("/thi", one_line=True)
+
+    assert completion is not None
+    assert completion.candidates == (Candidate("/thinking", "[level]  how hard the model thinks", then=" "),)
+
+
+@pytest.mark.parametrize(
+    ("before", "texts"),
+    [
+        ("/thinking m", ["minimal", "medium"]),
+        ("/model cla", ["anthropic/claude-opus-4-5"]),
+        ("#approve untrust b", ["untrust bash"]),
+        ("#load s", ["second", "first"]),
+        ("#key open", ["openai-chat"]),
+        ("#copy ", ["all", "code"]),
+    ],
+)
+def test_arguments_are_offered(commands: CommandCompletion, before: str, texts: list[str]):
+    assert offered(commands.complete(before, one_line=True)) == texts
+
+
+@pytest.mark.parametrize("before", ["", "text", "a /plan", "/nothing ", "/plan x", "/zzz"])
+def test_where_nothing_fits_nothing_is_offered(commands: CommandCompletion, before: str):
+    assert commands.complete(before, one_line=True) is None
+
+
+def test_front_that_is_not_ready_offers_nothing():
+    class StartingFront(RecordingFront):
+        def model_names(self) -> tuple[str, ...]:
+            raise CinchError("still starting")
+
+    assert CommandCompletion(builtin_commands(), StartingFront()).complete("/model ", one_line=True) is None
+
+
+def test_several_lines_are_never_a_command(commands: CommandCompletion):
+    assert commands.complete("/pl", one_line=False) is None
+
+
+def test_best_ranks_start_over_name_over_part():
+    paths = ("docs/a/parser-notes.md", "src/my_parser.py", "lib/parser.py", "parser/index.py", "parse")
+
+    found = best("parser", [Candidate(path) for path in paths])
+
+    assert [each.text for each in found] == [
+        "parser/index.py",
+        "docs/a/parser-notes.md",
+        "lib/parser.py",
+        "src/my_parser.py",
+    ]
+
+
+def test_best_takes_letters_literally_and_no_more_than_fit():
+    many = [Candidate(f"file.{number}") for number in range(200)]
+
+    assert best("e+x", many) == ()
+    assert best("f*", many) == ()
+    assert len(best("", many)) == len(best("f", many)) == MAX_CANDIDATES
+
+
+@pytest.mark.parametrize(
+    ("before", "is_asked"),
+    [("@", True), ("see @src/a", True), ("(@x", True), ("me@example.org", False), ("@a b", False), ("a@", False)],
+)
+def test_mention_begins_a_word(before: str, is_asked: bool):
+    assert MentionCompletion.is_asked(before) is is_asked
+
+
+async def test_listing_follows_gitignore_and_leaves_git_out(repository: Path):
+    assert await list_paths(repository) == [".gitignore", "b.py", "src/deep/a.py"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    for name in ("src/deep/a.py", "b.py", "c.log", "odd\nname"):
+        (tmp_path / name).touch()
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    return tmp_path
+
+
+async def test_mentions_offer_what_was_listed(repository: Path):
+    mentions = MentionCompletion(repository)
+    assert mentions.is_stale
+    assert mentions.complete("see @a", one_line=True) is None
+
+    await mentions.load()
+
+    completion = mentions.complete("see @a.p", one_line=False)
+    assert completion == Completion(5, "a.p", (Candidate("src/deep/a.py", then=" "),))
+    assert not mentions.is_stale
+
+
+async def test_listing_a_missing_folder_offers_nothing(tmp_path: Path):
+    assert await list_paths(tmp_path / "gone") == []
+
+
+def test_history_outlives_its_process(tmp_path: Path):
+    path = tmp_path / "state" / "history.jsonl"
+    PromptHistory(path).add("first\nwith two lines")
+
+    again = PromptHistory(path)
+
+    assert again.older("") == "first\nwith two lines"
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_history_skips_torn_and_foreign_lines(tmp_path: Path):
+    path = tmp_path / "history.jsonl"
+    path.write_text('{"text": "good"}\n[1]\n{"text": 7}\n\xff\n{"text": "to')
+    history = PromptHistory(path)
+    history.add("after the crash")
+
+    again = PromptHistory(path)
+
+    assert again.older("") == "after the crash"
+    assert again.older("after the crash") == "good"
+    assert again.older("good") is None
+
+
+def test_history_keeps_its_newest_thousand(tmp_path: Path):
+    path = tmp_path / "history.jsonl"
+    path.write_text("".join(json.dumps({"text": f"entry {number}"}) + "\n" for number in range(MAX_ENTRIES + 500)))
+
+    assert PromptHistory(path).older("") == f"entry {MAX_ENTRIES + 499}"
+
+    assert len(path.read_text().splitlines()) == MAX_ENTRIES
+
+
+def test_repeated_and_blank_entries_are_kept_once_or_not(tmp_path: Path):
+    history = PromptHistory(tmp_path / "history.jsonl")
+
+    for text in ("same", "same", " ", "#key openai sk-canary"):
+        history.add(text)
+
+    assert history.older("") == "same"
+    assert history.older("same") is None
+    assert "canary" not in (tmp_path / "history.jsonl").read_text()
+
+
+def test_history_whose_file_is_a_folder_is_kept_in_memory(tmp_path: Path):
+    history = PromptHistory(tmp_path)
+
+    history.add("still here")
+
+    assert history.older("") == "still here"

@@ -67,5 +67,8 @@ _REASONS = {
 
 
 def _refusal(risk: Risk) -> str:
-    what = risk.reason or "it is forbidden"
-    return f"{what}, whatever was granted. Reach the goal in another way, or ask the person to do it by hand."
+    why = f": {risk.reason}" if risk.reason else ""
+    return (
+        f"Forbidden{why}. This never runs, whatever the person has allowed. "
+        "Reach the goal in another way, or ask the person to do it by hand."
+    )

@@ -7,11 +7,11 @@ loaded in a thread, when somebody asks.
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -113,7 +113,10 @@ def preset_for(name: str) -> Preset:
 
 def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
     """The known names that look most like this one."""
-    return difflib.get_close_matches(name, known, count, cutoff=0.5)
+    # Only those who err need it.
+    from difflib import get_close_matches
+
+    return get_close_matches(name, known, count, cutoff=0.5)
 
 
 def _suggestion(name: str) -> str:
@@ -156,8 +159,6 @@ def _look_up(provider: str, model_id: str) -> ModelFacts:
 
 
 def _price(model: ModelInfo) -> Price | None:
-    from datetime import UTC, datetime
-
     prices = model.get_prices(datetime.now(UTC), None)
     paid, written = _base_price(prices, "input"), _base_price(prices, "output")
     if paid is None or written is None:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from harness.errors import (
     AuthenticationFailed,
@@ -24,7 +23,9 @@ from providers.endpoint import Endpoint
 
 LONGEST_MESSAGE = 600
 
-OVERFLOW = re.compile(
+# Patterns are compiled when the first refusal comes, not when the program starts.
+
+OVERFLOW = (
     r"prompt is too long|input is too long|exceeds? (the|model'?s?) context|maximum prompt length"
     r"|reduce the length of the (messages|prompt)|maximum context length|exceeds the available context size"
     r"|greater than the context length|context window exceeds limit|exceeded model token limit"
@@ -32,19 +33,19 @@ OVERFLOW = re.compile(
     r"|input token count .* exceeds|longer than the model's context"
 )
 # These also complain of other things, such as a limit of tokens per minute, the size of an image or of the answer.
-PERHAPS_OVERFLOW = re.compile(r"exceeds the maximum|exceeds the limit of|too many tokens|token limit exceeded")
-SPEAKS_OF_INPUT = re.compile(r"\b(context|prompt|inputs?|messages)\b")
-SPEAKS_OF_OUTPUT = re.compile(r"max_(completion_|output_)?tokens|per (minute|day)|image")
+PERHAPS_OVERFLOW = r"exceeds the maximum|exceeds the limit of|too many tokens|token limit exceeded"
+SPEAKS_OF_INPUT = r"\b(context|prompt|inputs?|messages)\b"
+SPEAKS_OF_OUTPUT = r"max_(completion_|output_)?tokens|per (minute|day)|image"
 
-NO_MONEY = re.compile(
+NO_MONEY = (
     r"insufficient[ _](quota|credits?|balance|funds)|billing|credit balance|out of credits|spend(ing)? limit|payment"
 )
-NO_MODEL = re.compile(
+NO_MODEL = (
     r"model_not_found|not a valid model|invalid model|decommissioned|no longer (supported|available|served)"
     r"|model\b[^.]{0,80}\b(not found|does not exist|not exist|has been (retired|deprecated))|try pulling"
 )
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+_UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
 
 
 def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, str]) -> ProviderError:
@@ -65,13 +66,13 @@ def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, st
 def _kind(status: int, words: str, *, is_empty: bool) -> type[ProviderError]:
     if status in (401, 403):
         return RequestRejected if "flagged" in words else AuthenticationFailed
-    if status == 402 or (status in (400, 429) and NO_MONEY.search(words)):
+    if status == 402 or (status in (400, 429) and re.search(NO_MONEY, words)):
         return QuotaExhausted
     if status == 429:
         return ModelThrottled
     if status == 413 or _is_overflow(status, words, is_empty=is_empty):
         return ContextWindowOverflow
-    if (status == 404 and "model" in words) or (status in (400, 410) and NO_MODEL.search(words)):
+    if (status == 404 and "model" in words) or (status in (400, 410) and re.search(NO_MODEL, words)):
         return ModelNotFound
     if status in (503, 529) or (status >= 500 and "overloaded" in words):
         return ModelOverloaded
@@ -84,10 +85,10 @@ def _is_overflow(status: int, words: str, *, is_empty: bool) -> bool:
     # Some services refuse what is too long without a word.
     if is_empty:
         return status == 400
-    if OVERFLOW.search(words):
+    if re.search(OVERFLOW, words):
         return True
-    perhaps = status == 400 and PERHAPS_OVERFLOW.search(words) and SPEAKS_OF_INPUT.search(words)
-    return bool(perhaps) and not SPEAKS_OF_OUTPUT.search(words)
+    perhaps = status == 400 and re.search(PERHAPS_OVERFLOW, words) and re.search(SPEAKS_OF_INPUT, words)
+    return bool(perhaps) and not re.search(SPEAKS_OF_OUTPUT, words)
 
 
 def _explanation(kind: type[ProviderError], endpoint: Endpoint, status: int, said: str) -> str:
@@ -153,7 +154,7 @@ def _without_markup(body: str) -> str:
 
 def plain(text: str) -> str:
     """One line without anything a terminal would obey, of bearable length."""
-    line = re.sub(r"\s+", " ", _UNPRINTABLE.sub(" ", text)).strip()
+    line = re.sub(r"\s+", " ", re.sub(_UNPRINTABLE, " ", text)).strip()
     return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"
 
 
@@ -167,6 +168,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
     if re.fullmatch(r"\d+(\.\d+)?", value):
         return float(value)
+    # Dates are rare here, and their reader is slow to import.
+    from email.utils import parsedate_to_datetime
+
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:

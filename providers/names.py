@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
+import zlib
 
 
 def safe_name(name: str) -> str:
-    """The name itself where it is plain, else one made from it that no other name becomes.
+    """The name itself where it is plain, else one made from it that hardly another name becomes.
 
     Other vendors, and models that err, use letters and lengths that a service refuses, and with them the whole history.
     """
     if re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", name):
         return name
     plain = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:31]
-    return f"{plain}_{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"
+    return f"{plain}_{zlib.crc32(name.encode(errors='replace')):08x}"

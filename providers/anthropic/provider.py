@@ -19,17 +19,19 @@ from providers.stream import deltas
 from providers.transport import Transport
 
 API_VERSION = "2023-06-01"
-REFUSED_THINKING = re.compile(
-    r"thinking.*(signature|different conversation)|signature.*thinking|expected .{0,3}thinking", re.I
-)
-REFUSED_FORM = re.compile(r"thinking\.type|output_config|effort|adaptive thinking", re.I)
+MODELS = "/v1/models?limit=1000"
+# A turn with calls that another model began, taken up by one that thinks.
+MISSING_THINKING = r"expected .{0,3}thinking"
+REFUSED_THINKING = r"thinking.*(signature|different conversation)|signature.*thinking"
+REFUSED_FORM = r"thinking\.type|output_config|effort|adaptive thinking"
 
 
 class AnthropicProvider:
     """Streams replies of Claude models.
 
-    Two refusals are mended by asking once more with less, since the same request could never succeed: thinking that the
-    service no longer accepts back (the conversation before it was changed), and a form of thinking the model has not.
+    Refusals that concern thinking are mended by asking once more with less, since the same request could never succeed:
+    the service no longer takes a thought back (the conversation before it was changed), misses one, or the model does
+    not know the form in which it is told to think.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -47,36 +49,42 @@ class AnthropicProvider:
         await self._transport.close()
 
     async def models(self) -> list[str]:
-        return await model_names(self._transport, "/v1/models?limit=1000")
+        return await model_names(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         try:
-            async for delta in self._ask(request):
+            async for delta in self._ask(request, self._form(request)):
                 yield delta
         except RequestRejected as error:
-            if not self._can_mend(request, str(error)):
+            form = self._mended_form(request, str(error))
+            if form is None:
                 raise
-            async for delta in self._ask(request):
+            async for delta in self._ask(request, form):
                 yield delta
         except ModelNotFound as error:
-            raise await better_named(error, self._transport, "/v1/models?limit=1000", request.spec.model_id) from error
+            raise await better_named(error, self._transport, MODELS, request.spec.model_id) from error
 
-    def _ask(self, request: Request) -> AsyncIterator[Delta]:
-        spec = request.spec
-        form = ThinkingForm() if spec.model_id in self._without_form else thinking_form(spec)
+    def _ask(self, request: Request, form: ThinkingForm) -> AsyncIterator[Delta]:
         body = encode(request, form, self._unreadable)
         return deltas(self._transport, "/v1/messages", body, MessageDecoder(self._transport.endpoint))
 
-    def _can_mend(self, request: Request, refusal: str) -> bool:
-        if REFUSED_THINKING.search(refusal):
+    def _form(self, request: Request) -> ThinkingForm:
+        return ThinkingForm() if request.spec.model_id in self._without_form else thinking_form(request.spec)
+
+    def _mended_form(self, request: Request, refusal: str) -> ThinkingForm | None:
+        """How to ask again; None if that would not help."""
+        words = refusal.lower()
+        if re.search(MISSING_THINKING, words):
+            return ThinkingForm()
+        if re.search(REFUSED_THINKING, words):
             told = {message.id for message in request.messages if _has_thinking(message)}
             is_new = bool(told - self._unreadable)
             self._unreadable |= told
-            return is_new
-        if REFUSED_FORM.search(refusal) and request.spec.model_id not in self._without_form:
+            return self._form(request) if is_new else None
+        if re.search(REFUSED_FORM, words) and request.spec.model_id not in self._without_form:
             self._without_form.add(request.spec.model_id)
-            return True
-        return False
+            return ThinkingForm()
+        return None
 
 
 def _has_thinking(message: object) -> bool:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.messages import JsonObject, ModelSpec, ThinkingLevel
+from harness.messages import JsonObject, ModelSpec
+from harness.thinking import ThinkingLevel
 
 LEAST_BUDGET = 1024
 BUDGETS: Mapping[ThinkingLevel, int] = {

@@ -11,13 +11,13 @@ from harness.messages import (
     ModelSpec,
     Text,
     Thinking,
-    ThinkingLevel,
     ToolCall,
     ToolResult,
     UserMessage,
     user,
 )
 from harness.provider import Request, ToolSpec
+from harness.thinking import ThinkingLevel
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import thinking_form
 

@@ -14,13 +14,13 @@ from harness.messages import (
     ModelSpec,
     Text,
     Thinking,
-    ThinkingLevel,
     ToolCall,
     ToolResult,
     UserMessage,
     user,
 )
 from harness.provider import Request, ToolSpec
+from harness.thinking import ThinkingLevel
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.dialect import Dialect, dialect_of

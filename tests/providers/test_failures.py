@@ -21,6 +21,7 @@ from harness.errors import (
     RequestRejected,
 )
 from harness.messages import AssistantMessage, Text, Thinking, user
+from providers import connect
 from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
 from providers.failures import failure, retry_after
@@ -241,3 +242,24 @@ async def test_a_refusal_that_cannot_be_mended_is_told_after_one_request(
         await ask(model_at(server, wire))
 
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "lasting"),
+    [
+        ("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", False),
+        ('"thinking.type.enabled" is not supported for this model.', True),
+    ],
+)
+async def test_thinking_is_left_off_where_the_service_cannot_have_it(
+    serve: Serve, ask: Asker, said: str, lasting: bool
+) -> None:
+    script = [Failure(400, said), Reply("Hi"), Reply("Hi again")]
+    server = serve(script)
+    model = connect("anthropic/some-model", base_url=server.url, thinking="high")
+
+    await ask(model)
+    await ask(model)
+    await model.provider.close()
+
+    assert ["thinking" in request.body for request in server.requests] == [True, False, not lasting]

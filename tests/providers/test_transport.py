@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from fakes.asking import Asker, ModelAt, Serve
+from fakes.model_server import Failure, Reply
+
+from harness.errors import NetworkError, RequestRejected
+from harness.messages import user
+from providers import connect
+
+
+async def test_a_server_on_this_machine_is_reached_without_the_proxy(
+    serve: Serve, wire: str, model_at: ModelAt, ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:1")
+    server = serve([Reply("Hi")])
+
+    assert await ask(model_at(server, wire))
+
+
+async def test_a_proxy_that_cannot_be_used_is_told_at_the_first_request(
+    ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:1")
+    model = connect("anthropic/x", base_url="http://models.example")
+
+    model.provider.warm()
+
+    with pytest.raises(RequestRejected, match="proxy"):
+        await ask(model)
+
+
+async def test_a_socks_proxy_is_understood(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    model = connect("anthropic/x", base_url="http://models.example")
+
+    with pytest.raises(NetworkError, match=r"nothing answers|proxy did not let us through"):
+        await ask(model)
+    await model.provider.close()
+
+
+async def test_a_redirect_is_not_followed(serve: Serve, wire: str, model_at: ModelAt, ask: Asker) -> None:
+    other = serve([Reply("stolen")])
+    server = serve([Failure(307, headers={"location": f"{other.url}/v1/messages"})])
+
+    with pytest.raises(RequestRejected, match="is the base URL right"):
+        await ask(model_at(server, wire))
+
+    assert not other.requests
+
+
+async def test_a_lone_surrogate_does_not_stop_a_request(serve: Serve, wire: str, model_at: ModelAt, ask: Asker) -> None:
+    server = serve([Reply("Hi")])
+
+    await ask(model_at(server, wire), user("a \ud800 b"))
+
+    assert "a ? b" in str(server.requests[0].body["messages"])
+
+
+async def test_what_people_paste_as_base_url_is_forgiven(serve: Serve, ask: Asker) -> None:
+    server = serve([Reply("Hi"), Reply("Hi")])
+
+    for name, url in (("anthropic/x", f"{server.url}/v1/"), ("openai-chat/x", f"{server.openai_url}/chat/completions")):
+        model = connect(name, base_url=url)
+        await ask(model)
+        await model.provider.close()
+
+    assert [request.path for request in server.requests] == ["/v1/messages", "/v1/chat/completions"]

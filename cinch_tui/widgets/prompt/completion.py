@@ -13,6 +13,8 @@ from cinch_tui.commands.registry import SIGILS, Command, Registry
 from harness.errors import CinchError
 
 MAX_CANDIDATES = 50
+# A letter or two fit everything; ranking all of a large project would be felt at every key.
+_MAX_RANKED = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +98,20 @@ def best(typed: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     wanted = typed.lower()
     if not wanted:
         return tuple(islice(candidates, MAX_CANDIDATES))
-    everything = tuple(candidates)
-    ranked = [(_rank(wanted, each.text.lower()), each) for each in everything if wanted in each.text.lower()]
+    lowered = [(each.text.lower(), each) for each in candidates]
+    fitting = list(islice((pair for pair in lowered if wanted in pair[0]), _MAX_RANKED))
     # Scattered letters fit nearly anything and are slow to look for: they are the last resort.
-    if not ranked:
-        scattered = re.compile(".*?".join(map(re.escape, wanted)), re.IGNORECASE)
-        ranked = [(0, each) for each in everything if scattered.search(each.text)]
-    ranked.sort(key=lambda entry: entry[0])
-    return tuple(candidate for _, candidate in ranked[:MAX_CANDIDATES])
+    if not fitting:
+        scattered = re.compile(".*?".join(map(re.escape, wanted)))
+        fitting = list(islice((pair for pair in lowered if scattered.search(pair[0])), _MAX_RANKED))
+    fitting.sort(key=lambda pair: _rank(wanted, pair[0]))
+    return tuple(candidate for _, candidate in fitting[:MAX_CANDIDATES])
 
 
 def _rank(wanted: str, text: str) -> int:
+    if text.startswith(wanted):
+        return 0 if text == wanted else 1
     name = text.rpartition("/")[2]
-    fits = (text == wanted, text.startswith(wanted), name.startswith(wanted), wanted in name, True)
-    return fits.index(True)
+    if name.startswith(wanted):
+        return 2
+    return 3 if wanted in name else 4

@@ -74,26 +74,32 @@ async def list_paths(root: Path) -> list[str]:
         logger.warning("%s cannot be listed: %s", root, error)
         return []
     paths: list[str] = []
+    is_complete = False
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await _collect(process, paths)
+            is_complete = await _collect(process, paths)
     except TimeoutError:
         logger.info("listing %s took too long; %d paths can be completed", root, len(paths))
     finally:
-        with suppress(ProcessLookupError):
-            process.kill()
+        if not is_complete:
+            with suppress(ProcessLookupError):
+                process.kill()
         await process.wait()
     return sorted(paths, key=lambda path: (path.count("/"), path))
 
 
-async def _collect(process: asyncio.subprocess.Process, paths: list[str]) -> None:
+async def _collect(process: asyncio.subprocess.Process, paths: list[str]) -> bool:
+    """Fill `paths`; whether that was all there is."""
     assert process.stdout is not None
-    with suppress(asyncio.IncompleteReadError):
-        while len(paths) < MAX_PATHS:
+    while len(paths) < MAX_PATHS:
+        try:
             path = (await process.stdout.readuntil(b"\0"))[:-1].decode("utf-8", "replace")
-            # A name with a line break in it cannot stand in a prompt.
-            if path.isprintable():
-                paths.append(path)
+        except asyncio.IncompleteReadError:
+            return True
+        # A name with a line break in it cannot stand in a prompt.
+        if path.isprintable():
+            paths.append(path)
+    return False
 
 
 def _ripgrep() -> str | None:

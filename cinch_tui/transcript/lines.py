@@ -88,15 +88,14 @@ def _rows(runs: Sequence[Run]) -> Iterable[list[Run]]:
 
 
 def _wrap_row(row: Sequence[Run], breaks: Sequence[int]) -> list[Line]:
-    if not breaks:
-        return [Line(tuple(Segment(text, style) for text, style in row)) if row else BLANK]
     pieces = _divide(row, breaks)
-    lines = [_soft_line(piece) for piece in pieces[:-1]]
-    lines.append(Line(tuple(Segment(text, style) for text, style in pieces[-1])))
+    lines = [_line_of(piece) for piece in pieces[:-1]]
+    lines.append(_line_of(pieces[-1], "\n"))
     return lines
 
 
-def _soft_line(piece: list[Run]) -> Line:
+def _line_of(piece: list[Run], end: str = "") -> Line:
+    """A line without the blanks at its end: they are not seen, only copied."""
     swallowed = ""
     while piece and piece[-1][0] != (kept := piece[-1][0].rstrip(" ")):
         text, style = piece.pop()
@@ -104,7 +103,7 @@ def _soft_line(piece: list[Run]) -> Line:
         if kept:
             piece.append((kept, style))
             break
-    return Line(tuple(Segment(text, style) for text, style in piece), end=swallowed)
+    return Line(tuple(Segment(text, style) for text, style in piece), end=swallowed + end)
 
 
 def _divide(row: Sequence[Run], breaks: Sequence[int]) -> list[list[Run]]:

@@ -221,9 +221,11 @@ class ThinkingBlock(GrowingBlock):
     """What a model thinks: open while it arrives, one line once it is done."""
 
     def __init__(self, text: str = "") -> None:
-        self._started = time.monotonic()
+        # A loaded session does not know how long it took.
+        self._started = None if text else time.monotonic()
         self.duration: float | None = None
         self._folded = False
+        self._last_line = 0
         super().__init__(text)
 
     @property
@@ -239,16 +241,11 @@ class ThinkingBlock(GrowingBlock):
         self._folded = folded
 
     def finish(self) -> None:
-        # A loaded session does not know how long it took.
-        if not self.finished and self._taken:
+        if not self.finished and self._started is not None:
             self.duration = time.monotonic() - self._started
         super().finish()
         self._folded = True
         self.redraw()
-
-    def redraw(self) -> None:
-        super().redraw()
-        self._taken = 0
 
     def guess(self, width: int) -> int:
         return self.gap + 1 if self.folded else super().guess(width)
@@ -256,8 +253,8 @@ class ThinkingBlock(GrowingBlock):
     def make_parts(self) -> list[Part]:
         if self.folded:
             return [_ThoughtSummary(self)] if self._length else []
-        self._taken = self._length
         source = self.source.rstrip("\n")
+        self._last_line = source.rfind("\n") + 1
         lines: list[Part] = [_ThoughtPart(line) for line in source.split("\n")] if source else []
         return [_ThoughtSummary(self), *lines] if self.finished else lines
 
@@ -270,10 +267,9 @@ class ThinkingBlock(GrowingBlock):
     def _append_lines(self, look: Look, width: int) -> None:
         # Only the last line can have changed.
         last = len(self.parts) - 1
-        source = self.source
-        start = source.rfind("\n", 0, self._taken) + 1
-        self._taken = self._length
-        self.parts[last:] = [_ThoughtPart(line) for line in source[start:].rstrip("\n").split("\n")]
+        source = self.source.rstrip("\n")
+        self.parts[last:] = [_ThoughtPart(line) for line in source[self._last_line :].split("\n")]
+        self._last_line = source.rfind("\n") + 1
         self.heights.truncate(last)
         self.heights.extend(self._height(part, look, width) for part in self.parts[last:])
 

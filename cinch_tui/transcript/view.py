@@ -171,7 +171,7 @@ class Transcript(ScrollView, can_focus=True):
             if block.index < 0:
                 del self._dirty[block]
                 continue
-            before = block.guess(self._page.width)
+            before = self._page.heights[block.index]
             more = self._page.advance(block)
             self._count_unseen(block.heights.total - before)
             if not more:

@@ -1,0 +1,48 @@
+"""An app that is only a conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+
+import cinch_tui
+from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.blocks import ReplyBlock
+from cinch_tui.transcript.view import Transcript
+
+STYLES = Path(cinch_tui.__file__).parent / "styles"
+
+
+class Stage(App[None]):
+    CSS_PATH: ClassVar[list[str | Path]] = [STYLES / "code.tcss", STYLES / "transcript.tcss"]
+
+    def __init__(self, *blocks: Block) -> None:
+        super().__init__()
+        self.view = Transcript()
+        self.view.extend(blocks)
+        self.heard: list[object] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.view
+
+    def on_transcript_link_opened(self, message: Transcript.LinkOpened) -> None:
+        self.heard.append(message.url)
+
+    def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
+        self.heard.append(message.count)
+
+
+def screen(view: Transcript) -> list[str]:
+    """What is on the screen, line by line."""
+    return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
+
+
+def drawn_parts(view: Transcript) -> int:
+    """How many parts hold lines."""
+    return sum(bool(part._lines) for block in view.blocks for part in block.parts)
+
+
+def numbered(count: int) -> list[Block]:
+    return [ReplyBlock(f"**Reply** {number}\n\n- some\n- thing\n\nThe end of {number}.") for number in range(count)]

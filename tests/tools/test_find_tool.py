@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from fakes.workplace import Workplace
+
+from harness.errors import FileMissing, OutsideWorkspace
+from harness.views import ListingView
+from tools.find import FindTool, glob_expression
+
+FIND = FindTool()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    (tmp_path / "project").mkdir()
+    place = Workplace(tmp_path / "project")
+    for age, name in enumerate(["src/app/main.py", "src/app/view.ts", "src/util.py", "setup.py", "docs/a b.md"]):
+        os.utime(place.put(name), (1_000_000 - age, 1_000_000 - age))
+    return place
+
+
+async def test_name_pattern_matches_in_any_folder_newest_first(place: Workplace):
+    called = await place.call(FIND, pattern="*.py")
+
+    assert called.lines == ["src/app/main.py", "src/util.py", "setup.py", "[3 files]"]
+    assert called.output.view == ListingView("*.py in .", ("src/app/main.py", "src/util.py", "setup.py"), 3)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("**/*.py", ["src/app/main.py", "src/util.py", "setup.py"]),
+        ("src/*.py", ["src/util.py"]),
+        ("src/**", ["src/app/main.py", "src/app/view.ts", "src/util.py"]),
+        ("./src/**/*.{py,ts}", ["src/app/main.py", "src/app/view.ts", "src/util.py"]),
+        ("[s]etup.p?", ["setup.py"]),
+        ("a b.md", ["docs/a b.md"]),
+    ],
+)
+async def test_glob_means_what_it_means_elsewhere(place: Workplace, pattern: str, found: list[str]):
+    called = await place.call(FIND, pattern=pattern)
+
+    assert called.lines[:-1] == found
+
+
+async def test_absolute_pattern_inside_the_folder_works(place: Workplace):
+    called = await place.call(FIND, pattern=f"{place.root}/src/*.py")
+
+    assert called.lines[0] == "src/util.py"
+
+
+async def test_results_are_named_from_the_root_whatever_the_path(place: Workplace):
+    called = await place.call(FIND, pattern="*.ts", path="src/app")
+
+    assert called.lines[0] == "src/app/view.ts"
+
+
+async def test_total_is_told_where_the_limit_cuts(place: Workplace):
+    called = await place.call(FIND, pattern="*.py", limit=1)
+
+    assert called.lines[0] == "src/app/main.py"
+    assert called.lines[1].startswith("[1 of 3 files")
+
+
+async def test_ignored_files_are_left_out_even_when_the_pattern_names_them(place: Workplace):
+    place.put(".gitignore", "*.log\n")
+    place.put("run.log")
+
+    called = await place.call(FIND, pattern="*.log")
+
+    assert called.text.startswith("No file in . matches *.log.")
+
+
+async def test_folder_outside_or_missing_is_refused(place: Workplace):
+    with pytest.raises(OutsideWorkspace):
+        await place.call(FIND, pattern="*", path="..")
+    with pytest.raises(FileMissing):
+        await place.call(FIND, pattern="*", path="nowhere")
+
+
+async def test_file_name_that_would_run_a_command_is_only_a_name(place: Workplace):
+    place.put("$(touch hacked).py")
+
+    called = await place.call(FIND, pattern="$(touch*.py")
+
+    assert called.lines[0] == "$(touch hacked).py"
+    assert not (place.root / "hacked").exists()
+
+
+@pytest.mark.parametrize("pattern", ["[", "[]", "a[", "{a", "a}", "***", "**a", "[!a]", "[\\]", "{,}", "{{a,b},c}.py"])
+def test_any_pattern_becomes_a_valid_expression(pattern: str):
+    re.compile(glob_expression(pattern))

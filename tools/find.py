@@ -1,0 +1,142 @@
+"""find_files: files by a glob pattern, the latest changed first."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import aclosing
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from pydantic import AliasChoices, Field
+
+from harness.tool import ToolContext, ToolOutput
+from harness.views import ListingView
+from tools.ripgrep import Ripgrep, RipgrepMissing
+from tools.text.control import harmless
+from tools.typed import Parameters, TypedTool
+
+if TYPE_CHECKING:
+    from harness.tool import Tool
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+# Each brace multiplies the patterns.
+_MOST_BRACES = 5
+
+
+class FindParameters(Parameters):
+    pattern: str = Field(min_length=1, description="A glob: `*.py` in any folder, `src/**/*.ts`, `**/test_*.{js,ts}`.")
+    path: str = Field(
+        ".", validation_alias=AliasChoices("path", "directory", "dir_path"), description="The folder to look in."
+    )
+    limit: int = Field(100, ge=1, le=5000, description="Most files to show.")
+
+
+class FindTool(TypedTool[FindParameters]):
+    name = "find_files"
+    label = "Find files"
+    Arguments = FindParameters
+
+    async def execute(self, arguments: FindParameters, context: ToolContext) -> ToolOutput:
+        folder = context.workspace.resolve(arguments.path)
+        shown = context.workspace.display(folder)
+        if not folder.is_dir():
+            await context.workspace.read_bytes(folder, limit=1)
+            return ToolOutput.failure(f"{shown} is a file; give a folder as path.")
+        search = Ripgrep(["--files", "--null"], folder)
+        try:
+            names = await _names(search)
+        except RipgrepMissing as error:
+            return ToolOutput.failure(str(error))
+        matching = _matching(names, arguments.pattern, folder)
+        newest = await asyncio.to_thread(_newest_first, folder, matching)
+        found = [context.workspace.display(folder / name) for name in newest[: arguments.limit]]
+        return _listed(arguments.pattern, shown, found, search, total=len(newest))
+
+
+def _listed(pattern: str, where: str, found: list[str], search: Ripgrep, *, total: int) -> ToolOutput:
+    view = ListingView(f"{pattern} in {where}", tuple(harmless(name) for name in found), total)
+    if total == 0:
+        text = f"No file in {where} matches {pattern}. Files that git ignores are not looked at."
+        return ToolOutput.text(text if not search.timed_out else "The search took too long; give a path.", view=view)
+    parts = [f"{total} files" if total > 1 else "1 file"]
+    if len(found) < total:
+        parts = [f"{len(found)} of {total} files, the latest changed; narrow the pattern or raise limit"]
+    if search.timed_out:
+        parts.append("there may be more: the search took too long")
+    return ToolOutput.text("\n".join([*found, f"[{' · '.join(parts)}]"]), view=view, details={"total": total})
+
+
+async def _names(search: Ripgrep) -> list[str]:
+    names: list[str] = []
+    rest = b""
+    async with aclosing(search.chunks()) as chunks:
+        async for chunk in chunks:
+            *whole, rest = (rest + chunk).split(b"\0")
+            names += [name.decode("utf-8", "surrogateescape") for name in whole]
+    return names
+
+
+def _matching(names: list[str], pattern: str, folder: Path) -> list[str]:
+    if PurePath(pattern).is_absolute():
+        pattern = pattern.removeprefix(f"{folder}/")
+    expressions = [glob_expression(each) for each in _alternatives(pattern.removeprefix("./"))]
+    matches = re.compile("|".join(expressions)).fullmatch
+    return [name for name in names if matches(name)]
+
+
+def _newest_first(folder: Path, names: list[str]) -> list[str]:
+    times = {name: _changed(folder / name) for name in names}
+    return sorted(names, key=lambda name: (-times[name], name))
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """`{a,b}` written out."""
+    brace = _BRACES.search(pattern)
+    if brace is None or pattern.count("{") > _MOST_BRACES:
+        return [pattern]
+    before, after = pattern[: brace.start()], pattern[brace.end() :]
+    choices = pattern[brace.start(1) : brace.end(1)].split(",")
+    return [each for choice in choices for each in _alternatives(before + choice + after)]
+
+
+def glob_expression(pattern: str) -> str:
+    """A regular expression for a glob; one without a slash matches names in any folder."""
+    if "/" not in pattern:
+        pattern = f"**/{pattern}"
+    expression = ""
+    at = 0
+    while at < len(pattern):
+        piece, taken = _translated(pattern, at)
+        expression += piece
+        at += taken
+    return expression
+
+
+def _translated(pattern: str, at: int) -> tuple[str, int]:
+    begins_folder = at == 0 or pattern[at - 1] == "/"
+    if begins_folder and pattern.startswith("**/", at):
+        return "(?:[^/]+/)*", 3
+    if begins_folder and pattern[at:] == "**":
+        return ".*", 2
+    match pattern[at]:
+        case "*":
+            return "[^/]*", len(pattern) - at - len(pattern[at:].lstrip("*"))
+        case "?":
+            return "[^/]", 1
+        case "[" if (end := pattern.find("]", at + 2)) > 0:
+            inside = pattern[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
+            return f"[^/{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]", end - at + 1
+        case character:
+            return re.escape(character), 1
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = FindTool

@@ -1,0 +1,204 @@
+"""grep: the content of files, searched by ripgrep."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import AliasChoices, Field
+
+from harness.disk import regular_status
+from harness.tool import ToolContext, ToolOutput
+from harness.views import ListingView
+from harness.workspace import Workspace
+from tools.matches import FileMatches, Matches
+from tools.ripgrep import Ripgrep, RipgrepMissing
+from tools.text.control import harmless
+from tools.typed import Parameters, TypedTool
+
+if TYPE_CHECKING:
+    from harness.tool import Tool
+
+# A search that prints more than this is too wide to be of use; counting on would only cost time.
+_MOST_OUTPUT = 32 * 1024 * 1024
+_MOST_CHARACTERS = 50_000
+_UNSAFE_LITERAL = set("()[]{}?*+|^$\\.")
+
+
+class GrepParameters(Parameters):
+    pattern: str = Field(min_length=1, description="A regular expression, or plain text with literal.")
+    path: str = Field(".", description="A file or folder to search.")
+    glob: str = Field(
+        "",
+        validation_alias=AliasChoices("glob", "include"),
+        description="Only files that match, such as `*.py` or `!tests/**`.",
+    )
+    type: str = Field("", description="Only files of a type ripgrep knows, such as `py`, `js`, `rust`.")
+    output_mode: Literal["content", "files_with_matches", "count"] = Field(
+        "content", description="Matching lines, only the files, or the number of matching lines of each file."
+    )
+    ignore_case: bool = Field(default=False, validation_alias=AliasChoices("ignore_case", "case_insensitive", "-i"))
+    literal: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("literal", "literal_text", "fixed_strings"),
+        description="Take the pattern as plain text.",
+    )
+    context: int = Field(
+        0, ge=0, le=50, validation_alias=AliasChoices("context", "-C"), description="Lines to show around each match."
+    )
+    multiline: bool = Field(default=False, description="Let the pattern reach over line ends.")
+    limit: int = Field(
+        250,
+        ge=1,
+        le=5000,
+        validation_alias=AliasChoices("limit", "head_limit", "max_matches"),
+        description="Most matching lines, or files, to show; the total is always told.",
+    )
+
+
+class GrepTool(TypedTool[GrepParameters]):
+    name = "grep"
+    label = "Search"
+    Arguments = GrepParameters
+
+    async def execute(self, arguments: GrepParameters, context: ToolContext) -> ToolOutput:
+        place = await _place(context.workspace, arguments.path)
+        search = Ripgrep(_options(arguments, place.target), place.cwd)
+        matches = Matches(arguments.limit, keeps_lines=arguments.output_mode == "content")
+        try:
+            await _collect(search, matches)
+        except RipgrepMissing as error:
+            return ToolOutput.failure(str(error))
+        if search.error and not matches.total:
+            return ToolOutput.failure(_complaint(search.error, arguments))
+        return _told(arguments, place, search, matches)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where ripgrep runs and what it searches from there; `shown` is the same for people and models."""
+
+    workspace: Workspace
+    cwd: Path
+    target: str
+    shown: str
+
+    def display(self, name: str) -> str:
+        return self.workspace.display(self.cwd / name.removeprefix("./"))
+
+
+async def _place(workspace: Workspace, path: str) -> _Place:
+    real = workspace.resolve(path)
+    shown = workspace.display(real)
+    if real.is_dir():
+        return _Place(workspace, real, "./", shown)
+    # Reading tells best that nothing is there, or a pipe on which ripgrep would wait.
+    await workspace.read_bytes(real, limit=1)
+    regular_status(real)
+    return _Place(workspace, real.parent, f"./{real.name}", shown)
+
+
+def _options(arguments: GrepParameters, target: str) -> list[str]:
+    options = ["--json"] if arguments.output_mode == "content" else ["--count", "--null", "--with-filename"]
+    options += ["--engine=auto"] if not arguments.literal else ["--fixed-strings"]
+    if arguments.ignore_case:
+        options.append("--ignore-case")
+    if arguments.multiline:
+        options += ["--multiline", "--multiline-dotall"]
+    if arguments.context and arguments.output_mode == "content":
+        options.append(f"--context={arguments.context}")
+    if arguments.glob:
+        options.append(f"--glob={arguments.glob}")
+    if arguments.type:
+        options.append(f"--type={arguments.type}")
+    return [*options, f"--regexp={arguments.pattern}", "--", target]
+
+
+async def _collect(search: Ripgrep, matches: Matches) -> None:
+    size = 0
+    async with aclosing(search.chunks()) as chunks:
+        async for chunk in chunks:
+            size += len(chunk)
+            matches.feed(chunk)
+            if size > _MOST_OUTPUT:
+                matches.is_cut = True
+                break
+    matches.finish()
+
+
+def _told(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: Matches) -> ToolOutput:
+    title = f"{arguments.pattern} in {place.shown}"
+    if not matches.total:
+        hint = " The search took too long; narrow it with path, glob or type." if search.timed_out else ""
+        nothing = f"Nothing in {place.shown} matches {arguments.pattern!r}.{hint}"
+        return ToolOutput.text(nothing, view=ListingView(harmless(title), (), 0), details={"matches": 0, "files": 0})
+    files = sorted(matches.files, key=lambda each: each.name)
+    lines, shown = _lines(arguments, place, files)
+    entries = tuple(harmless(entry) for entry in _entries(arguments, place, files))
+    total = matches.total if arguments.output_mode == "content" else matches.file_count
+    footer = _footer(arguments, search, matches, shown)
+    return ToolOutput.text(
+        "\n".join([*lines, f"[{footer}]"]),
+        view=ListingView(harmless(title), entries, total),
+        details={"matches": matches.total, "files": matches.file_count},
+    )
+
+
+def _lines(arguments: GrepParameters, place: _Place, files: list[FileMatches]) -> tuple[list[str], int]:
+    """What the model reads, as far as it fits, and how many matching lines or files that are."""
+    lines: list[str] = []
+    shown = size = 0
+    for file in files[: arguments.limit]:
+        name = place.display(file.name)
+        block = [name if arguments.output_mode == "files_with_matches" else f"{name}: {file.count}"]
+        if arguments.output_mode == "content":
+            block = [name, *(f"{line.number:>6}{':' if line.is_match else '-'} {line.text}" for line in file.lines)]
+        size += sum(len(line) + 1 for line in block)
+        if size > _MOST_CHARACTERS and lines:
+            break
+        lines += block
+        shown += sum(line.is_match for line in file.lines) if arguments.output_mode == "content" else 1
+    return lines, shown
+
+
+def _entries(arguments: GrepParameters, place: _Place, files: list[FileMatches]) -> list[str]:
+    match arguments.output_mode:
+        case "content":
+            return [
+                f"{place.display(file.name)}:{line.number}: {line.text}"
+                for file in files
+                for line in file.lines
+                if line.is_match
+            ]
+        case "count":
+            return [f"{place.display(file.name)}: {file.count}" for file in files[: arguments.limit]]
+        case "files_with_matches":
+            return [place.display(file.name) for file in files[: arguments.limit]]
+
+
+def _footer(arguments: GrepParameters, search: Ripgrep, matches: Matches, shown: int) -> str:
+    more = "more than " if matches.is_cut or search.timed_out else ""
+    counted = f"{more}{matches.total} matching lines in {matches.file_count} files"
+    total = matches.total if arguments.output_mode == "content" else matches.file_count
+    parts = [
+        counted if shown == total and not more else f"{shown} shown of {counted}; narrow the search or raise limit"
+    ]
+    if search.timed_out:
+        parts.append("the search took too long and was stopped")
+    return " · ".join(parts)
+
+
+def _complaint(error: str, arguments: GrepParameters) -> str:
+    text = error.removeprefix("rg: ")
+    if "unrecognized file type" in text:
+        return f"ripgrep does not know the type {arguments.type!r}. Use glob, such as `*.{arguments.type}`, instead."
+    hint = ""
+    if not arguments.literal and _UNSAFE_LITERAL.intersection(arguments.pattern):
+        hint = "\nIf the pattern is meant as plain text, set literal=true; else escape its special characters."
+    return f"ripgrep refused the search:\n{text}{hint}"
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = GrepTool

@@ -1,0 +1,161 @@
+"""What ripgrep prints, taken in piece by piece: the first matches in full, the others only counted."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+_WINDOW = 300
+_LONGEST_RECORD = 4 * 1024 * 1024
+_BEGIN, _MATCH, _CONTEXT = b'{"type":"begin"', b'{"type":"match"', b'{"type":"context"'
+_NUMBER = re.compile(rb'"line_number":(\d+)')
+
+
+class _Said(TypedDict, total=False):
+    """Text in ripgrep's JSON: as it is, or in base64 where it is not UTF-8."""
+
+    text: str
+    bytes: str
+
+
+class _Submatch(TypedDict):
+    start: int
+    end: int
+
+
+class _Data(TypedDict):
+    path: _Said
+    lines: _Said
+    line_number: int
+    submatches: list[_Submatch]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    text: str
+    is_match: bool
+
+
+@dataclass(slots=True)
+class FileMatches:
+    """A file's lines as far as they are kept; `count` is the number of its matching lines that were seen."""
+
+    name: str
+    lines: list[Line] = field(default_factory=list[Line])
+    count: int = 0
+
+
+class Matches:
+    """`total` matching lines in `file_count` files, of which the first `limit` lines, or files, are in `files`."""
+
+    def __init__(self, limit: int, *, keeps_lines: bool) -> None:
+        self.files: list[FileMatches] = []
+        self.total = 0
+        self.file_count = 0
+        self.is_cut = False
+        self._limit = limit
+        self._keeps_lines = keeps_lines
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> None:
+        if self._keeps_lines:
+            self._feed_records(chunk)
+        else:
+            self._feed_counts(chunk)
+
+    def finish(self) -> None:
+        """No more will come."""
+        if self._keeps_lines and self._rest.endswith(b"}"):
+            self._take(self._rest)
+        self._rest = b""
+
+    @property
+    def _is_full(self) -> bool:
+        return self.total >= self._limit
+
+    def _feed_records(self, chunk: bytes) -> None:
+        data = self._rest + chunk
+        cut = data.rfind(b"\n") + 1
+        # Of a record too long to keep, its kind is needed, and its end, which is yet to come.
+        self._rest = data[cut:] if len(data) - cut < _LONGEST_RECORD else data[cut : cut + len(_CONTEXT)]
+        at = 0
+        while at < cut and not self._is_full:
+            end = data.index(b"\n", at)
+            self._take(data[at:end])
+            at = end + 1
+        if at < cut:
+            self.file_count += _count(data, _BEGIN, at, cut)
+            self.total += _count(data, _MATCH, at, cut)
+
+    def _take(self, record: bytes) -> None:
+        if record.startswith(_BEGIN):
+            self.file_count += 1
+            self.files.append(FileMatches(_text(_data(record)["path"])))
+        elif record.startswith(_MATCH):
+            self.total += 1
+            self.files[-1].count += 1
+            self.files[-1].lines += _matching_lines(record)
+        elif record.startswith(_CONTEXT):
+            self.files[-1].lines += _context_line(record)
+
+    def _feed_counts(self, chunk: bytes) -> None:
+        *records, self._rest = (self._rest + chunk).split(b"\n")
+        for record in records:
+            name, _, count = record.rpartition(b"\0")
+            self.files.append(FileMatches(name.decode("utf-8", "surrogateescape"), count=int(count)))
+            self.total += int(count)
+            self.file_count += 1
+
+
+def _count(data: bytes, kind: bytes, start: int, end: int) -> int:
+    """Records of a kind, the first of which begins at `start`."""
+    return data.count(b"\n" + kind, start, end) + data.startswith(kind, start)
+
+
+def _data(record: bytes) -> _Data:
+    data: _Data = json.loads(record)["data"]
+    return data
+
+
+def _text(said: _Said) -> str:
+    if "text" in said:
+        return said["text"]
+    return base64.b64decode(said.get("bytes", "")).decode("cp1252", "replace")
+
+
+def _matching_lines(record: bytes) -> list[Line]:
+    """A match's line, shown around the match; several where it reaches over line ends."""
+    try:
+        data = _data(record)
+    except ValueError:
+        number = _NUMBER.search(record)
+        return [Line(int(number[1]) if number else 0, "[a line too long to show]", is_match=True)]
+    text = _text(data["lines"])
+    first = data["submatches"][0]["start"] if data["submatches"] else 0
+    at = len(text.encode("utf-8", "surrogatepass")[:first].decode("utf-8", "ignore"))
+    lines = text.rstrip("\r\n").split("\n")
+    if len(lines) == 1:
+        return [Line(data["line_number"], _windowed(lines[0], at), is_match=True)]
+    number = data["line_number"]
+    return [Line(number + offset, _windowed(line, 0), is_match=offset == 0) for offset, line in enumerate(lines)]
+
+
+def _context_line(record: bytes) -> list[Line]:
+    try:
+        data = _data(record)
+    except ValueError:
+        return []
+    return [Line(data["line_number"], _windowed(_text(data["lines"]), 0), is_match=False)]
+
+
+def _windowed(line: str, at: int) -> str:
+    line = line.rstrip("\r\n")
+    if len(line) <= _WINDOW:
+        return line
+    start = min(max(at - _WINDOW // 3, 0), len(line) - _WINDOW)
+    cut = line[start : start + _WINDOW]
+    return ("…" if start else "") + cut + ("…" if start + _WINDOW < len(line) else "")

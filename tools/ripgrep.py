@@ -1,0 +1,102 @@
+"""ripgrep, run as a child: found, streamed, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import sysconfig
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+_CHUNK = 256 * 1024
+_TIMEOUT = 30.0
+_ERROR_BYTES = 4000
+# Rules of .gitignore hold outside repositories too; a person's own ripgrep settings must not change our results.
+_ALWAYS = ("--no-config", "--hidden", "--no-require-git", "--no-messages", "--glob=!.git", "--color=never")
+
+
+class RipgrepMissing(RuntimeError):
+    """There is no ripgrep on this machine."""
+
+
+@dataclass(slots=True)
+class Ripgrep:
+    """One search. After `chunks` ends: `error` is what ripgrep complained of, `timed_out` whether it was cut short."""
+
+    arguments: Sequence[str]
+    cwd: Path
+    timeout: float = _TIMEOUT
+    error: str = ""
+    timed_out: bool = False
+    _complaint: bytearray = field(default_factory=bytearray)
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The output as it comes; whoever stops reading stops ripgrep. Close it (`aclosing`) to be sure of that.
+
+        Raises:
+            RipgrepMissing: it is not installed.
+        """
+        process = await asyncio.create_subprocess_exec(
+            ripgrep_path(),
+            *_ALWAYS,
+            *self.arguments,
+            cwd=self.cwd,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        deadline = asyncio.get_running_loop().time() + self.timeout
+        try:
+            while chunk := await _until(deadline, process.stdout):
+                yield chunk
+            complaint = await _until(deadline, process.stderr)
+            await process.wait()
+            if process.returncode == 2:
+                self.error = complaint[:_ERROR_BYTES].decode("utf-8", "replace").strip()
+        except TimeoutError:
+            self.timed_out = True
+        finally:
+            await _stop(process)
+
+
+async def _until(deadline: float, stream: asyncio.StreamReader) -> bytes:
+    async with asyncio.timeout_at(deadline):
+        return await stream.read(_CHUNK)
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+@cache
+def ripgrep_path() -> str:
+    """ripgrep on PATH, or the one that was installed with cinch.
+
+    Raises:
+        RipgrepMissing: there is neither.
+    """
+    on_path = shutil.which("rg")
+    # A relative answer comes from a folder on PATH such as `.`, where anything may be called rg.
+    if on_path is not None and Path(on_path).is_absolute():
+        return on_path
+    for folder in (
+        sysconfig.get_path("scripts"),
+        Path(sys.executable).parent,
+        sysconfig.get_path("scripts", "posix_user"),
+    ):
+        candidate = Path(folder) / "rg"
+        if os.access(candidate, os.X_OK):
+            return str(candidate)
+    raise RipgrepMissing("ripgrep (rg) was not found, neither on PATH nor beside this Python. Install ripgrep.")

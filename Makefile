@@ -14,11 +14,13 @@ test: $(VENV)/.installed-test
 
 check: lint test
 
+# All gates run even when one fails, so that one look shows them all.
 lint: $(VENV)/.installed-dev
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/pyright
-	$(BIN)/lint-imports
+	@status=0; \
+	for gate in "ruff format --check ." "ruff check ." pyright lint-imports; do \
+		echo "== $$gate"; $(BIN)/$$gate || status=1; \
+	done; \
+	exit $$status
 
 # The pictures of the screen; look at every one that changed before committing it.
 snapshots: $(VENV)/.installed-test

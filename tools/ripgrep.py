@@ -77,7 +77,8 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+    # A process does not count as ended while its pipes are unread.
+    await process.communicate()
 
 
 @cache

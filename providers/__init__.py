@@ -8,8 +8,9 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from harness.errors import ConfigError
-from harness.messages import ModelSpec, ThinkingLevel
+from harness.messages import ModelSpec
 from harness.provider import Facts, Model, Provider
+from harness.thinking import ThinkingLevel
 from providers.catalog import (
     Credentials,
     EnvironmentCredentials,
@@ -153,4 +154,7 @@ def _tidy(base_url: str) -> str:
         raise ConfigError(f"the base URL {base_url!r} cannot be read: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(f"the base URL {base_url!r} must begin with http:// or https:// and name a host")
+    if "@" in parts.netloc:
+        # It is shown and kept in places where no password may be.
+        raise ConfigError(f"the base URL of {parts.hostname} must hold no name or password; give a key instead")
     return base_url.rstrip("/")

@@ -38,7 +38,8 @@ SPEAKS_OF_INPUT = r"\b(context|prompt|inputs?|messages)\b"
 SPEAKS_OF_OUTPUT = r"max_(completion_|output_)?tokens|per (minute|day)|image"
 
 NO_MONEY = (
-    r"insufficient[ _](quota|credits?|balance|funds)|billing|credit balance|out of credits|spend(ing)? limit|payment"
+    r"insufficient[ _](quota|credits?|balance|funds)|credit balance|out of credits|spend(ing)? limit"
+    r"|plan and billing|billing[ _](error|hard)|payment required"
 )
 NO_MODEL = (
     r"model_not_found|not a valid model|invalid model|decommissioned|no longer (supported|available|served)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from harness.errors import StreamError
 
-LONGEST_LINE = 64 * 1024 * 1024
+LONGEST_LINE = 16 * 1024 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 

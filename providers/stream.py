@@ -46,7 +46,7 @@ async def deltas(transport: Transport, path: str, body: JsonObject, decoder: Rep
     try:
         async with transport.post(path, body) as chunks:
             async for chunk in chunks:
-                for delta in _decoded(decoder, events.feed(chunk)):
+                for delta in decoded(decoder, events.feed(chunk)):
                     yield delta
                 if decoder.is_over:
                     await _drain(chunks)
@@ -58,16 +58,12 @@ async def deltas(transport: Transport, path: str, body: JsonObject, decoder: Rep
         yield delta
 
 
-def _last(decoder: ReplyDecoder, events: EventDecoder, transport: Transport) -> Iterator[Delta]:
-    # A cut can leave half an event, which is no event.
-    with suppress(StreamError):
-        yield from _decoded(decoder, events.finish())
-    if not decoder.is_complete:
-        raise NetworkError(f"the reply of {transport.endpoint.preset.label} was cut off before its end")
-    yield from decoder.finish()
+def decoded(decoder: ReplyDecoder, events: Sequence[str]) -> Iterator[Delta]:
+    """The deltas of some events, given as their data.
 
-
-def _decoded(decoder: ReplyDecoder, events: Sequence[str]) -> Iterator[Delta]:
+    Raises:
+        ProviderError: an event is an error, or cannot be read.
+    """
     for data in events:
         if data == "[DONE]":
             decoder.is_over = True
@@ -78,6 +74,15 @@ def _decoded(decoder: ReplyDecoder, events: Sequence[str]) -> Iterator[Delta]:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise StreamError(f"the service sent an event that cannot be read: {plain(data[:200])}") from error
         yield from found
+
+
+def _last(decoder: ReplyDecoder, events: EventDecoder, transport: Transport) -> Iterator[Delta]:
+    # A cut can leave half an event, which is no event.
+    with suppress(StreamError):
+        yield from decoded(decoder, events.finish())
+    if not decoder.is_complete:
+        raise NetworkError(f"the reply of {transport.endpoint.preset.label} was cut off before its end")
+    yield from decoder.finish()
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

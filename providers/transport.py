@@ -37,7 +37,7 @@ class Transport:
 
     def __init__(self, endpoint: Endpoint, headers: Mapping[str, str]) -> None:
         self.endpoint = endpoint
-        self._headers = {**endpoint.preset.headers, **headers}
+        self._headers = {"user-agent": "cinch", **endpoint.preset.headers, **headers}
         self._lock = threading.Lock()
         self._client: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -65,10 +65,12 @@ def test_what_cannot_be_connected_is_explained(name: str, told: str) -> None:
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x", "http://", "http://[::1"])
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x", "http://", "http://[::1", "https://me:hunter2@h/v1"])
 def test_a_base_url_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(ConfigError, match="base URL"):
+    with pytest.raises(ConfigError, match="base URL") as caught:
         connect("openai-chat/x", base_url=url)
+
+    assert "hunter2" not in str(caught.value)
 
 
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,28 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
+from fakes import anthropic_wire, openai_wire
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Cut, Failure, Hang, ModelServer, Raw, Reply
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.errors import NetworkError, ProviderError, StreamError
 from harness.messages import ModelSpec, Usage, user
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Request
 from harness.reply import ReplyBuilder
-from providers import connect
+from providers import connect, transport
+from providers.anthropic.decode import MessageDecoder
+from providers.catalog import presets
+from providers.endpoint import Endpoint
+from providers.openai_chat.decode import ChatDecoder
+from providers.sse import EventDecoder
+from providers.stream import ReplyDecoder, decoded
 
+WIRES = {"anthropic": (anthropic_wire, MessageDecoder), "openai-chat": (openai_wire, ChatDecoder)}
 RICH = Reply(
     "Schöne Grüße 🌍👩‍👩‍👧 line\u2028separator.\r\nDone",
     thinking="Let me see … 思考",
@@ -53,6 +64,22 @@ async def test_how_bytes_are_cut_changes_nothing(
     cut_server, whole_server = serve([cut]), serve([whole])
 
     assert await ask(model_at(cut_server, wire)) == await ask(model_at(whole_server, wire))
+
+
+@given(st.sampled_from(["anthropic", "openai-chat"]), st.lists(st.integers(min_value=0), max_size=10))
+def test_a_recorded_stream_may_be_cut_at_any_byte(wire: str, cuts: list[int]) -> None:
+    encoder, decoder = WIRES[wire]
+    endpoint = Endpoint(presets()[wire], "http://127.0.0.1")
+    body = b"".join(encoder.events(RICH, "m", 1))
+
+    assert read(decoder(endpoint), body, cuts) == read(decoder(endpoint), body, [])
+
+
+def read(decoder: ReplyDecoder, body: bytes, cuts: list[int]) -> list[Delta]:
+    events = EventDecoder()
+    edges = [0, *sorted(cut % (len(body) + 1) for cut in cuts), len(body)]
+    deltas = [delta for start, end in pairwise(edges) for delta in decoded(decoder, events.feed(body[start:end]))]
+    return [*deltas, *decoder.finish()]
 
 
 async def test_a_delta_is_handed_on_before_the_next_is_sent(serve: Serve, wire: str, model_at: ModelAt) -> None:
@@ -206,3 +233,24 @@ async def test_every_block_that_begins_ends(serve: Serve, wire: str, model_at: M
     assert begun == sorted(begun)
     assert sorted(delta.index for delta in deltas if isinstance(delta, BlockEnd)) == begun
     assert [delta for delta in deltas if isinstance(delta, Done)] == deltas[-1:]
+
+
+async def test_a_server_that_holds_the_line_after_the_end_does_not_hold_the_reply(
+    serve: Serve, wire: str, model_at: ModelAt, ask: Asker
+) -> None:
+    server = serve([Hang(Reply("one"), after_events=99)])
+
+    async with asyncio.timeout(5):
+        deltas = await ask(model_at(server, wire))
+
+    assert isinstance(deltas[-1], Done)
+
+
+async def test_a_server_that_falls_silent_is_given_up(
+    serve: Serve, wire: str, model_at: ModelAt, ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "LOCAL_SILENCE_SECONDS", 0.1)
+    server = serve([Hang(Reply("one two"), after_events=2)])
+
+    with pytest.raises(NetworkError, match="fell silent"):
+        await ask(model_at(server, wire))

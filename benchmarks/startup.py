@@ -30,7 +30,7 @@ class Bare(App):
         yield Input(placeholder="Ask for a change")
 Bare().run()
 """
-PAINTED = b"Ask for a change"
+PAINTED = b"sk for a change"  # the cursor stands on the first letter
 
 
 def first_paint(command: list[str], env: dict[str, str], cwd: str) -> float:
@@ -38,9 +38,9 @@ def first_paint(command: list[str], env: dict[str, str], cwd: str) -> float:
     began = time.perf_counter()
     pid, fd = pty.fork()
     if pid == 0:
+        ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         os.chdir(cwd)
         os.execvpe(command[0], command, env)
-    ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     seen = b""
     while PAINTED not in seen:
         if not select.select([fd], [], [], 20)[0]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from pathlib import PurePath
 from typing import ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.screen import Screen
 from textual.theme import Theme
 
+from cinch_tui.chat_front import ChatFront
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.desk import Desk
 from cinch_tui.keymap import bindings
@@ -27,14 +30,16 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 KILLED = 128
 
 
-class CinchApp(App[int]):
+def _stylesheets(*names: str) -> list[str | PurePath]:
+    return [f"styles/{name}.tcss" for name in names]
+
+
+class CinchApp(App[object]):
     """The whole program on the screen."""
 
     TITLE = "cinch"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
-    CSS_PATH: ClassVar[list[str]] = [
-        f"styles/{name}.tcss" for name in ("chat", "transcript", "code", "prompt", "status", "panel")
-    ]
+    CSS_PATH = _stylesheets("chat", "transcript", "code", "prompt", "status", "panel")
     ENABLE_COMMAND_PALETTE = True
     NOTIFICATION_TIMEOUT = 4
 
@@ -45,14 +50,18 @@ class CinchApp(App[int]):
         self._options = options
         self._settings = settings
         history = PromptHistory(options.paths.state / "history.jsonl")
-        self.desk = Desk(options, settings, history)
+        self.desk = Desk(self, options, settings, history)
         self._prompt_history = history
 
-    def on_mount(self) -> None:
+    def get_default_screen(self) -> Screen[object]:
+        """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
         commands = builtin_commands()
         mentions = MentionCompletion(self._options.cwd)
-        prompt = Prompt(CommandCompletion(commands, self.desk), mentions, self._prompt_history)
-        self.push_screen(ChatScreen(self.desk, prompt, commands))
+        front = ChatFront(self.desk)
+        prompt = Prompt(CommandCompletion(commands, front), mentions, self._prompt_history)
+        return ChatScreen(self.desk, front, prompt, commands)
+
+    def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self._leave, number)

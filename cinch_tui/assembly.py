@@ -14,10 +14,11 @@ from cinch_tui.options import Continue, Options, Resume
 from cinch_tui.settings import Settings
 from harness.agent import Agent, AgentOptions
 from harness.approval.rules import Grants, Rule
+from harness.context.normalise import normalise
 from harness.errors import ConfigError, SessionLocked
 from harness.instructions import build_system_prompt, describe_environment, load_instructions
 from harness.limits import Limits
-from harness.messages import Message, ThinkingLevel, new_id
+from harness.messages import Message, new_id
 from harness.modes import EXECUTE, MODES, PLAN
 from harness.person import Person
 from harness.provider import Model
@@ -27,6 +28,7 @@ from harness.session.listing import find_session
 from harness.session.places import project_dir
 from harness.session.resume import LoadedSession, load_session
 from harness.session.store import SessionStore
+from harness.thinking import ThinkingLevel
 from harness.workspace import Workspace
 from providers import connect, presets
 from providers.demo.sample import SAMPLE
@@ -136,7 +138,7 @@ async def assemble(options: Options, settings: Settings, person: Person, model: 
         NoModel: none was named and no provider has a key.
         ConfigError, SessionError: something cannot be used; the text says what.
     """
-    keys = KeyStore(options.paths.credentials_file, options.environ)
+    keys = KeyStore(options.paths, options.environ)
     loaded = await asyncio.to_thread(_wanted_session, options)
     if model is None:
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
@@ -145,8 +147,13 @@ async def assemble(options: Options, settings: Settings, person: Person, model: 
         assembly.begin()
     else:
         assembly.warnings.extend(loaded.warnings)
-        assembly.resume(loaded, await asyncio.to_thread(list, loaded.messages))
+        assembly.resume(loaded, await asyncio.to_thread(read_messages, loaded))
     return assembly
+
+
+def read_messages(loaded: LoadedSession) -> list[Message]:
+    """All that was said, with what an old crash left behind healed once rather than before every request."""
+    return list(normalise(loaded.messages))
 
 
 def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:
@@ -185,7 +192,7 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
     grants, warnings = _grants(options, settings, root)
     agent = Agent(
         model,
-        builtin_tools(),
+        builtin_tools(secrets=_key_variables()),
         prompt,
         AgentOptions(
             workspace=workspace,
@@ -204,9 +211,14 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
         settings,
         agent,
         workspace,
-        KeyStore(options.paths.credentials_file, options.environ),
+        KeyStore(options.paths, options.environ),
         warnings=[*loaded.problems, *warnings],
     )
+
+
+def _key_variables() -> tuple[str, ...]:
+    """The environment variables that hold model keys: no command the model runs is to see them."""
+    return tuple(variable for preset in presets().values() for variable in preset.variables)
 
 
 def _root(options: Options, model: Model) -> Path:

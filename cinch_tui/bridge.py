@@ -150,7 +150,7 @@ class Bridge:
     def _message_discarded(self, event: MessageDiscarded) -> None:
         del event
         for block in self._said:
-            self._board.transcript.remove_block(block)
+            self._board.transcript.drop(block)
         self._said.clear()
         self._streaming.clear()
 
@@ -206,7 +206,7 @@ class Bridge:
 
     def _drop_retry_notice(self) -> None:
         if self._retry_notice is not None:
-            self._board.transcript.remove_block(self._retry_notice)
+            self._board.transcript.drop(self._retry_notice)
             self._retry_notice = None
             self._set(note="")
 

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
+from harness.session.places import project_dir, session_files
 from providers import presets
 
 if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
     from cinch_tui.commands.front import TranscriptPart
     from cinch_tui.credentials import KeyStore
+    from cinch_tui.options import Options
     from harness.agent import Agent
 
 # A fence of three or more, closed by one at least as long, as CommonMark has it.
@@ -102,6 +104,12 @@ def key_summary(keys: KeyStore) -> str:
             found = keys.find(name, preset.variables)
             lines.append(f"- {name}: {f'key from {found.source}' if found else 'no key'}")
     return "\n".join(lines)
+
+
+def session_ids(options: Options) -> tuple[str, ...]:
+    """The sessions of this folder, newest first, by the names of their files alone."""
+    files = session_files(project_dir(options.paths.data, options.cwd))
+    return tuple(path.stem for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)[:50])
 
 
 def _said(messages: Iterable[Message]) -> Iterable[str]:

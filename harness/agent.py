@@ -21,22 +21,13 @@ from harness.history import History
 from harness.inbox import Inbox, QueueMode
 from harness.limits import Limits, Meter
 from harness.loop import Ending, run_loop
-from harness.messages import (
-    AssistantMessage,
-    Message,
-    StopReason,
-    Text,
-    ThinkingLevel,
-    Usage,
-    UserContent,
-    UserMessage,
-    new_id,
-)
+from harness.messages import AssistantMessage, Message, StopReason, Text, Usage, UserContent, UserMessage, new_id
 from harness.modes import EXECUTE, Mode
 from harness.person import Nobody, Person
 from harness.provider import Model
 from harness.retry import RetryPolicy
 from harness.run import Run, State
+from harness.thinking import ThinkingLevel
 from harness.tool import Tool
 from harness.workspace import Workspace
 

@@ -10,14 +10,13 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from harness.thinking import ThinkingLevel
 from harness.views import View
 
 JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 StopReason: TypeAlias = Literal["stop", "length", "tool_use", "aborted", "error"]
-ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "extra-high"]
-THINKING_LEVELS: tuple[ThinkingLevel, ...] = ("off", "minimal", "low", "medium", "high", "extra-high")
 
 
 def new_id() -> str:

@@ -20,7 +20,7 @@ DESCRIPTIONS = Path(__file__).parent / "descriptions"
 class Parameters(BaseModel):
     """Base of every tool's parameters: unknown fields are refused, so that a misspelt one is noticed."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, defer_build=True)
 
 
 P = TypeVar("P", bound=Parameters)

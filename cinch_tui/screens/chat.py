@@ -23,14 +23,17 @@ from cinch_tui.widgets.queue_line import QueueLine
 from cinch_tui.widgets.status_bar import StatusBar
 from cinch_tui.widgets.todo_panel import TodoPanel
 from cinch_tui.widgets.tool_panel import ToolPanel
-from harness.messages import Usage
 from harness.views import TodoView
 
 if TYPE_CHECKING:
+    from cinch_tui.chat_front import ChatFront
     from cinch_tui.desk import Desk
+    from harness.messages import Usage
 
 QUIT_WITHIN = 1.5
 """Seconds in which a second Ctrl+C quits."""
+
+AS_IT_IS = "Send it as it is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +69,16 @@ class Board:
         self.queue.show(())
 
 
-class ChatScreen(Screen[None]):
+class ChatScreen(Screen[object]):
     """Takes what is typed to the desk, and keys to the widgets."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("chat")]
     AUTO_FOCUS = ""
 
-    def __init__(self, desk: Desk, prompt: Prompt, commands: Registry) -> None:
+    def __init__(self, desk: Desk, front: ChatFront, prompt: Prompt, commands: Registry) -> None:
         super().__init__()
         self._desk = desk
+        self._front = front
         self.prompt = prompt
         self.board = Board(Transcript(), ToolPanel(), TodoPanel(), QueueLine(), StatusBar())
         self._commands = commands
@@ -107,7 +111,7 @@ class ChatScreen(Screen[None]):
     @work(group="command")
     async def _editor_requested(self, message: Prompt.EditorRequested) -> None:
         del message
-        await self._desk.open_editor()
+        await self._front.open_editor()
 
     @on(TypedAhead)
     def _typed_ahead(self, message: TypedAhead) -> None:
@@ -115,7 +119,7 @@ class ChatScreen(Screen[None]):
 
     @on(Transcript.LinkOpened)
     def _link_opened(self, message: Transcript.LinkOpened) -> None:
-        self.app.open_url(message.url)
+        self._desk.app.open_url(message.url)
 
     def _take(self, text: str) -> None:
         """Do what was typed: keep a key, run a command, or send it."""
@@ -134,23 +138,21 @@ class ChatScreen(Screen[None]):
 
     @work(group="command")
     async def _keep_key(self, provider: str, secret: str) -> None:
-        await self._desk.keep_key(provider, secret)
+        await self._front.keep_key(provider, secret)
 
     @work(group="command")
     async def _command(self, invocation: Invocation) -> None:
-        await self._commands.run(invocation, self._desk)
+        await self._commands.run(invocation, self._front)
 
     @work(group="command")
     async def _ask_about(self, text: str, miss: NearMiss) -> None:
-        # Screens load when they are first needed.
-        from cinch_tui.screens.picker import Item, Picker
-
-        items = [Item(name, "run this command", name) for name in miss.suggestions]
-        items.append(Item("Send it as it is", "to the model", "send"))
-        chosen = await self.app.push_screen_wait(Picker(f"{miss.reason}: what did you mean?", items))
+        choices = [(name, "run this command") for name in miss.suggestions]
+        chosen = await self._desk.pick(
+            f"{miss.reason}: what did you mean?", [*choices, (AS_IT_IS, "to the model, as a prompt")]
+        )
         if chosen is None:
             self.prompt.restore(text)
-        elif chosen == "send":
+        elif chosen == AS_IT_IS:
             self.send(text)
         else:
             self._take(chosen)
@@ -177,7 +179,7 @@ class ChatScreen(Screen[None]):
         """Ctrl+C: copy a selection, else stop the agent, else clear the prompt, else quit at the second time."""
         selected = self.get_selected_text()
         if selected:
-            self._desk.copy(selected)
+            self._front.copy(selected)
             self.clear_selection()
         elif self._desk.is_running:
             self._desk.abort()
@@ -187,17 +189,17 @@ class ChatScreen(Screen[None]):
             self._desk.quit()
         else:
             self._quit_armed_at = time.monotonic()
-            self.app.notify("Press Ctrl+C again to quit.", timeout=QUIT_WITHIN)
+            self.notify("Press Ctrl+C again to quit.", timeout=QUIT_WITHIN)
 
     def action_leave(self) -> None:
         if not self.prompt.text:
             self._desk.quit()
 
     def action_toggle_plan(self) -> None:
-        self._desk.toggle_plan()
+        self._front.toggle_plan()
 
     def action_help(self) -> None:
-        self._desk.show_help()
+        self._front.show_help()
 
     @work(group="command")
     async def action_sessions(self) -> None:

@@ -1,0 +1,197 @@
+"""What commands may do to the app: the desk's abilities and the reports, under the names the commands know."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cinch_tui.desk import Desk, warm
+from harness.errors import CinchError, ConfigError
+
+if TYPE_CHECKING:
+    from cinch_tui.commands.front import ApprovalMode, Front, TranscriptPart
+    from cinch_tui.transcript.blocks import NoticeLevel
+    from harness.thinking import ThinkingLevel
+
+
+class ChatFront:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    # The screen
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        self._desk.notice(text, level)
+
+    def show(self, title: str, text: str) -> None:
+        from cinch_tui.transcript.replies import ReplyBlock
+
+        block = ReplyBlock(f"### {title}\n\n{text}")
+        block.finish()
+        self._desk.screen.board.transcript.add(block)
+
+    def show_help(self) -> None:
+        from cinch_tui.screens.help import help_screen
+
+        self._desk.app.push_screen(help_screen())
+
+    def clear_view(self) -> None:
+        self._desk.clear_view()
+
+    def transcript_source(self, part: TranscriptPart) -> str:
+        from cinch_tui import reports
+
+        return reports.source(self._desk.agent.history.messages, part)
+
+    def copy(self, text: str) -> None:
+        from cinch_tui.clipboard import copy
+
+        self._desk.screen.run_worker(copy(self._desk.app, text), group="copy")
+
+    async def open_editor(self) -> None:
+        from cinch_tui.editor import Edited, EditorFailed, compose
+
+        prompt = self._desk.screen.prompt
+        draft = prompt.take()
+        match await compose(draft, self._desk.settings.ui.editor, self._desk.app.suspend):
+            case Edited(text):
+                self._desk.screen.send(text)
+            case EditorFailed(reason):
+                prompt.restore(draft)
+                self.notice(reason, "error")
+            case _:
+                self.notice("Nothing is sent: the file was empty.")
+
+    def quit(self) -> None:
+        self._desk.quit()
+
+    # The session
+
+    @property
+    def is_running(self) -> bool:
+        return self._desk.is_running
+
+    def toggle_plan(self) -> None:
+        from harness.modes import EXECUTE, PLAN
+
+        agent = self._desk.agent
+        agent.set_mode(EXECUTE if agent.state.mode is PLAN else PLAN)
+
+    def reset(self) -> None:
+        self._desk.reset()
+
+    async def new_session(self) -> None:
+        self._desk.new_session()
+
+    async def pick_session(self) -> None:
+        await self._desk.pick_session()
+
+    async def load_session(self, session_id: str) -> None:
+        await self._desk.load_session(session_id)
+
+    async def save_session(self) -> str:
+        store = self._desk.assembly.store
+        if store is None:
+            return "This conversation is not saved (--no-session)."
+        await asyncio.to_thread(store.flush)
+        return f"Saved in {store.path}"
+
+    def session_ids(self) -> Sequence[str]:
+        from cinch_tui import reports
+
+        return reports.session_ids(self._desk.options)
+
+    def session_summary(self) -> str:
+        from cinch_tui import reports
+
+        return reports.session_summary(self._desk.assembly)
+
+    def usage_report(self) -> str:
+        from cinch_tui import reports
+
+        return reports.usage_report(self._desk.agent)
+
+    # The model
+
+    def model_names(self) -> Sequence[str]:
+        from cinch_tui import reports
+
+        return reports.model_names()
+
+    async def choose_model(self) -> None:
+        current = self._desk.agent.state.model.spec.name
+        names = [(name, "in use" if name == current else "") for name in self.model_names()]
+        chosen = await self._desk.pick("Which model?", names)
+        if chosen:
+            await self.set_model(chosen)
+
+    async def set_model(self, name: str) -> None:
+        level = self._desk.agent.state.model.spec.thinking
+        model = await asyncio.to_thread(self._desk.assembly.connect, name, level)
+        self._desk.agent.set_model(model)
+        self.notice(f"The model is {model.spec.name} from the next reply on.")
+        await warm(model)
+
+    @property
+    def thinking(self) -> ThinkingLevel:
+        return self._desk.agent.state.model.spec.thinking
+
+    def set_thinking(self, level: ThinkingLevel) -> None:
+        self._desk.agent.set_thinking(level)
+
+    @property
+    def system_prompt(self) -> str:
+        return self._desk.agent.state.system_prompt
+
+    def set_system(self, text: str) -> None:
+        self._desk.agent.state.system_prompt = text
+
+    # Approval and keys
+
+    def set_approval(self, mode: ApprovalMode) -> None:
+        self._desk.agent.state.approval = mode
+        bar = self._desk.screen.board.status
+        bar.status = replace(bar.status, approval=mode)
+
+    def approval_summary(self) -> str:
+        from cinch_tui import reports
+
+        return reports.approval_summary(self._desk.agent)
+
+    def trusted_tools(self) -> Sequence[str]:
+        return sorted(self._desk.agent.state.grants.trusted)
+
+    def untrust(self, tool: str | None) -> Sequence[str]:
+        grants = self._desk.agent.state.grants
+        dropped = sorted(name for name in grants.trusted if tool in (None, name))
+        grants.untrust(tool)
+        return dropped
+
+    def provider_names(self) -> Sequence[str]:
+        from cinch_tui import reports
+
+        return reports.provider_names()
+
+    async def key_summary(self) -> str:
+        from cinch_tui import reports
+
+        return await asyncio.to_thread(reports.key_summary, self._desk.assembly.keys)
+
+    async def store_key(self, provider: str, secret: str) -> None:
+        if provider not in self.provider_names():
+            raise ConfigError(f"there is no provider {provider!r}; there are {', '.join(self.provider_names())}")
+        where = await asyncio.to_thread(self._desk.assembly.keys.store, provider, secret)
+        self.notice(f"The key for {provider} is kept in the {where}; /model uses it.")
+
+    async def keep_key(self, provider: str, secret: str) -> None:
+        """As `store_key`; what is wrong is told, not raised."""
+        try:
+            await self.store_key(provider, secret)
+        except CinchError as error:
+            self.notice(str(error), "error")
+
+
+if TYPE_CHECKING:
+    _: type[Front] = ChatFront

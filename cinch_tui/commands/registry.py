@@ -149,7 +149,7 @@ class Registry:
         # A second slash makes a path, a second sigil an escape or a heading.
         if any(sigil in bare for sigil in SIGILS):
             return None
-        suggestions = self._nearest(bare, cutoff=0.8 if argument else 0.6)
+        suggestions = self._nearest(bare, cutoff=0.8 if argument else 0.66)
         if argument and not suggestions:
             return None
         return NearMiss(word, suggestions, f"there is no command {word}")

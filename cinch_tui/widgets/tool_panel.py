@@ -112,13 +112,13 @@ class ToolPanel(Widget):
         return Content("\n").join(lines)
 
     def _row(self, call: LiveCall) -> Content:
-        until = self._clock() if call.state == "running" else call.finished
+        seconds = (self._clock() if call.state == "running" else call.finished) - call.started
         line = Content.assemble(
             (f"{_MARKS[call.state]} ", self._look(call.state)),
             call.label,
             " ",
             (call.summary, self._look("summary")),
-            f"  {format_elapsed(until - call.started)}",
+            f"  {format_elapsed(seconds)}" if seconds >= 1 else "",
             (f"  {call.tail}" if call.tail else "", self._look("tail")),
         )
         return line.truncate(self.size.width, ellipsis=True)

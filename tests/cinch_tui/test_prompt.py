@@ -267,7 +267,7 @@ async def test_ctrl_g_asks_for_the_editor_and_keeps_the_text(tmp_path: Path):
 
 
 async def test_large_paste_is_shown_as_a_placeholder_and_sent_whole(tmp_path: Path):
-    pasted = "\n".join(f"line {number}" for number in range(48))
+    pasted = "".join(f"line {number}\n" for number in range(48))
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         await type_text(pilot, "see ")

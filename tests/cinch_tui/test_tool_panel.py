@@ -89,8 +89,8 @@ async def test_running_calls_are_kept_when_there_are_too_many(clock: Clock):
 
         drawn = rows(panel)
         assert len(drawn) == 10
-        assert drawn[0] == "● Read 0.py  00:00"
-        assert drawn[-2:] == ["● Read 13.py  00:00", "  … and 5 more"]
+        assert drawn[0] == "● Read 0.py"
+        assert drawn[-2:] == ["● Read 13.py", "  … and 5 more"]
 
 
 async def test_end_of_an_unknown_call_changes_nothing(clock: Clock):
@@ -111,7 +111,7 @@ async def test_text_of_a_tool_is_neither_markup_nor_control(clock: Clock):
         panel.started("1", "Shell", "echo [red]\x1b[2J\nls [/]")
         await pilot.pause()
 
-        assert rows(panel) == ["● Shell echo [red]␛[2J ls [/]  00:00"]
+        assert rows(panel) == ["● Shell echo [red]␛[2J ls [/]"]
 
 
 async def test_long_row_is_cut_to_the_width(clock: Clock):

@@ -37,7 +37,7 @@ class Pastes:
 
     def collapse(self, text: str) -> str:
         """A placeholder for the text."""
-        lines = text.count("\n") + 1
+        lines = text.rstrip("\n").count("\n") + 1
         size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
         placeholder = f"[pasted #{next(self._numbers)} · {size}]"
         self._kept[placeholder] = text

@@ -87,7 +87,7 @@ def _status(path: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     # Renaming would get past a file that its owner made read-only.
-    if not os.access(path, os.W_OK):
+    if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(13, "the file is read-only")
     return status
 

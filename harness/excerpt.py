@@ -99,7 +99,7 @@ def _lines(chunks: Iterator[str], end: str, clip: int, *, skip: int) -> Iterator
             yield ends
             skip -= ends
             begun = chunk[chunk.rfind(end) + 1 :][:clip]
-            is_open = True
+            is_open = not chunk.endswith(end)
             continue
         pieces = chunk.split(end)
         for piece in pieces[:-1]:

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.encoding import decode
+from harness.errors import FileNotText
+from harness.excerpt import excerpt_of
+from harness.filetext import FileText, Splice, difference, file_text
+
+SAMPLES = {
+    "utf-8": "naïve 漢字 🙂",
+    "utf-8-sig": "naïve 漢字 🙂",
+    "utf-16": "naïve 漢字 🙂",
+    "utf-32": "naïve 漢字 🙂",
+    "cp1252": "El niño comió “ñoquis” – 5 €",
+    "latin-1": "Größe, Müller, Straße",
+    "cp1250": "Příliš žluťoučký kůň úpěl ďábelské ódy",
+    "koi8_r": "Привет, мир, это длинный текст для проверки",
+    "cp932": "こんにちは世界。これはテストです。",
+    "euc_jp": "こんにちは世界。これはテストです。",
+    "gb18030": "你好，世界。这是一个测试文件。",
+    "cp949": "안녕하세요 세계. 이것은 테스트입니다.",
+}
+ENDINGS = ["\n", "\r\n", "\r"]
+ENCODINGS = st.sampled_from(sorted(SAMPLES))
+LINES = st.lists(st.text(st.sampled_from("ab \t")), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize("encoding", SAMPLES)
+def test_text_is_understood_and_given_back_byte_by_byte(encoding: str):
+    data = f"{SAMPLES[encoding]}\n".encode(encoding)
+
+    file = file_text(data)
+
+    assert file.text == f"{SAMPLES[encoding]}\n"
+    assert file.data == data
+
+
+def test_big_endian_utf_16_keeps_its_mark():
+    data = codecs.BOM_UTF16_BE + "é\r\nb\r\n".encode("utf-16-be")
+
+    file = file_text(data).spliced([Splice(0, 1, "ü\nx")])
+
+    assert file.data == codecs.BOM_UTF16_BE + "ü\r\nx\r\nb\r\n".encode("utf-16-be")
+
+
+def test_declared_encoding_is_believed_when_it_fits():
+    data = "# -*- coding: iso-8859-2 -*-\nx = 'ščř'\n".encode("iso-8859-2")
+
+    assert decode(data).raw.endswith("x = 'ščř'\n")
+
+
+@pytest.mark.parametrize("data", [b"a\0b", b"\xff\xfea", b"\xff\xfe\0\xd8", bytes(range(1, 9)) * 9 + b"\xff"])
+def test_binary_is_told_from_text(data: bytes):
+    with pytest.raises(FileNotText):
+        decode(data)
+
+
+@given(st.binary(max_size=400))
+def test_whatever_is_taken_for_text_comes_back_unchanged(data: bytes):
+    try:
+        file = file_text(data)
+    except FileNotText:
+        return
+
+    assert file.data == data
+
+
+@given(ENCODINGS, LINES, st.lists(st.sampled_from(ENDINGS)), st.data())
+def test_splice_changes_only_the_bytes_of_its_span(
+    encoding: str, lines: list[str], endings: list[str], data: st.DataObject
+):
+    pairs = zip(lines, endings + ["\n"] * len(lines), strict=False)
+    raw = SAMPLES[encoding] + "".join(line + end for line, end in pairs)
+    original = raw.encode(encoding)
+    file = file_text(original)
+    start = data.draw(st.integers(0, len(file.text)))
+    end = data.draw(st.integers(start, len(file.text)))
+
+    edited = file.spliced([Splice(start, end, "new")])
+
+    before = FileText.spliced(file, [Splice(start, len(file.text), "")])
+    after = FileText.spliced(file, [Splice(0, end, "")])
+    assert edited.raw == before.raw + "new" + after.raw
+    assert (
+        edited.data
+        == edited.bom + before.data[len(file.bom) :] + "new".encode(file.encoding) + after.data[len(file.bom) :]
+    )
+    assert original.startswith(before.data)
+    assert original.endswith(after.data[len(file.bom) :])
+
+
+@given(LINES, st.sampled_from(ENDINGS), st.data())
+def test_new_lines_end_like_their_neighbours(lines: list[str], ending: str, data: st.DataObject):
+    file = file_text((ending.join(["x", *lines]) + ending).encode())
+    at = data.draw(st.integers(0, len(file.text)))
+
+    edited = file.spliced([Splice(at, at, "one\ntwo\n")])
+
+    assert edited.raw.replace(ending, "\n") == edited.text
+    assert edited.text == file.text[:at] + "one\ntwo\n" + file.text[at:]
+    assert file_text(edited.data).text == edited.text
+
+
+def test_mixed_line_endings_stay_where_they_are():
+    file = file_text(b"a\r\nb\nc\r\nd\n")
+
+    assert file.newline == "mixed"
+    assert file.rewritten("a\nB\nc\nD\n").data == b"a\r\nB\nc\nD\n"
+    assert file.spliced([Splice(4, 5, "c\nc")]).data == b"a\r\nb\nc\r\nc\r\nd\n"
+
+
+def test_missing_last_line_end_stays_missing():
+    assert file_text(b"a\r\nb").spliced([Splice(0, 1, "x")]).data == b"x\r\nb"
+
+
+@given(st.text("ab\n"), st.text("ab\n"))
+def test_difference_turns_one_text_into_the_other(old: str, new: str):
+    splice = difference(old, new)
+
+    assert old[: splice.start] + splice.text + old[splice.end :] == new
+
+
+@given(st.lists(st.text("aé"), min_size=1, max_size=30), st.integers(-35, 35).filter(bool), st.integers(1, 40))
+def test_excerpt_is_what_reading_it_all_would_show(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], first: int, count: int
+):
+    path = tmp_path_factory.getbasetemp() / "excerpt.txt"
+    path.write_text("\n".join([*lines, "end"]) + "\n")
+    everything = [*lines, "end"]
+    start = first - 1 if first > 0 else max(len(everything) + first, 0)
+
+    excerpt = excerpt_of(path, first, count, clip=100)
+
+    assert list(excerpt.lines) == everything[start : start + count]
+    assert excerpt.first == start + 1
+    assert excerpt.total in (None, len(everything))

@@ -64,7 +64,16 @@ class ApprovalScreen(Dialog[Approval]):
             yield Static(self._why(), id="why", classes=f"-{self._request.risk.level}", markup=False)
             yield ViewPane(self._shown(), id="view")
             yield OptionList(*self._answers(), id="answers", markup=False, compact=True)
-            yield Input(placeholder="why not? Enter sends, Esc goes back", id="reason", compact=True)
+            yield Input(
+                placeholder="why not? Enter sends, Esc goes back", id="reason", compact=True, select_on_focus=False
+            )
+
+    @property
+    def unsent(self) -> str:
+        return self.query_one("#reason", Input).value
+
+    def focus_first(self) -> None:
+        self.query_one("#reason" if self.explaining else "#answers").focus()
 
     def action_once(self) -> None:
         self.answer(Once())
@@ -81,13 +90,13 @@ class ApprovalScreen(Dialog[Approval]):
     def action_back(self) -> None:
         if self.explaining:
             self.explaining = False
-            self.query_one("#answers").focus()
+            self.focus_first()
         else:
             self.answer(Denied())
 
     def action_explain(self) -> None:
         self.explaining = True
-        self.query_one("#reason").focus()
+        self.focus_first()
 
     def action_scroll(self, where: str) -> None:
         pane = self.query_one(ViewPane)

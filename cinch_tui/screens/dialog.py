@@ -50,6 +50,7 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         super().__init__()
         self._grace = grace
         self._typed = ""
+        self._open = False
         self._answered = False
         self._timer: Timer | None = None
 
@@ -57,6 +58,7 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         # One that is withdrawn while it is being put up has no parts to set up.
         if not self.children:
             return
+        self._open = True
         self.opened()
         if self._grace:
             self._wait()
@@ -66,6 +68,11 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
     def opened(self) -> None:
         """Called once, when all parts are there and before keys count."""
 
+    @property
+    def unsent(self) -> str:
+        """What is half written in the dialog, and would be lost with it."""
+        return ""
+
     def listen(self) -> None:
         """Take keys for answers from now on."""
         self.waiting = False
@@ -74,8 +81,7 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
 
     def focus_first(self) -> None:
         """Give the keys to the part that answers."""
-        if self.focused is None:
-            self.query(self.FIRST_FOCUS).focus()
+        self.query(self.FIRST_FOCUS).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return not self.waiting and super().check_action(action, parameters)
@@ -106,7 +112,7 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         if self._answered or not self.is_attached or self not in self._owner.screen_stack:
             return
         self._answered = True
-        self.give_back_typed()
+        self.give_back_typed(self.unsent if self._open else "")
         while self._owner.screen is not self:
             self._owner.screen.dismiss(None)
         self._owner.pop_screen()
@@ -120,7 +126,8 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
 
     @property
     def _owner(self) -> App[object]:
-        return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - Textual leaves open what its App returns
+        # Textual leaves open what its App returns.
+        return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
     def _take(self, event: Key) -> None:
         if event.key == "backspace":

@@ -36,8 +36,8 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
     CSS_PATH = stylesheets("picker")
     FIRST_FOCUS = "#filter"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,ctrl+p", "move(-1)", "Up", priority=True, show=False, id="picker.up"),
-        Binding("down,ctrl+n", "move(1)", "Down", priority=True, show=False, id="picker.down"),
+        Binding("up", "move(-1)", "Up", priority=True, show=False, id="picker.up"),
+        Binding("down", "move(1)", "Down", priority=True, show=False, id="picker.down"),
         Binding("pageup", "page(-1)", "Page up", priority=True, show=False, id="picker.page-up"),
         Binding("pagedown", "page(1)", "Page down", priority=True, show=False, id="picker.page-down"),
         Binding("ctrl+home", "move(-1000000)", "First", priority=True, show=False, id="picker.first"),

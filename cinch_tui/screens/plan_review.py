@@ -56,19 +56,31 @@ class PlanScreen(Dialog[PlanVerdict]):
                 markup=False,
                 compact=True,
             )
-            yield Input(placeholder="what to change? Enter sends, Esc goes back", id="feedback", compact=True)
+            yield Input(
+                placeholder="what to change? Enter sends, Esc goes back",
+                id="feedback",
+                compact=True,
+                select_on_focus=False,
+            )
+
+    @property
+    def unsent(self) -> str:
+        return self.query_one("#feedback", Input).value
+
+    def focus_first(self) -> None:
+        self.query_one("#feedback" if self.explaining else "#answers").focus()
 
     def action_accept(self) -> None:
         self.answer(PlanVerdict(accepted=True))
 
     def action_keep_planning(self) -> None:
         self.explaining = True
-        self.query_one("#feedback").focus()
+        self.focus_first()
 
     def action_back(self) -> None:
         if self.explaining:
             self.explaining = False
-            self.query_one("#answers").focus()
+            self.focus_first()
         else:
             self.answer(PlanVerdict(accepted=False))
 

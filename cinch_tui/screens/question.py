@@ -67,6 +67,10 @@ class QuestionScreen(Dialog[Answer]):
             self.set_interval(1, self._show_countdown)
             self.set_timer(max(0.0, self._question.timeout), self.time_out)
 
+    @property
+    def unsent(self) -> str:
+        return self.query_one("#text", Input).value if self.writing == "free" else ""
+
     def focus_first(self) -> None:
         if self.writing:
             self.query_one("#text").focus()
@@ -120,8 +124,7 @@ class QuestionScreen(Dialog[Answer]):
 
     def time_out(self) -> None:
         """The time is up: answer so. What is half written was meant for somebody, and goes to the prompt."""
-        if self.writing == "free":
-            self.give_back_typed(self.query_one("#text", Input).value)
+        self.give_back_typed(self.unsent)
         self.answer(Answer("timed_out"))
 
     @on(OptionList.OptionSelected, "#choices")

@@ -92,6 +92,25 @@ async def test_a_cancelled_run_takes_its_question_down_and_the_next_one_is_asked
         await until(pilot, lambda: len(app.screen_stack) == 1)
 
 
+async def test_what_was_half_written_to_a_cancelled_question_goes_to_the_prompt():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        person = person_on(app)
+        approval = asyncio.create_task(person.approve(request()))
+        await until(pilot, asks(app, ApprovalScreen))
+        await pilot.press("d", "n", "o")
+        approval.cancel()
+        question = asyncio.create_task(person.ask(QUESTION))
+        await until(pilot, asks(app, QuestionScreen))
+        await pilot.press("o", "y", "e", "s")
+        question.cancel()
+        await asyncio.wait([approval, question])
+        await until(pilot, lambda: len(app.typed) == 2)
+
+    assert app.typed == ["no", "yes"]
+
+
 async def test_a_cancelled_question_goes_even_from_beneath_another_screen():
     app = Host()
 
@@ -111,7 +130,7 @@ async def test_cancelling_while_the_screen_is_only_being_put_up_leaves_none():
     app = Host()
 
     async with app.run_test() as pilot:
-        cancelled = asyncio.create_task(person_on(app).ask(QUESTION))
+        cancelled = asyncio.create_task(person_on(app).approve(request()))
         await asyncio.sleep(0)
         cancelled.cancel()
         with pytest.raises(asyncio.CancelledError):

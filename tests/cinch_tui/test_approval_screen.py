@@ -173,6 +173,20 @@ async def test_a_key_that_is_no_answer_is_taken_for_typing_and_so_is_what_follow
     assert app.results == [Once()]
 
 
+async def test_a_stray_key_beside_a_half_written_reason_gives_the_reason_the_keys_again():
+    dialog = ApprovalScreen(EDIT, grace=60)
+    app = Host(dialog)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        dialog.listen()
+        await pilot.press("d", "n", "shift+tab", "w")
+        dialog.listen()
+        await pilot.press("o", "enter")
+
+    assert app.typed == ["w"]
+    assert app.results == [Denied("no")]
+
+
 async def test_keys_count_once_the_dialog_has_stood_for_a_moment():
     app = host(grace=0.01)
 

@@ -170,7 +170,13 @@ class Transport:
                 return NetworkError(f"no secure connection to {self._where}: {cause.reason or 'TLS failed'}")
         if any(isinstance(cause, socket.gaierror) for cause in causes):
             return NetworkError(f"the host of {self._where} is not known: no network, or a wrong base URL?")
-        return NetworkError(f"nothing answers at {self._where}: is the server running?")
+        if self.endpoint.is_loopback:
+            return NetworkError(f"nothing answers at {self._where}: is the server running?")
+        # httpx has loaded it by now; at start-up it would cost 8 ms.
+        from urllib.request import getproxies
+
+        way = ", or the proxy of the environment is not" if getproxies() else ""
+        return NetworkError(f"nothing answers at {self._where}: no network, or the server is not running{way}")
 
 
 def _trust(endpoint: Endpoint) -> ssl.SSLContext:

@@ -92,7 +92,7 @@ def _has_thinking(message: object) -> bool:
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    headers = {"anthropic-version": API_VERSION, "content-type": "application/json", "accept": "text/event-stream"}
+    headers = {"anthropic-version": API_VERSION, "content-type": "application/json"}
     if endpoint.secret is None:
         return headers
     if endpoint.sends_bearer:

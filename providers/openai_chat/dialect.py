@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.messages import JsonObject, ThinkingLevel
+from harness.messages import JsonObject
 from harness.provider import Request
+from harness.thinking import ThinkingLevel
 from providers.endpoint import Endpoint
 
 EFFORTS: Mapping[ThinkingLevel, str] = {
@@ -19,6 +20,10 @@ EFFORTS: Mapping[ThinkingLevel, str] = {
     "extra-high": "xhigh",
 }
 _GPT = re.compile(r"\bgpt-(\d+)(?:\.(\d+))?(?!.*chat)")
+# How servers say that they do not know a parameter, and not that its value is wrong.
+_UNKNOWN = (
+    r"un(supported|known|recogni|expected)|not (supported|permitted|allowed|one of)|extra (inputs|fields)|instead"
+)
 _O_SERIES = re.compile(r"\bo[134](-|$)")
 
 
@@ -32,6 +37,8 @@ class Dialect:
 
     def mended(self, refusal: str) -> Dialect | None:
         """The dialect without what the server just refused; None if the refusal is about something else."""
+        if not re.search(_UNKNOWN, refusal.lower()):
+            return None
         if self.stream_usage and "stream_options" in refusal:
             return replace(self, stream_usage=False)
         if self.max_tokens_field == "max_tokens" and "max_completion_tokens" in refusal:

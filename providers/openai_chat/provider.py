@@ -17,7 +17,7 @@ from providers.openai_chat.encode import encode
 from providers.stream import deltas
 from providers.transport import Transport
 
-HEADERS = {"content-type": "application/json", "accept": "text/event-stream"}
+HEADERS = {"content-type": "application/json"}
 MENDS = 3
 
 

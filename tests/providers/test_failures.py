@@ -233,6 +233,17 @@ async def test_what_a_server_does_not_know_is_not_said_again(
     assert (first == second) is ("max_tokens" in said)
 
 
+async def test_a_limit_that_is_too_high_is_not_taken_for_an_unknown_word(serve: Serve, ask: Asker) -> None:
+    server = serve([Failure(400, "max_completion_tokens is too large: 999999 (stream_options, reasoning)")])
+    model = connect("openai-chat/x", base_url=server.openai_url)
+
+    with pytest.raises(RequestRejected, match="too large"):
+        await ask(model)
+    await model.provider.close()
+
+    assert len(server.requests) == 1
+
+
 async def test_a_refusal_that_cannot_be_mended_is_told_after_one_request(
     serve: Serve, wire: str, model_at: ModelAt, ask: Asker
 ) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -217,7 +216,7 @@ async def test_history_entry_that_is_a_command_does_not_catch_the_arrows(tmp_pat
 
         await pilot.press("up")
         await pilot.pause()
-        assert (app.prompt.text, app.prompt.popup_is_open) == ("/plan", False)
+        assert (app.prompt.text, app.popup.is_open) == ("/plan", False)
         await pilot.press("up")
 
         assert app.prompt.text == "first"
@@ -337,21 +336,11 @@ async def test_idle_prompt_has_no_running_timer(tmp_path: Path):
         assert app.input.cursor_blink is False
 
 
-async def test_typing_is_noted_in_time(tmp_path: Path):
-    app = PromptApp(tmp_path)
-    async with app.run_test() as pilot:
-        before = time.monotonic()
-
-        await type_text(pilot, "x")
-
-        assert app.prompt.typed_at >= before
-
-
 async def test_popup_offers_commands_with_their_help(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         await type_text(pilot, "/th")
-        assert app.prompt.popup_is_open
+        assert app.popup.is_open
 
         await pilot.press("tab")
         assert app.prompt.text == "/thinking "
@@ -367,7 +356,7 @@ async def test_enter_on_a_complete_command_submits_it(tmp_path: Path):
     async with app.run_test() as pilot:
         for command in ("/plan", "/model", "/q", "#keys", "/thinking "):
             await type_text(pilot, command)
-            assert app.prompt.popup_is_open
+            assert app.popup.is_open
             await pilot.press("enter")
 
         assert app.sent == ["/plan", "/model", "/q", "#keys", "/thinking "]
@@ -385,14 +374,35 @@ async def test_enter_on_a_half_written_command_completes_it(tmp_path: Path):
         assert app.sent == ["/plan"]
 
 
+async def test_enter_sends_what_only_resembles_a_name(tmp_path: Path):
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        await type_text(pilot, "#aprove")
+        assert app.popup.is_open
+        await pilot.press("enter")
+
+        assert app.sent == ["#aprove"]
+
+
+async def test_chosen_row_stays_chosen_when_keys_arrive_together(tmp_path: Path):
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        for key in (*"/thinking ", "down", "down"):
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        await pilot.pause()
+        await pilot.press("enter")
+
+        assert app.prompt.text == "/thinking low"
+
+
 async def test_escape_closes_the_popup_and_it_stays_closed_for_that_word(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
         await type_text(pilot, "/p")
         await pilot.press("escape")
-        assert not app.prompt.popup_is_open
+        assert not app.popup.is_open
         await type_text(pilot, "l")
-        assert not app.prompt.popup_is_open
+        assert not app.popup.is_open
 
         await pilot.press("escape")
 
@@ -405,7 +415,7 @@ async def test_several_lines_offer_no_commands(tmp_path: Path):
     async with app.run_test() as pilot:
         await type_text(pilot, "text\n/pl")
 
-        assert not app.prompt.popup_is_open
+        assert not app.popup.is_open
 
 
 @pytest.fixture
@@ -425,12 +435,12 @@ async def test_files_are_offered_after_an_at_sign(repository: Path):
         await app.workers.wait_for_complete()
         await pilot.pause()
 
-        assert app.prompt.popup_is_open
+        assert app.popup.is_open
         await pilot.press("tab")
         assert app.prompt.text == "look at @src/parser.py "
         await type_text(pilot, "@ignored")
 
-        assert not app.prompt.popup_is_open
+        assert not app.popup.is_open
 
 
 @pytest.mark.parametrize(

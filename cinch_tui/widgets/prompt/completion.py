@@ -35,9 +35,13 @@ class Completion:
     typed: str
     candidates: tuple[Candidate, ...]
 
-    def settles(self, candidate: Candidate) -> bool:
-        """Taking the candidate would change nothing."""
-        return candidate.is_whole and candidate.text == self.typed
+    def expects(self, candidate: Candidate) -> bool:
+        """The candidate is what Enter must mean: part of it is typed, and more is needed.
+
+        Not where only its letters are scattered in it: that may be a prompt that is none of our names.
+        """
+        is_part = bool(self.typed) and self.typed.lower() in candidate.text.lower()
+        return is_part and not (candidate.is_whole and candidate.text == self.typed)
 
 
 class CompletionSource(Protocol):

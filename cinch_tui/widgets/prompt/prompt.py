@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -27,10 +26,7 @@ RUNNING_HINT = "Enter steers · Alt+Enter queues · Esc stops"
 
 
 class Prompt(Vertical):
-    """Posts what was typed and empties itself; a screen that cannot take it gives it back with `restore`.
-
-    `typed_at` is when the text last changed, on the monotonic clock: nothing should take the keys from someone typing.
-    """
+    """Posts what was typed and empties itself; a screen that cannot take it gives it back with `restore`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
 
@@ -54,7 +50,6 @@ class Prompt(Vertical):
 
     def __init__(self, commands: CompletionSource, mentions: MentionCompletion, history: PromptHistory) -> None:
         super().__init__()
-        self.typed_at = 0.0
         self._commands = commands
         self._mentions = mentions
         self._history = history
@@ -106,16 +101,11 @@ class Prompt(Vertical):
         self._input.focus(scroll_visible)
         return self
 
-    @property
-    def popup_is_open(self) -> bool:
-        return self._popup.is_open
-
     def action_submit(self) -> None:
         if self._input.break_line_at_backslash():
             return
         completion, candidate = self._popup.completion, self._popup.highlighted
-        is_chosen = completion is not None and (completion.typed or self._popup.has_moved)
-        if completion and candidate and is_chosen and not completion.settles(candidate):
+        if completion and candidate and (self._popup.has_moved or completion.expects(candidate)):
             self._accept()
         else:
             self._post(self.Submitted)
@@ -148,20 +138,18 @@ class Prompt(Vertical):
     @on(TextArea.Changed)
     def _text_changed(self, event: TextArea.Changed) -> None:
         event.stop()
-        self.typed_at = time.monotonic()
-        self._offer()
+        self._keep_up()
 
     @on(TextArea.SelectionChanged)
     def _cursor_moved(self, event: TextArea.SelectionChanged) -> None:
         event.stop()
         if self._popup.is_open:
-            self._offer()
+            self._keep_up()
 
     async def _run_key(self, key: str) -> bool:
         own = self._bindings.key_to_bindings.get(key, ())
-        # The message that the text has changed may still be on its way.
-        if own and self._offered_for != (self._input.text, self._input.cursor_location):
-            self._offer()
+        if own:
+            self._keep_up()
         return await run_first(own, self)
 
     @work(exclusive=True, group="mentions")
@@ -190,9 +178,15 @@ class Prompt(Vertical):
         if text is not None:
             self._show(text)
 
+    def _keep_up(self) -> None:
+        """Offer what fits the text as it is now; the message that it has changed may be late, or late and old."""
+        place = (self._input.text, self._input.cursor_location)
+        if place != self._offered_for:
+            self._offered_for = place
+            self._offer()
+
     def _offer(self) -> None:
         """Open, change or close the popup, as the text before the cursor asks for."""
-        self._offered_for = (self._input.text, self._input.cursor_location)
         completion = self._completion()
         place = self._place_of(completion)
         if place != self._dismissed_at:

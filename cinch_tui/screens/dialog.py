@@ -55,8 +55,8 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
-        # One that is withdrawn while it is being put up has no parts to set up.
-        if not self.children:
+        # One that is withdrawn while it is being put up may lack its parts.
+        if self._answered:
             return
         self._open = True
         self.opened()

@@ -17,7 +17,7 @@ check: lint test
 # All gates run even when one fails, so that one look shows them all.
 lint: $(VENV)/.installed-dev
 	@status=0; \
-	for gate in "ruff format --check ." "ruff check ." pyright lint-imports; do \
+	for gate in "ruff format --check ." "ruff check ." pyright "lint-imports --no-logo"; do \
 		echo "== $$gate"; $(BIN)/$$gate || status=1; \
 	done; \
 	exit $$status

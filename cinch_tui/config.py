@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cinch_tui.config_file import ConfigFile, Entry, read_config_file
 from cinch_tui.settings import Key, Settings, Value, build, keys
-from cinch_tui.trust import TrustStore, may_set
 from harness.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cinch_tui.config_file import ConfigFile, Entry
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
@@ -29,7 +31,7 @@ class Sources:
     user_file: Path
     project_file: Path | None
     environ: Mapping[str, str]
-    trust: TrustStore
+    trust_file: Path
     flags: Mapping[str, Value] = field(default_factory=dict[str, Value])
     named: bool = False
 
@@ -75,11 +77,7 @@ def load_config(sources: Sources) -> Config:
         ConfigError: a file cannot be read, or a key or value is wrong; with file, line and the nearest key.
     """
     layers = _Layers(sources.environ)
-    if sources.named or sources.user_file.exists():
-        layers.add_file(read_config_file(sources.user_file))
-    if sources.project_file and sources.project_file.resolve() != sources.user_file.resolve():
-        file = read_config_file(sources.project_file)
-        layers.add_file(file, trusted=sources.trust.trusts(file))
+    _add_files(layers, sources)
     layers.add_environment()
     for name, value in sources.flags.items():
         layers.put(keys()[name], value, Origin(value, "the command line"))
@@ -90,6 +88,24 @@ def load_config(sources: Sources) -> Config:
         warnings=tuple(layers.warnings),
         project_file=sources.project_file,
     )
+
+
+def _add_files(layers: _Layers, sources: Sources) -> None:
+    own, project = sources.user_file, sources.project_file
+    if sources.named or own.exists():
+        layers.add_file(_read(own))
+    if project and project.resolve() != own.resolve():
+        from cinch_tui.trust import TrustStore  # as below
+
+        file = _read(project)
+        layers.add_file(file, trusted=TrustStore(sources.trust_file).trusts(file))
+
+
+def _read(path: Path) -> ConfigFile:
+    # Who has no file does not wait for the parser.
+    from cinch_tui.config_file import read_config_file
+
+    return read_config_file(path)
 
 
 class _Layers:
@@ -119,7 +135,7 @@ class _Layers:
                 self.held_back.append(name)
                 continue
             value = self._checked(key, entry, place)
-            if trusted or may_set(key, value, self.values.get(name, key.default)):
+            if trusted or key.allows_untrusted(value, self.values.get(name, key.default)):
                 self.put(key, value, Origin(entry.value, place))
             else:
                 self.held_back.append(name)

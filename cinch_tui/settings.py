@@ -12,7 +12,7 @@ from functools import cache
 from math import isfinite
 from typing import Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from harness.messages import ThinkingLevel
+from harness.thinking import ThinkingLevel
 
 Value: TypeAlias = "str | int | float | bool | tuple[str, ...]"
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
@@ -124,6 +124,16 @@ class Key:
         """
         return self.check(_parsed(self.kind, text.strip()))
 
+    def allows_untrusted(self, value: Value, below: Value) -> bool:
+        """Whether an untrusted file may set this value where it would be `below` without it."""
+        match self.guard:
+            case "open":
+                return True
+            case "held":
+                return False
+            case "tighten":
+                return _is_as_strict(value, below)
+
     def _of_kind(self, value: object) -> Value:
         if self.kind is tuple:
             return _texts(value)
@@ -136,6 +146,8 @@ class Key:
         raise ValueError(f"must be {KIND_NAMES[self.kind]}")
 
 
+# From strict to loose.
+STRICTNESS: tuple[Value, ...] = ("on", "smart", "off")
 SWITCHES = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 KIND_NAMES: dict[type, str] = {
     str: "text",
@@ -197,6 +209,15 @@ def _build(group: type, prefix: str, values: Mapping[str, Value]) -> object:
 def _default(item: dataclasses.Field[Value]) -> Value:
     assert item.default is not dataclasses.MISSING
     return item.default
+
+
+def _is_as_strict(value: Value, below: Value) -> bool:
+    if isinstance(value, bool):
+        return value or not below
+    if isinstance(value, int | float) and isinstance(below, int | float):
+        # Zero is no limit at all.
+        return value != 0 and (below == 0 or value <= below)
+    return STRICTNESS.index(value) <= STRICTNESS.index(below)
 
 
 def _parsed(kind: type, text: str) -> object:

@@ -10,7 +10,6 @@ from cinch_tui.config import Sources, load_config
 from cinch_tui.options import OUTPUT_FORMATS, Beginning, Continue, Options, Resume
 from cinch_tui.paths import Paths, find_paths, project_config_file
 from cinch_tui.settings import Settings, Value, keys
-from cinch_tui.trust import TrustStore
 from harness.errors import ConfigError
 
 # Which flag sets which keys.
@@ -60,7 +59,7 @@ def sources_for(paths: Paths, cwd: Path, arguments: Arguments | None = None) -> 
         user_file=Path(named).expanduser().absolute() if named else paths.config_file,
         project_file=project_config_file(cwd),
         environ=os.environ,
-        trust=TrustStore(paths.trust_file),
+        trust_file=paths.trust_file,
         flags=_flags(arguments) if arguments else {},
         named=bool(named),
     )

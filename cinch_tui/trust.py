@@ -1,16 +1,13 @@
-"""Which projects' configuration files a person has trusted, and what an untrusted one may not set."""
+"""Which projects' configuration files a person has trusted."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
 from cinch_tui.config_file import ConfigFile
 from cinch_tui.private_file import write_private
-from cinch_tui.settings import Key, Value
-
-# From strict to loose; a stranger's file may only go to the left.
-STRICTNESS: tuple[Value, ...] = ("on", "smart", "off")
 
 
 class TrustStore:
@@ -40,31 +37,9 @@ class TrustStore:
         return {str(place): str(digest) for place, digest in known.items()} if isinstance(known, dict) else {}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] made texts here
 
 
-def may_set(key: Key, value: Value, below: Value) -> bool:
-    """Whether an untrusted file may give this key this value where it would be `below` without it."""
-    match key.guard:
-        case "open":
-            return True
-        case "held":
-            return False
-        case "tighten":
-            return _is_as_strict(value, below)
-
-
-def _is_as_strict(value: Value, below: Value) -> bool:
-    if isinstance(value, bool):
-        return value or not below
-    if isinstance(value, int | float) and isinstance(below, int | float):
-        # Zero is no limit at all.
-        return value != 0 and (below == 0 or value <= below)
-    return STRICTNESS.index(value) <= STRICTNESS.index(below)
-
-
 def _place(file: ConfigFile) -> str:
     return str(file.path.resolve())
 
 
 def _hash(file: ConfigFile) -> str:
-    import hashlib  # only a project with a file of its own needs it
-
     return hashlib.sha256(file.text.encode()).hexdigest()

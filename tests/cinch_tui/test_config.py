@@ -8,7 +8,6 @@ import pytest
 
 from cinch_tui.config import Config, Sources, load_config
 from cinch_tui.settings import Settings, Value
-from cinch_tui.trust import TrustStore
 from harness.errors import ConfigError
 
 
@@ -29,7 +28,7 @@ class Desk:
 
     def load(self, flags: Mapping[str, Value] | None = None, *, named: bool = False) -> Config:
         project = self.project_file if self.project_file.exists() else None
-        trust = TrustStore(self.folder / "trusted.json")
+        trust = self.folder / "trusted.json"
         return load_config(Sources(self.user_file, project, self.environ, trust, flags or {}, named=named))
 
     def problem(self) -> str:

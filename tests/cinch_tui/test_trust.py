@@ -25,18 +25,18 @@ theme = "paper"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> TrustStore:
-    return TrustStore(tmp_path / "state" / "trusted.json")
+def trust_file(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "trusted.json"
 
 
-def load(folder: Path, text: str, store: TrustStore, *, user: str = "", **environ: str) -> Config:
+def load(folder: Path, text: str, trust_file: Path, *, user: str = "", **environ: str) -> Config:
     (folder / "project.toml").write_text(text)
     (folder / "user.toml").write_text(user)
-    return load_config(Sources(folder / "user.toml", folder / "project.toml", environ, store))
+    return load_config(Sources(folder / "user.toml", folder / "project.toml", environ, trust_file))
 
 
-def test_a_strangers_file_sets_only_what_is_harmless(tmp_path: Path, store: TrustStore) -> None:
-    config = load(tmp_path, STRANGER, store)
+def test_a_strangers_file_sets_only_what_is_harmless(tmp_path: Path, trust_file: Path) -> None:
+    config = load(tmp_path, STRANGER, trust_file)
 
     assert set(config.held_back) == {
         "model.name",
@@ -66,48 +66,48 @@ def test_a_strangers_file_sets_only_what_is_harmless(tmp_path: Path, store: Trus
     ],
 )
 def test_a_strangers_file_may_tighten_but_not_loosen(
-    tmp_path: Path, store: TrustStore, user: str, project: str, held: bool
+    tmp_path: Path, trust_file: Path, user: str, project: str, held: bool
 ) -> None:
-    config = load(tmp_path, project, store, user=user)
+    config = load(tmp_path, project, trust_file, user=user)
 
     assert bool(config.held_back) is held
 
 
-def test_a_strangers_file_cannot_read_the_environment(tmp_path: Path, store: TrustStore) -> None:
-    config = load(tmp_path, 'ui.theme = "${SECRET}"', store, SECRET="hunter2")
+def test_a_strangers_file_cannot_read_the_environment(tmp_path: Path, trust_file: Path) -> None:
+    config = load(tmp_path, 'ui.theme = "${SECRET}"', trust_file, SECRET="hunter2")
 
     assert config.held_back == ("ui.theme",)
     assert "hunter2" not in repr(config)
 
 
-def test_a_trusted_file_sets_everything(tmp_path: Path, store: TrustStore) -> None:
-    load(tmp_path, STRANGER, store)
+def test_a_trusted_file_sets_everything(tmp_path: Path, trust_file: Path) -> None:
+    load(tmp_path, STRANGER, trust_file)
 
-    store.trust(read_config_file(tmp_path / "project.toml"))
+    TrustStore(trust_file).trust(read_config_file(tmp_path / "project.toml"))
 
-    config = load(tmp_path, STRANGER, store)
+    config = load(tmp_path, STRANGER, trust_file)
     assert config.held_back == ()
     assert config.settings.approval.mode == "off"
 
 
-def test_trust_ends_when_the_file_changes(tmp_path: Path, store: TrustStore) -> None:
-    load(tmp_path, STRANGER, store)
-    store.trust(read_config_file(tmp_path / "project.toml"))
+def test_trust_ends_when_the_file_changes(tmp_path: Path, trust_file: Path) -> None:
+    load(tmp_path, STRANGER, trust_file)
+    TrustStore(trust_file).trust(read_config_file(tmp_path / "project.toml"))
 
-    assert load(tmp_path, STRANGER + "# more\n", store).held_back
+    assert load(tmp_path, STRANGER + "# more\n", trust_file).held_back
 
 
-def test_trust_is_not_given_to_a_copy_elsewhere(tmp_path: Path, store: TrustStore) -> None:
-    load(tmp_path, STRANGER, store)
-    store.trust(read_config_file(tmp_path / "project.toml"))
+def test_trust_is_not_given_to_a_copy_elsewhere(tmp_path: Path, trust_file: Path) -> None:
+    load(tmp_path, STRANGER, trust_file)
+    TrustStore(trust_file).trust(read_config_file(tmp_path / "project.toml"))
     (tmp_path / "copy").mkdir()
 
-    assert load(tmp_path / "copy", STRANGER, store).held_back
+    assert load(tmp_path / "copy", STRANGER, trust_file).held_back
 
 
-def test_a_damaged_list_of_trust_trusts_nothing(tmp_path: Path, store: TrustStore) -> None:
-    load(tmp_path, STRANGER, store)
-    store.trust(read_config_file(tmp_path / "project.toml"))
-    (tmp_path / "state" / "trusted.json").write_text("{")
+def test_a_damaged_list_of_trust_trusts_nothing(tmp_path: Path, trust_file: Path) -> None:
+    load(tmp_path, STRANGER, trust_file)
+    TrustStore(trust_file).trust(read_config_file(tmp_path / "project.toml"))
+    trust_file.write_text("{")
 
-    assert load(tmp_path, STRANGER, store).held_back
+    assert load(tmp_path, STRANGER, trust_file).held_back

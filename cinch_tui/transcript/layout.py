@@ -62,9 +62,10 @@ class Layout:
 
     def extend(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
+            before = self.blocks[-1] if self.blocks else None
             block.serial = self._serial
             block.index = len(self.blocks)
-            block.gap = self._apart(block)
+            block.gap = _apart(before, block)
             self._serial += 1
             self.blocks.append(block)
             self.heights.extend((block.guess(self.width),))
@@ -92,6 +93,8 @@ class Layout:
         """Let a block take in what it was told; true when there is more."""
         more = block.advance(self.look, self.width)
         self.heights[block.index] = block.heights.total
+        if block.index + 1 < len(self.blocks):
+            self._part(block, self.blocks[block.index + 1])
         return more
 
     def lines(self, block: Block, part: int) -> Sequence[Line]:
@@ -221,20 +224,26 @@ class Layout:
             del self._drawn[oldest]
             oldest.forget()
 
-    def _apart(self, block: Block) -> bool:
-        """Folded calls stand close together, everything else apart; the first block needs no blank line before it."""
-        before = self.blocks[-1] if self.blocks else None
-        return before is not None and not (block.close_to_its_like and before.close_to_its_like)
+    def _part(self, before: Block | None, block: Block) -> None:
+        """Give `block` the blank line before it, or take it away, as the block before now wants it."""
+        gap = _apart(before, block)
+        if gap != block.gap:
+            block.gap = gap
+            block.redraw()
+            self.heights[block.index] = block.guess(self.width)
 
     def _renumber(self) -> None:
-        blocks, self.blocks = self.blocks, []
-        for block in blocks:
-            gap, block.index = self._apart(block), len(self.blocks)
-            if gap != block.gap:
-                block.gap = gap
-                block.redraw()
-            self.blocks.append(block)
         self.heights = Heights(block.guess(self.width) for block in self.blocks)
+        before: Block | None = None
+        for index, block in enumerate(self.blocks):
+            block.index = index
+            self._part(before, block)
+            before = block
+
+
+def _apart(before: Block | None, block: Block) -> bool:
+    """Folded calls stand close together, all else apart; the first block needs no blank line before it."""
+    return before is not None and not (block.close_to_its_like and before.close_to_its_like)
 
 
 def row_key(block: Block, part: int, line: int) -> int:

@@ -97,7 +97,7 @@ class ToolBlock(Block):
 
     @property
     def close_to_its_like(self) -> bool:
-        return True
+        return self.folded
 
     @property
     def growing(self) -> bool:

@@ -27,16 +27,16 @@ TODO_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 def header_line(call: Call, look: Look, width: int, *, folded: bool, selected: bool) -> Line:
     """The call on one line: state, tool, what it was called for, what came out."""
     state = look.on_base(call.status)
-    fold = "▸" if folded else "▾"
-    label = f" {one_line(call.label)} "
-    result = metric(call)
-    room = width - cell_len(f"{fold} {GLYPHS[call.status]}{label}")
+    mark = f"{'▸' if folded else '▾'} {GLYPHS[call.status]} "
+    label, result = one_line(call.label), metric(call)
+    room = width - cell_len(mark + label)
+    # Both what was asked and what came out must be seen: neither takes more than half where they do not fit.
     kept = min(cell_len(result) + 2 if result else 0, max(0, room // 2))
-    summary = fitted(one_line(call.summary), room - kept)
+    summary = fitted(one_line(call.summary), room - kept - 1)
     runs: list[Run] = [
-        (f"{fold} {GLYPHS[call.status]}", state),
+        (mark, state),
         (label, look.on_base("label")),
-        (summary, look.base),
+        (f" {summary}" if summary else "", look.base),
         (f"  {fitted(result, kept - 2)}" if kept > 2 else "", look.on_base("metric")),
     ]
     cursor = look["cursor"] if selected else Style.null()
@@ -135,8 +135,11 @@ def _view_lines(view: View, look: Look, width: int) -> list[Line]:
 
 def _text_lines(text: str, language: str, look: Look, width: int) -> list[Line]:
     rows, more = first_lines(printed(text).strip("\n"))
-    runs: list[Run] = code_runs(rows, language, look) if language else [(rows, look.on_base("muted"))]
-    return [*chop_runs(runs, width), *_more(more, look)]
+    if not language:
+        return [*chop_runs([(rows, look.on_base("muted"))], width), *_more(more, look)]
+    fill = look.on_base("code-block")
+    lines = chop_runs(code_runs(rows, language, look), width)
+    return [*(Line(line.segments, line.gutter, line.end, fill) for line in lines), *_more(more, look)]
 
 
 def _terminal_lines(view: TerminalView, look: Look, width: int) -> list[Line]:

@@ -36,6 +36,8 @@ SLICE = 0.006
 REST = 4
 # While a reply grows the view moves by so many lines at once: every move repaints the whole view on the terminal.
 JUMP = 4
+# In a narrower view lines are cut: nothing sensible fits.
+NARROWEST = 12
 
 
 class Transcript(ScrollView, can_focus=True):
@@ -181,7 +183,8 @@ class Transcript(ScrollView, can_focus=True):
 
     def _fit(self) -> None:
         """Make the layout fit the widget's width and theme, keeping what is being read where it is."""
-        width = self.size.width
+        # The size of a widget counts the column of its scrollbar.
+        width = max(NARROWEST, self.scrollable_content_region.width)
         if not self._look_is_stale and width == self._page.width:
             return
         offset = self._page.reading_offset(self._top)
@@ -317,11 +320,11 @@ class Transcript(ScrollView, can_focus=True):
         self._schedule()
 
     def on_click(self, event: events.Click) -> None:
+        # Textual would select the whole conversation at a double click.
+        event.prevent_default()
         offset = event.get_content_offset(self)
         if offset is None or offset.y >= len(self._rows) or self.text_selection is not None:
             return
-        # Textual would select the whole conversation at a double click.
-        event.prevent_default()
         row = self._rows[offset.y]
         if event.style.link:
             self.post_message(self.LinkOpened(event.style.link))

@@ -183,11 +183,13 @@ async def test_tools_are_one_line_until_unfolded_and_diffs_stay_open() -> None:
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
 
-        assert screen(app.view)[:6] == [
+        assert screen(app.view)[:8] == [
             "▸ ✓ Read the Read  2 lines",
+            "",
             "▾ ✓ Edit the Edit  +1 −1",
             "    1 - a",
             "    1 + b",
+            "",
             "▸ ✗ Bash the Bash  exit 2",
             "",
         ]
@@ -195,7 +197,7 @@ async def test_tools_are_one_line_until_unfolded_and_diffs_stay_open() -> None:
         await pilot.press("f2")
         await app.view.drained()
 
-        assert screen(app.view)[4:8] == ["▾ ✗ Bash the Bash  exit 2", "    $ make", "    no rule", "    exit 2"]
+        assert screen(app.view)[6:10] == ["▾ ✗ Bash the Bash  exit 2", "    $ make", "    no rule", "    exit 2"]
 
         await pilot.press("shift+left", "shift+left", "shift+left", "f2")
         await app.view.drained()
@@ -293,3 +295,20 @@ async def test_a_new_theme_colours_what_is_already_there() -> None:
         await app.view.drained()
 
         assert next(iter(app.view.render_line(0))).style != before
+
+
+async def test_any_size_of_terminal_is_survived() -> None:
+    edit = tool("Edit")
+    edit.view = DiffView("a.py", "a\n" * 9, "b\n" * 9)
+    table = "| a | b |\n|---|---|\n| some words | 中文 |\n\n> - 1. x\n\n```\ncode that is long\n```"
+    app = Stage(UserBlock("Some words"), edit, ReplyBlock(table), *numbered(9))
+    async with app.run_test(size=(40, 10)) as pilot:
+        for size in ((1, 1), (3, 2), (14, 3), (200, 60), (40, 10)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("up")
+            await app.view.drained()
+
+        await pilot.press("end")
+        await app.view.drained()
+
+        assert screen(app.view)[-1] == "The end of 8."

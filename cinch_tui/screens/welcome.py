@@ -15,7 +15,7 @@ from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from cinch_tui.screens.dialog import Dialog, stylesheets
+from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
     """Goes step by step; Esc goes one back, and leaves from the first."""
 
     CSS_PATH = stylesheets("welcome")
-    FIRST_FOCUS = "#options"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back", id="welcome.back"),
         *(
@@ -90,8 +89,8 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
 
     step: var[Step] = var("start", init=False)
 
-    def __init__(self, find_servers: FindServers, *, why: str = WHY) -> None:
-        super().__init__(grace=0)
+    def __init__(self, find_servers: FindServers, *, why: str = WHY, grace: float = GRACE) -> None:
+        super().__init__(grace=grace)
         self._find_servers = find_servers
         self._why = why
         self._preset = ""
@@ -112,6 +111,9 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
 
     def opened(self) -> None:
         self.watch_step("start")
+
+    def focus_first(self) -> None:
+        self.query_one(f"#{self.step}" if self.step in ("address", "key") else "#options").focus()
 
     def watch_step(self, step: Step) -> None:
         self._note("")
@@ -146,7 +148,8 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
 
     @on(OptionList.OptionSelected, "#options")
     def take_option(self, event: OptionList.OptionSelected) -> None:
-        self._choose(event.option_index)
+        if not self.waiting:
+            self._choose(event.option_index)
 
     @on(Input.Submitted, "#address")
     def take_address(self, event: Input.Submitted) -> None:
@@ -211,7 +214,8 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
         choices.clear_options()
         choices.add_options([Option(_described(*option)) for option in enumerate(options, 1)])
         choices.highlighted = 0 if options else None
-        choices.focus()
+        if not self.waiting:
+            choices.focus()
 
     def _note(self, text: str) -> None:
         self.query_one("#note", Static).update(text)

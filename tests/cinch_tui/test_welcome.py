@@ -28,7 +28,7 @@ class Machine:
 
 
 def host(*servers: LocalServer) -> Host:
-    return Host(WelcomeScreen(Machine(*servers).find))
+    return Host(WelcomeScreen(Machine(*servers).find, grace=0))
 
 
 def note(app: Host) -> str:
@@ -67,6 +67,20 @@ async def test_each_key_leads_on_or_back(keys: str, choice: WelcomeChoice):
     assert app.results == [choice]
 
 
+async def test_typing_a_prompt_while_it_appears_neither_picks_nor_leaves():
+    dialog = WelcomeScreen(Machine().find, grace=60)
+    app = Host(dialog)
+
+    async with app.run_test() as pilot:
+        await pilot.press("f", "i", "x", "4", "enter", "escape")
+        assert app.results == []
+        dialog.listen()
+        await pilot.press("4")
+
+    assert app.typed == ["fix4"]
+    assert app.results == [Leave()]
+
+
 async def test_a_pasted_key_is_masked_and_never_in_a_repr():
     app = host()
 
@@ -98,7 +112,7 @@ async def test_a_compatible_service_is_asked_for_its_address_first():
 async def test_local_servers_are_looked_for_and_their_models_offered():
     machine = Machine(OLLAMA, EMPTY)
     machine.answers.clear()
-    app = Host(WelcomeScreen(machine.find))
+    app = Host(WelcomeScreen(machine.find, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("2")
@@ -121,7 +135,7 @@ async def test_local_servers_are_looked_for_and_their_models_offered():
 )
 async def test_where_there_is_no_model_it_says_so_and_looks_again(servers: tuple[LocalServer, ...], word: str):
     machine = Machine(*servers)
-    app = Host(WelcomeScreen(machine.find))
+    app = Host(WelcomeScreen(machine.find, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("2")
@@ -138,7 +152,7 @@ async def test_where_there_is_no_model_it_says_so_and_looks_again(servers: tuple
 async def test_going_back_while_servers_are_looked_for_stays_back():
     machine = Machine(OLLAMA)
     machine.answers.clear()
-    app = Host(WelcomeScreen(machine.find))
+    app = Host(WelcomeScreen(machine.find, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("2", "escape")

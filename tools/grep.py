@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import AliasChoices, Field
 
-from harness.disk import regular_status
 from harness.tool import ToolContext, ToolOutput
 from harness.views import ListingView
 from harness.workspace import Workspace
@@ -96,7 +95,6 @@ async def _place(workspace: Workspace, path: str) -> _Place:
         return _Place(workspace, real, "./", shown)
     # Reading tells best that nothing is there, or a pipe on which ripgrep would wait.
     await workspace.read_bytes(real, limit=1)
-    regular_status(real)
     return _Place(workspace, real.parent, f"./{real.name}", shown)
 
 

@@ -92,6 +92,9 @@ def _shown(path: str, excerpt: Excerpt) -> ToolOutput:
 
 
 def _within_bounds(lines: tuple[str, ...]) -> list[str]:
+    # A character takes four bytes at most: most files need no counting.
+    if max(map(len, lines)) <= _LONGEST_LINE and sum(map(len, lines)) * 4 + len(lines) * 8 <= _MOST_BYTES:
+        return list(lines)
     kept: list[str] = []
     size = 0
     for line in lines:

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from harness.tool import Tool
+from tools.edit import EditTool
+from tools.find import FindTool
+from tools.grep import GrepTool
+from tools.list import ListTool
+from tools.read import ReadTool
+from tools.write import WriteTool
+
+FILE_TOOLS: list[Tool] = [ReadTool(), WriteTool(), EditTool(), ListTool(), FindTool(), GrepTool()]
+
+
+@pytest.mark.parametrize("tool", FILE_TOOLS, ids=lambda tool: tool.name)
+def test_model_reads_this_of_each_tool(tool: Tool, snapshot: SnapshotAssertion):
+    told = f"{tool.description}\n\n{json.dumps(tool.parameters, indent=2)}"
+
+    assert told == snapshot
+    assert "$ref" not in told
+    assert '"title"' not in told

@@ -58,6 +58,7 @@ KEYS: tuple[Key, ...] = (
     Key("chat.scroll_end", "ctrl+end", "to the end of the conversation"),
     Key("chat.sessions", "ctrl+r", "go on with an earlier session"),
     Key("app.command_palette", "ctrl+p", "all commands"),
+    Key("app.quit", "ctrl+q", "quit"),
 )
 
 _NAMES = {"pageup": "PgUp", "pagedown": "PgDn", "escape": "Esc", "left": "←", "right": "→", "up": "↑", "down": "↓"}

@@ -38,6 +38,8 @@ class TodoPanel(Widget):
 
     def render(self) -> Content:
         items = self.todo.items
+        if not items:
+            return Content()
         shown = window_around_current(items, max(1, self.size.height))
         lines = [self._line(item) for item in shown]
         done = sum(item.status == "completed" for item in items)

@@ -145,6 +145,9 @@ async def test_todo_shows_what_is_done_now_and_next():
         await pilot.pause()
         assert not panel.display
 
+        panel.todo = TodoView(())
+        assert rows(panel) == [""]
+
 
 @pytest.mark.parametrize(("current", "rows", "first"), [(0, 3, 0), (1, 3, 0), (5, 3, 4), (9, 3, 7), (5, 1, 5)])
 def test_todo_window_follows_the_current_step(current: int, rows: int, first: int):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from fakes.asking import Serve
@@ -15,19 +15,17 @@ from providers.local import LocalFacts, LocalServer, find_local_servers, window_
 
 
 @contextmanager
-def port_with(answer: bytes | None) -> Iterator[int]:
+def port_with(answer: bytes) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(5)
 
         def serve() -> None:
-            try:
+            with suppress(OSError):
                 while True:
-                    with listener.accept()[0] as connection:
-                        if answer:
-                            connection.sendall(answer)
+                    connection, _ = listener.accept()
+                    with connection, suppress(ConnectionError):
+                        connection.sendall(answer)
                         connection.recv(1)
-            except OSError:
-                return
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
@@ -40,7 +38,7 @@ async def test_the_servers_that_answer_are_found_with_their_models(serve: Serve)
     server = serve([])
     server.models = ("qwen3-coder", "gpt-oss:20b")
 
-    with port_with(None) as dumb, port_with(b"SSH-2.0-OpenSSH\r\n") as other, socket.socket() as unused:
+    with port_with(b"") as dumb, port_with(b"SSH-2.0-OpenSSH\r\n") as other, socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         ports = {"ollama": server.port, "vllm": dumb, "lmstudio": other, "llamacpp": unused.getsockname()[1]}
         found = await find_local_servers(ports, seconds=5)

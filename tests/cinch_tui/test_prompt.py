@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -334,6 +335,16 @@ async def test_idle_prompt_has_no_running_timer(tmp_path: Path):
         await type_text(pilot, "x")
 
         assert app.input.cursor_blink is False
+
+
+async def test_typing_is_noted_in_time(tmp_path: Path):
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        before = time.monotonic()
+
+        await type_text(pilot, "x")
+
+        assert app.prompt.typed_at >= before
 
 
 async def test_popup_offers_commands_with_their_help(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -26,7 +27,10 @@ RUNNING_HINT = "Enter steers · Alt+Enter queues · Esc stops"
 
 
 class Prompt(Vertical):
-    """Posts what was typed and empties itself; a screen that cannot take it gives it back with `restore`."""
+    """Posts what was typed and empties itself; a screen that cannot take it gives it back with `restore`.
+
+    `typed_at` is when the text last changed, on the monotonic clock: nothing should take the keys from someone typing.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
 
@@ -50,6 +54,7 @@ class Prompt(Vertical):
 
     def __init__(self, commands: CompletionSource, mentions: MentionCompletion, history: PromptHistory) -> None:
         super().__init__()
+        self.typed_at = 0.0
         self._commands = commands
         self._mentions = mentions
         self._history = history
@@ -138,6 +143,7 @@ class Prompt(Vertical):
     @on(TextArea.Changed)
     def _text_changed(self, event: TextArea.Changed) -> None:
         event.stop()
+        self.typed_at = time.monotonic()
         self._keep_up()
 
     @on(TextArea.SelectionChanged)

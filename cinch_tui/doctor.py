@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import shutil
-import socket
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -20,10 +20,10 @@ from cinch_tui.paths import Paths, find_paths
 from cinch_tui.start import sources_for
 from harness.errors import ConfigError
 from providers.catalog import presets
+from providers.local import find_local_servers
+from tools.ripgrep import RipgrepMissing, ripgrep_path
 
 Finding: TypeAlias = tuple[Literal["ok", "note", "bad"], str, str]
-
-PROBE_S = 0.3
 
 
 def run_doctor(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
@@ -49,6 +49,10 @@ def _programs() -> Iterator[Finding]:
             yield "ok", name, version(name)
         except PackageNotFoundError:
             yield "bad", name, "is not installed; install cinch again"
+    try:
+        yield "ok", "ripgrep", ripgrep_path()
+    except RipgrepMissing as error:
+        yield "bad", "ripgrep", str(error)
     git = shutil.which("git")
     yield ("ok", "git", git) if git else ("note", "git", "not found: cinch works, but knows no branches")
 
@@ -89,12 +93,12 @@ def _folders(paths: Paths) -> Iterator[Finding]:
 
 def _models(paths: Paths) -> Iterator[Finding]:
     store = KeyStore(paths, os.environ)
-    usable = 0
+    servers = asyncio.run(find_local_servers())
+    usable = len(servers)
+    for server in servers:
+        yield "ok", server.preset, f"serves {', '.join(server.models) or 'no models'} at {server.base_url}"
     for preset in presets().values():
-        if preset.local_port is not None:
-            if answers_locally(preset.local_port):
-                usable += 1
-                yield "ok", preset.name, f"something answers on port {preset.local_port}"
+        if preset.is_local:
             continue
         try:
             secret = store.find(preset.name, preset.variables)
@@ -105,12 +109,3 @@ def _models(paths: Paths) -> Iterator[Finding]:
         yield ("ok", preset.name, f"key from {secret.source}") if secret else ("note", preset.name, "no key")
     if not usable:
         yield "note", "models", "no key and no local server: enter a key in the app, or take the tour: cinch demo"
-
-
-def answers_locally(port: int) -> bool:
-    """Whether anything listens on that port of this machine."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=PROBE_S):
-            return True
-    except OSError:
-        return False

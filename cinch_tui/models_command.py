@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from cinch_tui.credentials import KeyStore
-from cinch_tui.doctor import answers_locally
 from cinch_tui.output import Output
 from cinch_tui.paths import find_paths
 from harness.errors import ConfigError
 from providers import connect
 from providers.catalog import Preset, preset_for, presets
+from providers.local import find_local_servers
 
 
 @runtime_checkable
@@ -33,10 +33,11 @@ def run_models(argv: Sequence[str], *, out: Output) -> int:
     store = KeyStore(find_paths(os.environ), os.environ)
     match list(argv):
         case []:
+            local = {server.preset for server in asyncio.run(find_local_servers())}
             for preset in presets().values():
-                out.write_text(f"{preset.name:<14}{preset.label:<28}{_state(preset, store)}")
+                out.write_text(f"{preset.name:<14}{preset.label:<28}{_state(preset, store, local)}")
             out.write_text(
-                "demo          A tour with a scripted model  needs no key\n\ncinch models PROVIDER lists its models"
+                f"{'demo':<14}{'A tour, scripted':<28}needs no key\n\ncinch models PROVIDER lists its models"
             )
         case [name] if not name.startswith("-"):
             for model in asyncio.run(_models_of(preset_for(name), store)):
@@ -46,9 +47,9 @@ def run_models(argv: Sequence[str], *, out: Output) -> int:
     return 0
 
 
-def _state(preset: Preset, store: KeyStore) -> str:
-    if preset.local_port is not None:
-        return f"{'answers' if answers_locally(preset.local_port) else 'nothing'} on port {preset.local_port}"
+def _state(preset: Preset, store: KeyStore, local: set[str]) -> str:
+    if preset.is_local:
+        return f"{'answers' if preset.name in local else 'nothing answers'} on port {preset.local_port}"
     secret = store.find(preset.name, preset.variables)
     return f"key from {secret.source}" if secret else f"no key; {preset.key_variables[0]} is not set"
 

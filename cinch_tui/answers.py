@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cinch_tui.screens.dialog import GRACE, Dialog
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 ResultT = TypeVar("ResultT")
 
 
+def _always() -> float:
+    return GRACE
+
+
 class Show(Protocol):
     """Puts a dialog up and waits for its answer."""
 
@@ -26,10 +31,11 @@ class ScreenPerson:
     """Asks on the screen.
 
     Agents and their sub-agents may ask at once; the lock lets one question stand at a time. A run that is cancelled
-    takes its question down with it.
+    takes its question down with it. `grace` tells, when a question comes up, for how many seconds keys are taken for
+    typing that was meant for the prompt.
     """
 
-    def __init__(self, show: Show, *, grace: float = GRACE) -> None:
+    def __init__(self, show: Show, *, grace: Callable[[], float] = _always) -> None:
         self._show = show
         self._grace = grace
         self._one_at_a_time = asyncio.Lock()
@@ -39,19 +45,19 @@ class ScreenPerson:
         from cinch_tui.screens.approval import ApprovalScreen
 
         async with self._one_at_a_time:
-            return await self._ask(ApprovalScreen(request, grace=self._grace))
+            return await self._ask(ApprovalScreen(request, grace=self._grace()))
 
     async def ask(self, question: Question) -> Answer:
         from cinch_tui.screens.question import QuestionScreen
 
         async with self._one_at_a_time:
-            return await self._ask(QuestionScreen(question, grace=self._grace))
+            return await self._ask(QuestionScreen(question, grace=self._grace()))
 
     async def review_plan(self, plan: str) -> PlanVerdict:
         from cinch_tui.screens.plan_review import PlanScreen
 
         async with self._one_at_a_time:
-            return await self._ask(PlanScreen(plan, grace=self._grace))
+            return await self._ask(PlanScreen(plan, grace=self._grace()))
 
     async def _ask(self, dialog: Dialog[ResultT]) -> ResultT:
         try:

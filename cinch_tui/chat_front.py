@@ -58,8 +58,8 @@ class ChatFront:
         match await compose(draft, self._desk.settings.ui.editor, self._desk.app.suspend):
             case Edited(text):
                 self._desk.screen.send(text)
-            case EditorFailed(reason):
-                prompt.restore(draft)
+            case EditorFailed(reason, text):
+                prompt.restore(text)
                 self.notice(reason, "error")
             case _:
                 self.notice("Nothing is sent: the file was empty.")

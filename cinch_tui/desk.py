@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
 
 NOT_READY = "cinch is still starting; try again in a moment"
+STILL_TYPING = 0.7
+"""Seconds after a key in which a person is taken to be typing."""
+
 NEEDED_NEXT = (
     "cinch_tui.assembly",
     "cinch_tui.bridge",
@@ -100,8 +104,14 @@ class Desk:
         from cinch_tui.answers import ScreenPerson, show_on
         from cinch_tui.assembly import assemble
 
-        person = ScreenPerson(show_on(self.app))
+        person = ScreenPerson(show_on(self.app), grace=self._grace)
         return await assemble(self.options, self.settings, person, model)
+
+    def _grace(self) -> float:
+        """Whoever is typing gets a moment before a question takes the keys; whoever waits for it does not wait."""
+        from cinch_tui.screens.dialog import GRACE
+
+        return GRACE if time.monotonic() - self.screen.prompt.typed_at < STILL_TYPING else 0.0
 
     async def _welcome(self, reason: str) -> Assembly | None:
         """Ask for a way to a model until there is one; None when the person leaves."""

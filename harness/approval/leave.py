@@ -84,7 +84,7 @@ def _approval_request(run: Run, wanted: Allowed, ask: Ask, view: View | None) ->
         call=wanted.call,
         label=wanted.tool.label,
         summary=wanted.tool.summary(wanted.arguments),
-        risk=replace(wanted.tool.risk(wanted.arguments), reason=ask.reason),
+        risk=wanted.tool.risk(wanted.arguments),
         view=view,
         cwd=run.workspace.root,
         rule=describe(ask.rule) if ask.rule else "",

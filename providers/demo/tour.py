@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from harness.messages import AssistantMessage, ToolResult
+from harness.messages import AssistantMessage, JsonValue, ToolResult
 from harness.provider import Request
 from providers.demo.script import Call, Reply, Say, Think
 
@@ -51,16 +51,7 @@ def _planned(request: Request) -> Reply:
                 "For longer work a model keeps a list, and runs what it wants to check. **Commands are asked about "
                 "first**: look at the command, then press `y` for once, `s` for this session, or `n`."
             ),
-            Call(
-                "todo",
-                {
-                    "todos": [
-                        {"content": "See which test fails", "status": "in_progress"},
-                        {"content": "Mend the discount", "status": "pending"},
-                        {"content": "Run the tests again", "status": "pending"},
-                    ]
-                },
-            ),
+            _steps("in_progress", "pending", "pending"),
             Call("bash", {"command": TEST_COMMAND}),
         )
     )
@@ -71,11 +62,12 @@ def _edit(request: Request) -> Reply:
     seen = (
         "The test `test_ten_percent_off` fails: the discount is given in percent but used as a fraction."
         if ran and not ran.is_error
-        else "You did not let me run the tests; that is what `n` is for. I can read: the discount is used as a fraction."
+        else "You did not let me run the tests; that is what `n` is for. I can read: it is used as a fraction."
     )
     return Reply(
         (
             Say(f"{seen}\n\nNow a change. You see it as a diff **before** anything is written:"),
+            _steps("completed", "in_progress", "pending"),
             Call("edit_file", {"path": "till/receipt.py", "old_string": FIX[0], "new_string": FIX[1]}),
         )
     )
@@ -87,6 +79,7 @@ def _ask(request: Request) -> Reply:
     return Reply(
         (
             Say(f"{told} A model may also ask you something, when only you can know it:"),
+            _steps("completed", "completed", "in_progress"),
             Call(
                 "ask_user",
                 {
@@ -102,7 +95,8 @@ def _check(request: Request) -> Reply:
     answer = _last_result(request, "ask_user")
     if answer and "Yes" not in answer.text:
         return Reply((Say("Then I leave it at that."),), stop_reason="stop")
-    return Reply((Say("Here they are again:"), Call("bash", {"command": TEST_COMMAND})))
+    steps = _steps("completed", "completed", "completed")
+    return Reply((Say("Here they are again:"), Call("bash", {"command": TEST_COMMAND}), steps))
 
 
 def _end(request: Request) -> Reply:
@@ -134,6 +128,14 @@ def _over() -> Reply:
             ),
         )
     )
+
+
+def _steps(*status: str) -> Call:
+    contents = ("See which test fails", "Mend the discount", "Run the tests again")
+    todos: list[JsonValue] = [
+        {"content": content, "status": now} for content, now in zip(contents, status, strict=True)
+    ]
+    return Call("todo", {"todos": todos})
 
 
 def _last_result(request: Request, tool: str) -> ToolResult | None:

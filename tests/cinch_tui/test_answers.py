@@ -25,7 +25,7 @@ def request(label: str = "Run") -> ApprovalRequest:
 
 
 def person_on(app: Host) -> ScreenPerson:
-    return ScreenPerson(show_on(app), grace=0)
+    return ScreenPerson(show_on(app), grace=lambda: 0)
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:

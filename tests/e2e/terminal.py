@@ -58,13 +58,11 @@ class Terminal:
         self.see(re.escape(line.strip()[-20:]))
         self.type("\r")
 
-    def press(self, key: str, gone: str) -> None:
-        """Press a key until it has taken effect: a dialog swallows keys for its first moments."""
-        deadline = time.monotonic() + PATIENCE
-        while re.search(gone, self.text) and time.monotonic() < deadline:
-            self.type(key)
-            self._read(0.45)
-        self.miss(gone)
+    def answer(self, question: str, key: str) -> None:
+        """Wait for a dialog that shows the pattern, press the key, and wait until that dialog is gone."""
+        self.see(question)
+        self.type(key)
+        self.miss(question)
 
     def resize(self, columns: int, rows: int) -> None:
         self._process.setwinsize(rows, columns)

@@ -29,7 +29,8 @@ RUNNING_HINT = "Enter steers · Alt+Enter queues · Esc stops"
 class Prompt(Vertical):
     """Posts what was typed and empties itself; a screen that cannot take it gives it back with `restore`.
 
-    `typed_at` is when the text last changed, on the monotonic clock: nothing should take the keys from someone typing.
+    `typed_at` is when a text that is still here last changed, on the monotonic clock: nothing should take the keys from
+    someone typing.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
@@ -143,7 +144,8 @@ class Prompt(Vertical):
     @on(TextArea.Changed)
     def _text_changed(self, event: TextArea.Changed) -> None:
         event.stop()
-        self.typed_at = time.monotonic()
+        if self._input.text:
+            self.typed_at = time.monotonic()
         self._keep_up()
 
     @on(TextArea.SelectionChanged)

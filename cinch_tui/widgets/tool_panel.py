@@ -97,7 +97,7 @@ class ToolPanel(Widget):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, width
-        return min(len(self._calls), MAX_ROWS, max(1, viewport.height // 4))
+        return min(len(self._calls), MAX_ROWS, max(1, viewport.height // 6))
 
     def render(self) -> Content:
         rows = max(1, self.size.height)

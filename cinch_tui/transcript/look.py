@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from rich.style import Style
@@ -50,15 +51,13 @@ def component_class(name: StyleName) -> str:
     return f"transcript--{name}"
 
 
+@dataclass(frozen=True, slots=True)
 class Look:
-    """The styles of one theme. Another theme is another Look, so that a line can tell that it is stale."""
+    """The styles of one theme. Lines drawn for another are stale."""
 
-    __slots__ = ("_styles", "base", "diff")
-
-    def __init__(self, base: Style, styles: Mapping[StyleName, Style], diff: DiffStyles) -> None:
-        self.base = base
-        self.diff = diff
-        self._styles = styles
+    base: Style
+    styles: Mapping[StyleName, Style]
+    diff: DiffStyles
 
     @property
     def code(self) -> CodeStyles:
@@ -66,7 +65,7 @@ class Look:
 
     def __getitem__(self, name: StyleName) -> Style:
         """The style alone, to be laid over another."""
-        return self._styles.get(name, Style.null())
+        return self.styles.get(name, Style.null())
 
     def on_base(self, name: StyleName) -> Style:
         return self.base + self[name]

@@ -187,10 +187,17 @@ class Transcript(ScrollView, can_focus=True):
         width = max(NARROWEST, self.scrollable_content_region.width)
         if not self._look_is_stale and width == self._page.width:
             return
-        offset = self._page.reading_offset(self._top)
-        look = look_of(self) if self._look_is_stale else self._page.look
+        look = self._page.look
+        # Styles are also updated when the focus moves or the mouse comes by, and then nothing looks different.
+        if self._look_is_stale and (fresh := look_of(self)) != look:
+            look = fresh
         self._look_is_stale = False
-        if width != self._page.width:
+        if look is self._page.look and width == self._page.width:
+            return
+        if look is not self._page.look:
+            self.refresh()
+        offset = self._page.reading_offset(self._top)
+        if width != self._page.width and self.text_selection is not None:
             self.screen.clear_selection()
         self._page.fit(look, width)
         self._top = self._page.place_with_offset(self._top, offset)
@@ -239,8 +246,9 @@ class Transcript(ScrollView, can_focus=True):
         total = max(self._page.heights.total, top + height if self._following else 0)
         # Textual's stubs do not say that a reactive looked up on its class is itself.
         self.set_reactive(Widget.virtual_size, Size(width, total))  # pyright: ignore[reportArgumentType]
-        self.set_scroll(None, top)
-        self.scroll_target_y = top
+        if round(self.scroll_y) != top:
+            self.set_scroll(None, top)
+            self.scroll_target_y = top
         bar = self.vertical_scrollbar
         # Half a cell is the least that can be seen of the thumb, and to draw the bar is to send the whole column.
         thumb = round(2 * height * top / max(1, total)), round(2 * height * height / max(1, total))
@@ -260,7 +268,7 @@ class Transcript(ScrollView, can_focus=True):
             self.post_message(self.Unseen(count))
 
     def render_line(self, y: int) -> Strip:
-        width, style = self.size.width, self.rich_style
+        width, style = self.size.width, self._page.look.base
         if y < len(self._rows):
             row = self._rows[y]
             return painted(row.line, width, style, self._marks(row)).apply_offsets(0, row.key)

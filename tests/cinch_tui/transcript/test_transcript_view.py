@@ -312,3 +312,62 @@ async def test_any_size_of_terminal_is_survived() -> None:
         await app.view.drained()
 
         assert screen(app.view)[-1] == "The end of 8."
+
+
+async def test_a_focus_that_moves_draws_nothing_anew() -> None:
+    app = Stage(*numbered(3))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        before = app.view.blocks[0].parts[0].lines(app.view._page.look, app.view._page.width)
+
+        app.view.blur()
+        app.view.notify_style_update()
+        await pilot.pause()
+        await app.view.drained()
+
+        assert app.view.blocks[0].parts[0].lines(app.view._page.look, app.view._page.width) is before
+
+
+async def test_what_arrives_while_hidden_is_there_when_shown() -> None:
+    reply = ReplyBlock()
+    app = Stage(reply)
+    async with app.run_test(size=SMALL) as pilot:
+        app.view.display = False
+        await pilot.pause()
+        reply.append("Said in the dark.")
+        app.view.changed(reply)
+        await app.view.drained()
+
+        app.view.display = True
+        await pilot.pause()
+        await app.view.drained()
+
+        assert screen(app.view)[0] == "Said in the dark."
+
+
+async def test_nobody_waits_for_a_view_that_is_gone() -> None:
+    reply = ReplyBlock()
+    app = Stage(reply)
+    async with app.run_test(size=SMALL):
+        await app.view.drained()
+        await app.view.remove()
+
+        reply.append("Too late.")
+        app.view.changed(reply)
+
+        await app.view.drained()
+
+
+async def test_a_block_dropped_above_moves_nothing_that_is_read() -> None:
+    blocks = numbered(40)
+    app = Stage(*blocks)
+    async with app.run_test(size=SMALL):
+        await app.view.drained()
+        app.view.action_page_up()
+        await app.view.drained()
+        before = screen(app.view)
+
+        app.view.drop(blocks[3])
+        await app.view.drained()
+
+        assert screen(app.view) == before

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.commands.front import ApprovalMode, Front, NoticeLevel, TranscriptPart
 from harness.errors import ConfigError, SessionMissing
-from harness.messages import ThinkingLevel
+from harness.thinking import ThinkingLevel
 
 
 @dataclass

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cinch_tui.arguments import parse_arguments
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.keymap import KEYS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+def commands_and_keys() -> str:
+    return (ROOT / "docs" / "commands-and-keys.md").read_text(encoding="utf-8")
+
+
+def test_every_key_is_in_the_documentation() -> None:
+    page = commands_and_keys()
+
+    assert [key.id for key in KEYS if f"| {key.label} | {key.description} |" not in page] == []
+
+
+def test_every_command_is_in_the_documentation() -> None:
+    page = commands_and_keys().replace("\\|", "|")
+
+    assert [
+        each.usage for each in builtin_commands().commands if f"| `{each.usage}` | {each.summary}" not in page
+    ] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+
+    assert [link for link in links if ":" not in link and not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_flag_that_is_named_exists(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_arguments(["--help"])
+    of_subcommands = {"--all", "--json", "--format", "--yes", "--repair"}
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) | of_subcommands
+
+    named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
+
+    assert named - known == set()

@@ -111,7 +111,8 @@ class Desk:
         """Whoever is typing gets a moment before a question takes the keys; whoever waits for it does not wait."""
         from cinch_tui.screens.dialog import GRACE
 
-        return GRACE if time.monotonic() - self.screen.prompt.typed_at < STILL_TYPING else 0.0
+        prompt = self.screen.prompt
+        return GRACE if prompt.text and time.monotonic() - prompt.typed_at < STILL_TYPING else 0.0
 
     async def _welcome(self, reason: str) -> Assembly | None:
         """Ask for a way to a model until there is one; None when the person leaves."""

@@ -1,75 +1,14 @@
 from __future__ import annotations
 
-import subprocess
 import time
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
-from fakes.recording_front import RecordingFront
-from fakes.widget_app import WidgetApp
-from textual import on
-from textual.binding import Binding, BindingType
+from fakes.prompt_app import PromptApp, type_text
 from textual.events import Key, Paste
 from textual.pilot import Pilot
 
-from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.widgets.prompt import Prompt
-from cinch_tui.widgets.prompt.completion import CommandCompletion
-from cinch_tui.widgets.prompt.history import PromptHistory
-from cinch_tui.widgets.prompt.input import PromptInput
-from cinch_tui.widgets.prompt.mentions import MentionCompletion
-from cinch_tui.widgets.prompt.popup import CompletionPopup
-
-
-class PromptApp(WidgetApp):
-    """Keys that the prompt leaves to others end up in `left`."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key, f"leave('{key}')") for key in ("escape", "pageup", "shift+left", "ctrl+d", "ctrl+c")
-    ]
-
-    def __init__(self, root: Path, theme: str = "cinch-dark") -> None:
-        self.front = RecordingFront()
-        self.prompt = Prompt(
-            CommandCompletion(builtin_commands(), self.front),
-            MentionCompletion(root),
-            PromptHistory(root / "state" / "history.jsonl"),
-        )
-        self.left: list[str] = []
-        super().__init__(self.prompt, styles=("prompt",), theme=theme)
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.prompt.focus()
-
-    def action_leave(self, key: str) -> None:
-        self.left.append(key)
-
-    @on(Prompt.Submitted)
-    @on(Prompt.FollowUp)
-    @on(Prompt.EditorRequested)
-    def keep_it(self, message: Prompt.Submitted | Prompt.FollowUp | Prompt.EditorRequested) -> None:
-        self.keep(message)
-
-    @property
-    def sent(self) -> list[str]:
-        return [message.text for message in self.received if isinstance(message, Prompt.Submitted)]
-
-    @property
-    def input(self) -> PromptInput:
-        return self.query_one(PromptInput)
-
-    @property
-    def popup(self) -> CompletionPopup:
-        return self.query_one(CompletionPopup)
-
-
-async def type_text(pilot: Pilot[None], text: str) -> None:
-    # Posted at once, as a fast typist's keys arrive: pressing each waits until the app is idle.
-    for character in text:
-        pilot.app.post_message(Key("ctrl+j", None) if character == "\n" else Key(character, character))
-    await pilot.pause()
 
 
 async def test_enter_posts_the_text_and_empties_the_prompt(tmp_path: Path):
@@ -92,16 +31,6 @@ async def test_keys_that_arrive_together_act_in_their_order(tmp_path: Path):
 
         assert app.sent == ["ab"]
         assert app.prompt.text == "d\n/plc"
-
-
-async def test_popup_is_up_to_date_when_keys_arrive_together(tmp_path: Path):
-    app = PromptApp(tmp_path)
-    async with app.run_test() as pilot:
-        for key in ("/", "p", "l", "tab", "enter"):
-            app.post_message(Key(key, key if len(key) == 1 else None))
-        await pilot.pause()
-
-        assert app.sent == ["/plan"]
 
 
 async def test_alt_enter_posts_a_follow_up(tmp_path: Path):
@@ -345,113 +274,6 @@ async def test_typing_is_noted_in_time(tmp_path: Path):
         await type_text(pilot, "x")
 
         assert app.prompt.typed_at >= before
-
-
-async def test_popup_offers_commands_with_their_help(tmp_path: Path):
-    app = PromptApp(tmp_path)
-    async with app.run_test() as pilot:
-        await type_text(pilot, "/th")
-        assert app.popup.is_open
-
-        await pilot.press("tab")
-        assert app.prompt.text == "/thinking "
-        await pilot.press("down", "down", "enter")
-        assert app.prompt.text == "/thinking low"
-        await pilot.press("enter")
-
-        assert app.sent == ["/thinking low"]
-
-
-async def test_enter_on_a_complete_command_submits_it(tmp_path: Path):
-    app = PromptApp(tmp_path)
-    async with app.run_test() as pilot:
-        for command in ("/plan", "/model", "/q", "#keys", "/thinking "):
-            await type_text(pilot, command)
-            assert app.popup.is_open
-            await pilot.press("enter")
-
-        assert app.sent == ["/plan", "/model", "/q", "#keys", "/thinking "]
-
-
-async def test_enter_on_a_half_written_command_completes_it(tmp_path: Path):
-    app = PromptApp(tmp_path)
-    async with app.run_test() as pilot:
-        await type_text(pilot, "/pl")
-        await pilot.press("enter")
-        assert (app.prompt.text, app.sent) == ("/plan", [])
-
-        await pilot.press("enter")
-
-        assert app.sent == ["/plan"]
-
-
-async def test_enter_sends_what_only_resembles_a_name(tmp_path: Path):
-    app = PromptApp(tmp_path)
-    async with app.run_test() as pilot:
-        await type_text(pilot, "#aprove")
-        assert app.popup.is_open
-        await pilot.press("enter")
-
-        assert app.sent == ["#aprove"]
-
-
-async def test_chosen_row_stays_chosen_when_keys_arrive_together(tmp_path: Path):
-    app = PromptApp(tmp_path)
-    async with app.run_test() as pilot:
-        for key in (*"/thinking ", "down", "down"):
-            app.post_message(Key(key, key if len(key) == 1 else None))
-        await pilot.pause()
-        await pilot.press("enter")
-
-        assert app.prompt.text == "/thinking low"
-
-
-async def test_escape_closes_the_popup_and_it_stays_closed_for_that_word(tmp_path: Path):
-    app = PromptApp(tmp_path)
-    async with app.run_test() as pilot:
-        await type_text(pilot, "/p")
-        await pilot.press("escape")
-        assert not app.popup.is_open
-        await type_text(pilot, "l")
-        assert not app.popup.is_open
-
-        await pilot.press("escape")
-
-        assert app.left == ["escape"]
-        assert app.prompt.text == "/pl"
-
-
-async def test_several_lines_offer_no_commands(tmp_path: Path):
-    app = PromptApp(tmp_path)
-    async with app.run_test() as pilot:
-        await type_text(pilot, "text\n/pl")
-
-        assert not app.popup.is_open
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    (tmp_path / "src").mkdir()
-    for name in ("src/parser.py", "src/printer.py", "ignored.log"):
-        (tmp_path / name).touch()
-    (tmp_path / ".gitignore").write_text("*.log\n")
-    return tmp_path
-
-
-async def test_files_are_offered_after_an_at_sign(repository: Path):
-    app = PromptApp(repository)
-    async with app.run_test() as pilot:
-        await type_text(pilot, "look at @pars")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-
-        assert app.popup.is_open
-        await pilot.press("tab")
-        assert app.prompt.text == "look at @src/parser.py "
-        await type_text(pilot, "@ignored")
-
-        assert not app.popup.is_open
 
 
 @pytest.mark.parametrize(

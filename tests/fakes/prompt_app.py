@@ -1,0 +1,71 @@
+"""An app around the prompt, and fingers that type into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from fakes.recording_front import RecordingFront
+from fakes.widget_app import WidgetApp
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.events import Key
+from textual.pilot import Pilot
+
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.widgets.prompt import Prompt
+from cinch_tui.widgets.prompt.completion import CommandCompletion
+from cinch_tui.widgets.prompt.history import PromptHistory
+from cinch_tui.widgets.prompt.input import PromptInput
+from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.popup import CompletionPopup
+
+
+class PromptApp(WidgetApp):
+    """Keys that the prompt leaves to others end up in `left`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key, f"leave('{key}')") for key in ("escape", "pageup", "shift+left", "ctrl+d", "ctrl+c")
+    ]
+
+    def __init__(self, root: Path, theme: str = "cinch-dark") -> None:
+        self.front = RecordingFront()
+        self.prompt = Prompt(
+            CommandCompletion(builtin_commands(), self.front),
+            MentionCompletion(root),
+            PromptHistory(root / "state" / "history.jsonl"),
+        )
+        self.left: list[str] = []
+        super().__init__(self.prompt, styles=("prompt",), theme=theme)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.prompt.focus()
+
+    def action_leave(self, key: str) -> None:
+        self.left.append(key)
+
+    @on(Prompt.Submitted)
+    @on(Prompt.FollowUp)
+    @on(Prompt.EditorRequested)
+    def keep_it(self, message: Prompt.Submitted | Prompt.FollowUp | Prompt.EditorRequested) -> None:
+        self.keep(message)
+
+    @property
+    def sent(self) -> list[str]:
+        return [message.text for message in self.received if isinstance(message, Prompt.Submitted)]
+
+    @property
+    def input(self) -> PromptInput:
+        return self.query_one(PromptInput)
+
+    @property
+    def popup(self) -> CompletionPopup:
+        return self.query_one(CompletionPopup)
+
+
+async def type_text(pilot: Pilot[None], text: str) -> None:
+    # Posted at once, as a fast typist's keys arrive: pressing each waits until the app is idle.
+    for character in text:
+        pilot.app.post_message(Key("ctrl+j", None) if character == "\n" else Key(character, character))
+    await pilot.pause()

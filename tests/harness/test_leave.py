@@ -1,21 +1,12 @@
 from __future__ import annotations
 
+from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
 from harness.events import ModeChanged, PlanSubmitted, ToolApprovalRequested, ToolApprovalResolved, ToolExecutionEnd
-from harness.messages import ToolResult
 from harness.modes import EXECUTE, PLAN
 from harness.person import Always, Edited, PlanVerdict, Session
 from harness.tool import ToolOutput
-from providers.demo import Call, Reply
-
-
-def calls(*names: str, **arguments: str) -> Reply:
-    return Reply(tuple(Call(name, dict(arguments)) for name in names))
-
-
-def results_of(agent) -> list[ToolResult]:
-    return [message for message in agent.history if isinstance(message, ToolResult)]
 
 
 async def test_reading_is_free_and_writing_is_asked_about(make_agent, person):

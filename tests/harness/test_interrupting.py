@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes.runs import calls, results_of, texts_of, until
+from fakes.simple_tools import SimpleTool, sleeper
+
+from harness.errors import (
+    AlreadyRunning,
+    InvalidContinue,
+    NoMessages,
+    RequestRejected,
+)
+from harness.events import (
+    AgentEnd,
+    MessageEnd,
+    MessageUpdate,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+)
+from harness.messages import AssistantMessage
+from providers.demo import Break, Call, Hang, Reply, Say
+
+
+async def test_steering_keeps_finished_results_skips_the_rest_and_is_heard_next(make_agent, requests):
+    tools = [SimpleTool("quick"), sleeper("slow", 30), SimpleTool("later", risk="edit")]
+    agent = make_agent(calls("quick", "slow"), "done", tools=tools)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[0].ran and tools[1].ran)
+    agent.steer("stop, explain first")
+    await run
+
+    quick, slow = results_of(agent)
+    assert not quick.is_error
+    assert slow.is_error
+    assert slow.text == "Skipped due to queued user message."
+    last = requests(agent)[-1].messages
+    assert [type(message).__name__ for message in last[-3:]] == ["ToolResult", "ToolResult", "UserMessage"]
+    assert last[-1].text == "stop, explain first"
+
+
+async def test_steering_after_the_last_word_is_still_heard(make_agent):
+    agent = make_agent("first", "second")
+    agent.subscribe(
+        lambda event: (
+            agent.steer("and more")
+            if isinstance(event, MessageEnd)
+            and isinstance(event.message, AssistantMessage)
+            and not len(texts_of(agent)) > 1
+            else None
+        )
+    )
+
+    result = await agent.prompt("go")
+
+    assert texts_of(agent)[-1] == "and more"
+    assert result.text == "second"
+
+
+async def test_a_follow_up_waits_for_a_clean_end(make_agent):
+    agent = make_agent(calls("look"), "first", "second", tools=[SimpleTool("look")])
+    agent.follow_up("then run the tests")
+
+    result = await agent.prompt("go")
+
+    assert texts_of(agent) == ["go", "then run the tests"]
+    assert result.text == "second"
+
+
+async def test_a_follow_up_is_kept_when_the_run_fails(make_agent):
+    agent = make_agent(Reply((Break(RequestRejected("no")),)), "second")
+    agent.follow_up("then run the tests")
+
+    result = await agent.prompt("go")
+
+    assert result.stop_reason == "error"
+    assert [message.text for message in agent.take_back()] == ["then run the tests"]
+
+
+async def test_abort_mid_stream_keeps_the_text_and_leaves_no_call_open(make_agent, record, requests):
+    agent = make_agent(Reply((Say("so far"), Call("look", {"a": 1}), Hang())), "again", tools=[SimpleTool("look")])
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: any(getattr(each.delta, "index", 0) == 1 for each in happened.of(MessageUpdate)))
+    agent.abort()
+    result = await run
+    second = await agent.prompt("next")
+
+    assert result.stop_reason == "aborted"
+    assert result.text == "so far"
+    assert len(happened.of(AgentEnd)) == 2
+    assert second.text == "again"
+    assert not any(
+        message.tool_calls for message in requests(agent)[-1].messages if isinstance(message, AssistantMessage)
+    )
+
+
+async def test_abort_during_tools_answers_every_call_and_keeps_what_was_done(make_agent, record):
+    tools = [SimpleTool("quick"), sleeper("slow", 30), SimpleTool("after", risk="edit")]
+    agent = make_agent(calls("quick", "slow", "after"), "again", tools=tools, approval="off")
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: len(happened.of(ToolExecutionEnd)) >= 2)
+    agent.abort()
+    await run
+
+    assert [result.is_error for result in results_of(agent)] == [False, True, False]
+    starts = [event.call.id for event in happened.of(ToolExecutionStart)]
+    ends = [event.result.call_id for event in happened.of(ToolExecutionEnd)]
+    assert sorted(starts) == sorted(ends) == sorted(set(ends))
+    assert (await agent.prompt("next")).text == "again"
+
+
+async def test_a_cancelled_caller_cancels_the_run_and_gets_its_cancellation(make_agent, record):
+    agent = make_agent(Reply((Say("so far"), Hang())))
+    happened = record(agent)
+
+    caller = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: happened.of(MessageUpdate))
+    caller.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    assert len(happened.of(AgentEnd)) == 1
+    assert not agent.is_running
+
+
+async def test_a_second_prompt_during_a_run_is_refused(make_agent):
+    agent = make_agent(Reply((Hang(),)))
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: agent.is_running)
+
+    with pytest.raises(AlreadyRunning):
+        await agent.prompt("and this")
+
+    agent.abort()
+    await run
+
+
+async def test_continuing_needs_something_to_continue(make_agent):
+    agent = make_agent("hello")
+
+    with pytest.raises(NoMessages):
+        await agent.continue_run()
+    await agent.prompt("hi")
+    with pytest.raises(InvalidContinue):
+        await agent.continue_run()
+
+
+async def test_continuing_after_a_failure_asks_again(make_agent):
+    agent = make_agent(calls("look"), Reply((Break(RequestRejected("no")),)), "at last", tools=[SimpleTool("look")])
+    await agent.prompt("go")
+    agent.history.replace(agent.history.messages[:-1])
+
+    result = await agent.continue_run()
+
+    assert result.text == "at last"

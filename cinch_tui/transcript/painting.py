@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
 from textual.strip import Strip
 
@@ -33,7 +34,8 @@ def painted(line: Line, width: int, style: Style, marks: Marks | None = None) ->
 
 def difference(before: Line, after: Line, width: int) -> tuple[int, int]:
     """The columns in which two lines differ: where that begins, and how many they are."""
-    if before.fill != after.fill:
+    # Textual may part a character from the marks that combine with it where it cuts.
+    if before.fill != after.fill or _combines(before.text) or _combines(after.text):
         return 0, width
     start = 0
     for ours, theirs in zip(before.segments, after.segments, strict=False):
@@ -44,13 +46,16 @@ def difference(before: Line, after: Line, width: int) -> tuple[int, int]:
     return start, max(1, min(width, max(before.width, after.width)) - start)
 
 
+def _combines(text: str) -> bool:
+    return not text.isascii() and any(not get_character_cell_size(character) for character in text)
+
+
 def _same_cells(before: Segment, after: Segment) -> int:
-    # What is not ASCII may combine with its neighbours, so it is drawn again as a whole.
-    if before.style != after.style or not (before.text.isascii() and after.text.isascii()):
+    if before.style != after.style:
         return 0
     pairs = zip(before.text, after.text, strict=False)
-    shorter = min(len(before.text), len(after.text))
-    return next((index for index, (ours, theirs) in enumerate(pairs) if ours != theirs), shorter)
+    same = next((index for index, (ours, theirs) in enumerate(pairs) if ours != theirs), None)
+    return cell_len(before.text[:same] if same is not None else min(before.text, after.text, key=len))
 
 
 def marked(segments: Sequence[Segment], marks: Marks) -> list[Segment]:

@@ -7,6 +7,11 @@ import socket
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run: a failure belongs to the change that is looked at, and can be repeated.
+settings.register_profile("house", derandomize=True, deadline=None, database=None)
+settings.load_profile("house")
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # What a test must not inherit from whoever runs it.

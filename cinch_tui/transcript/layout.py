@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # Parts whose lines are kept; what scrolled away long ago is drawn again when it comes back.
 KEPT = 800
 
+# While a reply grows the view moves by so many lines at once: every move repaints the whole view on the terminal.
+JUMP = 4
+
 _PART_BITS = 24
 _LINE_BITS = 16
 
@@ -151,6 +154,16 @@ class Layout:
             block, part = block + 1, 0
         return self.end
 
+    def top_for_end(self, top: Place, height: int) -> Place:
+        """Where a view of so many rows begins that shows the end: at `top`, if the end is in view from there."""
+        # As long as the guess says that the end is far below, nothing in between is drawn.
+        if self.heights.total - self.row_of(top) <= height + JUMP:
+            count = len(self.rows(top, height + 1))
+            if count <= height and (top == START or height - count <= JUMP):
+                return top
+        growing = any(block.growing for block in self.blocks[-3:])
+        return self.above(self.end, height - (JUMP if growing and height > 2 * JUMP else 0))
+
     def row_of(self, place: Place) -> int:
         """How many lines are above, as far as is known."""
         above = self.heights.before(place.block)
@@ -177,6 +190,15 @@ class Layout:
     def block_with(self, serial: int) -> int:
         """The index of the first block that is not before the one with this serial."""
         return bisect_left(self.blocks, serial, key=lambda block: block.serial)
+
+    def foldable_beside(self, index: int, step: int) -> Block | None:
+        """The next block that can be folded, above or below."""
+        index += step
+        while 0 <= index < len(self.blocks):
+            if self.blocks[index].foldable:
+                return self.blocks[index]
+            index += step
+        return None
 
     def reading_offset(self, place: Place) -> int:
         """How many characters of its part are before `place`: what stays when the width changes."""

@@ -123,8 +123,7 @@ class ReplyBlock(GrowingBlock):
         self._taken = 0
 
     def advance(self, look: Look, width: int) -> bool:
-        if self._splitter is None:
-            self.open(look, width)
+        self.open(look, width)
         self._extend(look, width)
         return self._waiting
 

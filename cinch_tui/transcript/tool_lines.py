@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST = 200
 GLYPHS: dict[ToolStatus, str] = {"waiting": "○", "running": "◐", "done": "✓", "failed": "✗", "denied": "⊘"}
+# How a search names a line of a file; other listings are of names.
+_PLACE = re.compile(r":\d+:")
 TODO_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 
 
@@ -82,8 +85,9 @@ def _view_outcome(view: View, *, running: bool) -> str:
             if running:
                 return one_line(output.rstrip().rpartition("\n")[2])
             return f"exit {code}" if code else count_lines(output)
-        case ListingView(_, _, total):
-            return f"{total} {'match' if total == 1 else 'matches'}"
+        case ListingView(_, entries, total):
+            one, many = ("match", "matches") if entries and _PLACE.search(entries[0]) else ("entry", "entries")
+            return f"{total:,} {one if total == 1 else many}"
         case TodoView(items):
             return f"{sum(item.status == 'completed' for item in items)}/{len(items)} done"
         case ImageView(_, _, width, height):

@@ -34,8 +34,6 @@ FRAME = 1 / 20
 SLICE = 0.006
 # A frame that was dear is followed by a pause of so many times its length.
 REST = 4
-# While a reply grows the view moves by so many lines at once: every move repaints the whole view on the terminal.
-JUMP = 4
 # In a narrower view lines are cut: nothing sensible fits.
 NARROWEST = 12
 
@@ -192,10 +190,10 @@ class Transcript(ScrollView, can_focus=True):
         if self._look_is_stale and (fresh := look_of(self)) != look:
             look = fresh
         self._look_is_stale = False
-        if look is self._page.look and width == self._page.width:
-            return
         if look is not self._page.look:
             self.refresh()
+        elif width == self._page.width:
+            return
         offset = self._page.reading_offset(self._top)
         if width != self._page.width and self.text_selection is not None:
             self.screen.clear_selection()
@@ -208,23 +206,13 @@ class Transcript(ScrollView, can_focus=True):
         if not height:
             return
         self._fit()
-        rows = self._rows_at_end(height) if self._following else self._page.rows(self._top, height)
+        if self._following:
+            self._top = self._page.top_for_end(self._top, height)
+        rows = self._page.rows(self._top, height)
         if not self._following and len(rows) < height and self._top != START:
             self._top = self._page.above(self._page.end, height)
             rows = self._page.rows(self._top, height)
         self._show(rows)
-
-    def _rows_at_end(self, height: int) -> list[Row]:
-        page = self._page
-        left = page.heights.total - page.row_of(self._top)
-        # As long as the guess says that the end is far below, nothing in between is drawn.
-        if left <= height + JUMP:
-            rows = page.rows(self._top, height + 1)
-            if len(rows) <= height and (self._top == START or height - len(rows) <= JUMP):
-                return rows
-        growing = bool(page.blocks) and any(block.growing for block in page.blocks[-3:])
-        self._top = page.above(page.end, height - (JUMP if growing and height > 2 * JUMP else 0))
-        return page.rows(self._top, height)
 
     def _show(self, rows: list[Row]) -> None:
         before, self._rows = self._rows, rows
@@ -334,6 +322,8 @@ class Transcript(ScrollView, can_focus=True):
         if offset is None or offset.y >= len(self._rows) or self.text_selection is not None:
             return
         row = self._rows[offset.y]
+        if row.block.index < 0:
+            return
         if event.style.link:
             self.post_message(self.LinkOpened(event.style.link))
         elif row.block.foldable and row.part == self._page.place_of(row.block).part:
@@ -341,18 +331,16 @@ class Transcript(ScrollView, can_focus=True):
 
     def action_fold(self) -> None:
         """Fold or unfold the selected block, or the last that can be."""
-        block = self._selected or self._neighbour(len(self.blocks), -1)
+        block = self._selected or self._page.foldable_beside(len(self.blocks), -1)
         if block is not None:
             self._toggle(block)
             self._reveal(block)
 
     def action_previous_block(self) -> None:
-        start = self._selected.index if self._selected is not None else len(self.blocks)
-        self._select(self._neighbour(start, -1))
+        self._select_beside(-1)
 
     def action_next_block(self) -> None:
-        start = self._selected.index if self._selected is not None else len(self.blocks)
-        self._select(self._neighbour(start, 1))
+        self._select_beside(1)
 
     def action_scroll_up(self) -> None:
         self.scroll_relative(y=-1, animate=False)
@@ -372,16 +360,9 @@ class Transcript(ScrollView, can_focus=True):
     def action_scroll_end(self) -> None:
         self.follow()
 
-    def _neighbour(self, index: int, step: int) -> Block | None:
-        blocks = self.blocks
-        index += step
-        while 0 <= index < len(blocks):
-            if blocks[index].foldable:
-                return blocks[index]
-            index += step
-        return None
-
-    def _select(self, block: Block | None) -> None:
+    def _select_beside(self, step: int) -> None:
+        start = self._selected.index if self._selected is not None else len(self.blocks)
+        block = self._page.foldable_beside(start, step)
         for other, selected in ((self._selected, False), (block, True)):
             if other is not None:
                 other.selected = selected
@@ -393,6 +374,11 @@ class Transcript(ScrollView, can_focus=True):
     def _toggle(self, block: Block) -> None:
         block.folded = not block.folded
         self.changed(block)
+        if not block.folded and self._following:
+            # What was unfolded is read from its top, even where its end would not fit any more.
+            self._absorb(perf_counter() + SLICE)
+            height = self.size.height
+            self._following = len(self._page.rows(self._top, height + 1)) <= height
 
     def _reveal(self, block: Block) -> None:
         """Scroll as little as needed to show where a block begins."""

@@ -371,3 +371,17 @@ async def test_a_block_dropped_above_moves_nothing_that_is_read() -> None:
         await app.view.drained()
 
         assert screen(app.view) == before
+
+
+async def test_what_is_unfolded_at_the_end_is_read_from_its_top() -> None:
+    read = tool("Read")
+    read.view = TextView("".join(f"row {number}\n" for number in range(50)))
+    app = Stage(*numbered(5), read)
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+
+        await pilot.press("f2")
+        await app.view.drained()
+
+        assert "▾ ✓ Read the Read  50 lines" in screen(app.view)
+        assert not app.view.following

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Iterable
+from functools import partial
 from pathlib import PurePath
 from typing import ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.theme import Theme
@@ -25,6 +27,7 @@ from cinch_tui.widgets.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from harness.session.places import project_dir
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 KILLED = 128
@@ -49,7 +52,7 @@ class CinchApp(App[object]):
         self.theme = theme.name
         self._options = options
         self._settings = settings
-        history = PromptHistory(options.paths.state / "history.jsonl")
+        history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self.desk = Desk(self, options, settings, history)
         self._prompt_history = history
 
@@ -60,6 +63,14 @@ class CinchApp(App[object]):
         front = ChatFront(self.desk)
         prompt = Prompt(CommandCompletion(commands, front), mentions, self._prompt_history)
         return ChatScreen(self.desk, front, prompt, commands)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: our commands, then what Textual offers in every app."""
+        if isinstance(screen, ChatScreen):
+            for command in builtin_commands().commands:
+                yield SystemCommand(command.usage, command.summary, partial(screen.take, command.name))
+        # Textual leaves open what its screens return, and so this method's type.
+        yield from super().get_system_commands(screen)  # pyright: ignore[reportUnknownMemberType]
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()

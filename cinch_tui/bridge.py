@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from cinch_tui.screens.chat import Board
 
 
+TODO = "todo"
+
+
 class Bridge:
     """Subscribe `receive` to an agent's bus. `board` is the set of widgets it speaks to."""
 
@@ -168,7 +171,9 @@ class Bridge:
         block.status = "running"
         self._tools[event.call.id] = block
         self._board.transcript.add(block)
-        self._board.tool_panel.started(event.call.id, event.label, event.summary)
+        # The list of steps has a panel of its own.
+        if event.call.name != TODO:
+            self._board.tool_panel.started(event.call.id, event.label, event.summary)
 
     def _tool_updated(self, event: ToolExecutionUpdate) -> None:
         block = self._tools.get(event.call_id)

@@ -51,6 +51,10 @@ class Board:
         self.transcript.add(block)
         return block
 
+    def note(self, text: str) -> None:
+        """A word in the status bar."""
+        self.status.status = replace(self.status.status, note=text)
+
     def show_usage(self, total: Usage, context: int, window: int) -> None:
         self.status.status = replace(
             self.status.status,
@@ -98,14 +102,14 @@ class ChatScreen(Screen[object]):
 
     @on(Prompt.Submitted)
     def _submitted(self, message: Prompt.Submitted) -> None:
-        self._take(message.text)
+        self.take(message.text)
 
     @on(Prompt.FollowUp)
     def _followed_up(self, message: Prompt.FollowUp) -> None:
         if self._desk.is_running and self._commands.parse(message.text) is None:
             self._desk.follow_up(message.text)
         else:
-            self._take(message.text)
+            self.take(message.text)
 
     @on(Prompt.EditorRequested)
     @work(group="command")
@@ -121,7 +125,7 @@ class ChatScreen(Screen[object]):
     def _link_opened(self, message: Transcript.LinkOpened) -> None:
         self._desk.app.open_url(message.url)
 
-    def _take(self, text: str) -> None:
+    def take(self, text: str) -> None:
         """Do what was typed: keep a key, run a command, or send it."""
         rest, keys = take_keys(text)
         for key in keys:
@@ -155,7 +159,7 @@ class ChatScreen(Screen[object]):
         elif chosen == AS_IT_IS:
             self.send(text)
         else:
-            self._take(chosen)
+            self.take(chosen)
 
     def send(self, text: str) -> None:
         """To the agent: as a prompt, or as steering while it works."""
@@ -189,7 +193,8 @@ class ChatScreen(Screen[object]):
             self._desk.quit()
         else:
             self._quit_armed_at = time.monotonic()
-            self.notify("Press Ctrl+C again to quit.", timeout=QUIT_WITHIN)
+            self.board.note("Ctrl+C again quits")
+            self.set_timer(QUIT_WITHIN, lambda: self.board.note(""))
 
     def action_leave(self) -> None:
         if not self.prompt.text:

@@ -35,8 +35,8 @@ class TypedAhead(Message):
 class Dialog(ModalScreen[ResultT], Generic[ResultT]):
     """A modal that asks.
 
-    For `grace` seconds after it appears, and again after any key that is no answer, keys are taken for typing: they
-    answer nothing and go back to the prompt as `TypedAhead`.
+    For `grace` seconds after it appears, and for a moment after any key that is no answer, keys are taken for typing:
+    they answer nothing and go back to the prompt as `TypedAhead`.
     """
 
     CSS_PATH = stylesheets()
@@ -61,7 +61,7 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         self._open = True
         self.opened()
         if self._grace:
-            self._wait()
+            self._wait(self._grace)
         else:
             self.focus_first()
 
@@ -97,7 +97,7 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
     def on_paste(self, event: Paste) -> None:
         event.stop()
         self._typed += event.text
-        self._wait()
+        self._wait(self._grace or GRACE)
 
     def answer(self, result: ResultT) -> None:
         """Close with this answer. Only the first one counts, however fast two keys follow each other."""
@@ -134,14 +134,11 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
             self._typed = self._typed[:-1]
         elif event.is_printable and event.character:
             self._typed += event.character
-        self._wait()
+        self._wait(self._grace or GRACE)
 
-    def _wait(self) -> None:
-        if not self._grace:
-            self.give_back_typed()
-            return
+    def _wait(self, seconds: float) -> None:
         if self._timer is not None:
             self._timer.stop()
         self.waiting = True
         self.set_focus(None)
-        self._timer = self.set_timer(self._grace, self.listen)
+        self._timer = self.set_timer(seconds, self.listen)

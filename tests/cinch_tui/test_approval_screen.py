@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.dialogs import Host
+from fakes.dialogs import Host, until_listening
 from textual.events import Paste
 from textual.widgets import OptionList, Static
 
@@ -128,10 +128,22 @@ async def test_what_cannot_be_trusted_offers_neither_session_nor_always():
         options = [str(option.prompt) for option in app.screen.query_one(OptionList).options]
         await pilot.press("s", "a")
         assert app.results == []
+        await until_listening(pilot)
         await pilot.press("n")
 
     assert options == ["y  Yes, once", "n  No", "d  No, and say why"]
     assert app.results == [Denied()]
+
+
+async def test_a_word_typed_over_it_answers_nothing_whatever_letters_it_has():
+    app = host()
+
+    async with app.run_test() as pilot:
+        await pilot.press("w", "h", "a", "y", "question_mark")
+
+        assert app.results == []
+        await until_listening(pilot)
+    assert "".join(app.typed) == "whay?"
 
 
 async def test_two_fast_answers_count_once_and_close_one_screen():
@@ -203,7 +215,7 @@ async def test_a_paste_goes_to_the_prompt():
 
     async with app.run_test() as pilot:
         app.post_message(Paste("y\nyes"))
-        await pilot.pause()
+        await until_listening(pilot)
         await pilot.press("n")
 
     assert app.typed == ["y\nyes"]

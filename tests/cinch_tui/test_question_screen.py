@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from fakes.dialogs import Host
+from fakes.dialogs import Host, until_listening
 from textual.widgets import Static
 
 from cinch_tui.screens.question import QuestionScreen
@@ -28,7 +28,6 @@ def host(question: Question, grace: float = 0.0) -> Host:
         ("up enter m e enter", Answer("free_text", "me")),
         ("o escape 2", Answer("selected", "PostgreSQL", 1)),
         ("escape", Answer("skipped")),
-        ("9 escape", Answer("skipped")),
     ],
 )
 async def test_each_key_gives_its_answer(keys: str, answer: Answer):
@@ -38,6 +37,17 @@ async def test_each_key_gives_its_answer(keys: str, answer: Answer):
         await pilot.press(*keys.replace("!", "exclamation_mark").split())
 
     assert app.results == [answer]
+
+
+async def test_a_digit_without_a_choice_answers_nothing():
+    app = host(Question(PROMPT, CHOICES))
+
+    async with app.run_test() as pilot:
+        await pilot.press("9")
+        await until_listening(pilot)
+        await pilot.press("escape")
+
+    assert app.results == [Answer("skipped")]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +113,9 @@ async def test_what_cannot_be_edited_ignores_e():
     app = host(Question(PROMPT, CHOICES))
 
     async with app.run_test() as pilot:
-        await pilot.press("e", "1")
+        await pilot.press("e")
+        await until_listening(pilot)
+        await pilot.press("1")
 
     assert app.results == [Answer("selected", "SQLite", 0)]
 

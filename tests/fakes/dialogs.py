@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual.app import App
+from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input
 
-from cinch_tui.screens.dialog import TypedAhead
+from cinch_tui.screens.dialog import Dialog, TypedAhead
 
 
 class Host(App[None]):
@@ -28,3 +31,10 @@ class Host(App[None]):
 
     def on_typed_ahead(self, message: TypedAhead) -> None:
         self.typed.append(message.text)
+
+
+async def until_listening(pilot: Pilot[Any]) -> None:
+    """Until the dialog on top takes keys for answers again."""
+    await pilot.pause()
+    while isinstance(pilot.app.screen, Dialog) and pilot.app.screen.waiting:
+        await pilot.pause(0.01)

@@ -87,7 +87,7 @@ def _print(arguments: Arguments) -> int:
     from cinch_tui.headless import run_print
 
     for notice in options.notices:
-        sys.stderr.write(f"cinch: {notice}\n")
+        _tell(notice)
     return run_print(options, settings)
 
 
@@ -109,5 +109,13 @@ def _prepare(arguments: Arguments) -> tuple[Options, Settings]:
 
 
 def _refuse(sentence: str) -> int:
-    sys.stderr.write(f"cinch: {sentence}\n")
+    _tell(sentence)
     return USAGE_ERROR
+
+
+def _tell(sentence: str) -> None:
+    from tools.text.control import harmless
+
+    # A closed stderr is None, or fails.
+    with suppress(OSError, AttributeError):
+        sys.stderr.write(f"cinch: {harmless(sentence)}\n")

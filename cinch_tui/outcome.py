@@ -97,7 +97,7 @@ class Outcome:
 
     @property
     def problem(self) -> str:
-        """Why the status is not zero, for people; empty when it is."""
+        """What is wrong with the ending, for people; empty when nothing is."""
         match self.status:
             case ExitStatus.INTERRUPTED:
                 return "interrupted"
@@ -108,6 +108,8 @@ class Outcome:
             case ExitStatus.UNASKED:
                 tools = ", ".join(sorted({call.name for call in self.tally.unasked}))
                 return f"nobody was there to approve {tools}; --allow TOOL or --approve off would let it run"
+            case _ if self.result.stop_reason == "length":
+                return "the answer was cut off where the longest reply ends; see model.max_tokens"
             case _:
                 return ""
 

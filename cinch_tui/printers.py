@@ -41,7 +41,7 @@ class AnswerPrinter:
     def end(self, outcome: Outcome) -> None:
         if self._as_json:
             self._output.write_json(result_object(outcome))
-        elif outcome.text:
+        elif outcome.text and not outcome.failed:
             self._output.write_text(outcome.text)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.model_server import Failure, Hang, Item, ModelServer, Reply
+from fakes.model_server import Cut, Failure, Hang, Item, ModelServer, Reply
 
 WRITE = Reply("I will write.", calls=[("write_file", {"path": "new.txt", "content": "hello\n"})])
 READ = Reply("Let me look.", calls=[("read_file", {"path": "a.txt"})])
@@ -186,6 +186,20 @@ def test_a_failed_run_is_status_1_with_its_reason(folder: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert "ANTHROPIC_API_KEY" in done.stderr
+
+
+def test_half_an_answer_is_no_answer(folder: Path) -> None:
+    done, _ = ask(folder, [Cut(Reply("The answer is forty-two."), after_events=6)], "what is it?")
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+
+
+def test_an_answer_that_was_cut_off_says_so(folder: Path) -> None:
+    done, _ = ask(folder, [Reply("The answer is", stop="length")], "what is it?")
+
+    assert done.stdout == "The answer is\n"
+    assert "cut off" in done.stderr
 
 
 def test_a_failed_run_is_told_in_json_too(folder: Path) -> None:

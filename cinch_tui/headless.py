@@ -98,7 +98,7 @@ async def _prompt(job: Job, agent: Agent) -> Outcome:
     tally, printer = Tally(), job.printer
     for subscriber in (tally, job.narrator, printer.tell):
         agent.subscribe(subscriber)
-    printer.begin(agent, job.options.cwd)
+    printer.begin(agent)
     result = await agent.prompt(job.prompt)
     outcome = Outcome(result, tally, agent.session_id, agent.state.model.spec.name)
     printer.end(outcome)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from cinch_tui.options import OutputFormat
@@ -18,7 +17,7 @@ from tools.text.control import harmless
 class Printer(Protocol):
     """One output format."""
 
-    def begin(self, agent: Agent, cwd: Path) -> None: ...
+    def begin(self, agent: Agent) -> None: ...
 
     def tell(self, event: Event) -> None: ...
 
@@ -32,7 +31,7 @@ class AnswerPrinter:
         self._output = output
         self._as_json = as_json
 
-    def begin(self, agent: Agent, cwd: Path) -> None:
+    def begin(self, agent: Agent) -> None:
         pass
 
     def tell(self, event: Event) -> None:
@@ -51,7 +50,7 @@ class EventPrinter:
     def __init__(self, output: Output) -> None:
         self._output = output
 
-    def begin(self, agent: Agent, cwd: Path) -> None:
+    def begin(self, agent: Agent) -> None:
         pass
 
     def tell(self, event: Event) -> None:
@@ -68,11 +67,11 @@ class StreamJsonPrinter:
         self._output = output
         self._session_id = ""
 
-    def begin(self, agent: Agent, cwd: Path) -> None:
+    def begin(self, agent: Agent) -> None:
         from cinch_tui.stream_json import init_line
 
         self._session_id = agent.session_id
-        self._output.write_json(init_line(agent, cwd))
+        self._output.write_json(init_line(agent))
 
     def tell(self, event: Event) -> None:
         from cinch_tui.stream_json import event_lines

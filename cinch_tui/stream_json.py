@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from cinch_tui import __version__
 from cinch_tui.outcome import Outcome, result_object
@@ -14,7 +13,7 @@ from harness.modes import PLAN
 from harness.session.records import Envelope, assistant_lines, result_line
 
 
-def init_line(agent: Agent, cwd: Path) -> JsonObject:
+def init_line(agent: Agent) -> JsonObject:
     """The first line: what the run works with."""
     tools: list[JsonValue] = [tool.name for tool in agent.state.available_tools]
     return {
@@ -22,7 +21,7 @@ def init_line(agent: Agent, cwd: Path) -> JsonObject:
         "subtype": "init",
         "session_id": agent.session_id,
         "uuid": new_id(),
-        "cwd": str(cwd),
+        "cwd": str(agent.workspace.root),
         "model": agent.state.model.spec.name,
         "tools": tools,
         "mcp_servers": [],

@@ -27,7 +27,7 @@ snapshots: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto -q --snapshot-update tests/cinch_tui
 
 bench: $(VENV)/.installed-test
-	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in $$(grep -l __main__ benchmarks/*.py); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 clean:
 	rm -rf $(VENV)

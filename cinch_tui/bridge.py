@@ -57,7 +57,6 @@ class Bridge:
         self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
         self._said: list[ReplyBlock | ThinkingBlock] = []
         self._tools: dict[str, ToolBlock] = {}
-        self._denied: set[str] = set()
         self._retry_notice: NoticeBlock | None = None
         self._handlers: dict[type[Event], Callable[..., None]] = {
             AgentStart: self._agent_started,
@@ -162,9 +161,8 @@ class Bridge:
         self._set(note="waits for you")
 
     def _approval_resolved(self, event: ToolApprovalResolved) -> None:
+        del event
         self._set(note="")
-        if event.decision == "denied":
-            self._denied.add(event.call_id)
 
     def _tool_started(self, event: ToolExecutionStart) -> None:
         block = ToolBlock(event.call.id, event.label, event.summary)
@@ -188,7 +186,7 @@ class Bridge:
         block = self._tools.pop(result.call_id, None)
         if block is None:
             return
-        show_result(block, result, denied=result.call_id in self._denied)
+        show_result(block, result)
         block.duration = event.duration
         self._board.transcript.changed(block)
         self._board.tool_panel.finished(result.call_id, ok=not result.is_error)

@@ -122,10 +122,20 @@ class ChatFront:
 
     async def choose_model(self) -> None:
         current = self._desk.agent.state.model.spec.name
-        names = [(name, "in use" if name == current else "") for name in self.model_names()]
+        names = [(name, "in use" if name == current else "") for name in await self._offered_models(current)]
         chosen = await self._desk.pick("Which model?", names)
         if chosen:
             await self.set_model(chosen)
+
+    async def _offered_models(self, current: str) -> list[str]:
+        """The one in use, what its service and the servers on this machine offer, and the usual ones."""
+        from cinch_tui import offers
+
+        spec = self._desk.agent.state.model.spec
+        self._desk.screen.board.note("asking for models…")
+        found = await offers.models(spec, self._desk.assembly.keys)
+        self._desk.screen.board.note("")
+        return list(dict.fromkeys([current, *found, *self.model_names()]))
 
     async def set_model(self, name: str) -> None:
         level = self._desk.agent.state.model.spec.thinking

@@ -101,7 +101,7 @@ class Tool(Protocol):
     def risk(self, arguments: JsonObject) -> Risk: ...
 
     async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
-        """What will happen, for the approval dialog. A `ToolOutput` is a failure foreseen: nobody is asked."""
+        """What will happen, for the approval dialog. A `ToolOutput` is the answer foreseen: nobody is asked."""
         ...
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:

@@ -39,7 +39,8 @@ class WriteTool(TypedTool[WriteParameters]):
             change = await context.workspace.foresee_write(arguments.path, arguments.content)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
-        return _view(context.workspace, change)
+        # Nobody need be asked about a change that changes nothing.
+        return _said(context.workspace, change) if change.old == change.new else _view(context.workspace, change)
 
     async def execute(self, arguments: WriteParameters, context: ToolContext) -> ToolOutput:
         change = await context.workspace.write(arguments.path, arguments.content)

@@ -67,11 +67,11 @@ class _Past:
             show_result(block, result)
 
 
-def show_result(block: ToolBlock, result: ToolResult, *, denied: bool = False) -> None:
+def show_result(block: ToolBlock, result: ToolResult) -> None:
     """Put a result into its block."""
     block.text = result.text
     block.view = result.view
-    if denied:
+    if result.details and result.details.get("denied"):
         block.status = "denied"
     else:
         block.status = "failed" if result.is_error else "done"

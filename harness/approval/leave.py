@@ -108,7 +108,7 @@ def _follow(run: Run, wanted: Allowed, ask: Ask, approval: Approval) -> tuple[De
             return wanted, ToolApprovalResolved(call_id=call_id, decision="always")
         case Denied(reason, unasked):
             resolved = ToolApprovalResolved(call_id=call_id, decision="denied", reason=reason, unasked=unasked)
-            return _refuse(_denial(reason)), resolved
+            return Refused(_denial(reason)), resolved
         case Edited(arguments):
             return _edited(run, wanted, arguments), ToolApprovalResolved(call_id=call_id, decision="edited")
         case _:
@@ -138,8 +138,9 @@ def _refuse(text: str) -> Refused:
     return Refused(ToolOutput.failure(text))
 
 
-def _denial(reason: str) -> str:
-    return f"The person denied this call: {reason}" if reason else "The person denied this call."
+def _denial(reason: str) -> ToolOutput:
+    text = f"The person denied this call: {reason}" if reason else "The person denied this call."
+    return ToolOutput.failure(text, details={"denied": True})
 
 
 def _unknown(run: Run, name: str) -> str:

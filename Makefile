@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: run test check lint snapshots bench clean
+.PHONY: run test check lint snapshots bench clean venv-module
 
 run: $(VENV)/.installed
 	@$(BIN)/cinch $(ARGS)
@@ -25,6 +25,7 @@ lint: $(VENV)/.installed-dev
 # The pictures of the screen; look at every one that changed before committing it.
 snapshots: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto -q --snapshot-update tests/cinch_tui
+	$(BIN)/python docs/pictures.py
 
 bench: $(VENV)/.installed-test
 	@for file in $$(grep -l __main__ benchmarks/*.py); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
@@ -32,9 +33,17 @@ bench: $(VENV)/.installed-test
 clean:
 	rm -rf $(VENV)
 
+# Debian keeps venv in a package of its own.
+venv-module:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq python3-venv; \
+	else \
+		echo "python3 has no venv module here; install it first: sudo apt install python3-venv" >&2; exit 1; \
+	fi
+
 # pip learned --group in 25.1; Debian's venv brings an older one.
 $(VENV)/.made:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(MAKE) --no-print-directory venv-module && $(PYTHON) -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@touch $@
 

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from harness.messages import JsonObject
 from harness.person import Choice, Question
 from harness.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.views import TextView
 from tools.typed import Parameters, TypedTool
 
 
@@ -59,7 +60,8 @@ class AskTool(TypedTool[AskArguments]):
         question = Question(arguments.prompt, choices, arguments.editable, arguments.timeout_s)
         answer = await context.person.ask(question)
         told: JsonObject = {"status": answer.status, "index": answer.index, "text": answer.text}
-        return ToolOutput.text(json.dumps(told, ensure_ascii=False), details=told)
+        seen = TextView(answer.text or answer.status.replace("_", " "))
+        return ToolOutput.text(json.dumps(told, ensure_ascii=False), view=seen, details=told)
 
 
 if TYPE_CHECKING:

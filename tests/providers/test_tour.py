@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from fakes.people import ScriptedPerson
+
+from harness.agent import Agent, AgentOptions
+from harness.messages import ModelSpec
+from harness.person import Answer, Denied
+from harness.provider import KnownFacts, Model
+from harness.workspace import Workspace
+from providers.demo import DemoProvider
+from providers.demo.sample import SAMPLE
+from providers.demo.tour import STEPS, tour
+from tools import builtin_tools
+
+
+def visitor(folder: Path, person: ScriptedPerson) -> Agent:
+    """An agent on the tour, in a copy of the sample project."""
+    for name, text in SAMPLE.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    model = Model(DemoProvider(tour), ModelSpec("demo", "tour"), KnownFacts())
+    options = AgentOptions(workspace=Workspace(folder), person=person, spill_dir=folder / "spill")
+    return Agent(model, builtin_tools(), "", options)
+
+
+async def test_the_tour_mends_the_sample_with_the_real_tools(tmp_path):
+    person = ScriptedPerson()
+    person.answers = [Answer("selected", "Yes, run them", 0)]
+
+    result = await visitor(tmp_path, person).prompt("hello")
+
+    assert "discount / 100" in (tmp_path / "till/receipt.py").read_text()
+    assert result.text.startswith("The tests pass.")
+    assert [request.call.name for request in person.asked] == ["bash", "edit_file", "bash"]
+
+
+async def test_the_tour_says_what_was_not_allowed(tmp_path):
+    person = ScriptedPerson()
+    person.approvals = [Denied(), Denied(), Denied()]
+    person.answers = [Answer("selected", "Yes, run them", 0)]
+
+    result = await visitor(tmp_path, person).prompt("hello")
+
+    assert (tmp_path / "till/receipt.py").read_text() == SAMPLE["till/receipt.py"]
+    assert result.text.startswith("The tests do not pass")
+
+
+async def test_the_tour_says_that_it_is_scripted_first_and_when_it_is_over(tmp_path):
+    person = ScriptedPerson()
+    agent = visitor(tmp_path, person)
+
+    await agent.prompt("hello")
+    first = next(message.text for message in agent.history if message.id and getattr(message, "provider", ""))
+    for _ in STEPS:
+        result = await agent.prompt("and now?")
+
+    assert first.startswith("**This is a scripted tour.**")
+    assert result.text.startswith("The scripted tour is over")

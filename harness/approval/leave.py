@@ -108,7 +108,7 @@ def _follow(run: Run, wanted: Allowed, ask: Ask, approval: Approval) -> tuple[De
             return wanted, ToolApprovalResolved(call_id=call_id, decision="always")
         case Denied(reason, unasked):
             resolved = ToolApprovalResolved(call_id=call_id, decision="denied", reason=reason, unasked=unasked)
-            return Refused(_denial(reason)), resolved
+            return Refused(_denial(reason, unasked=unasked)), resolved
         case Edited(arguments):
             return _edited(run, wanted, arguments), ToolApprovalResolved(call_id=call_id, decision="edited")
         case _:
@@ -138,8 +138,9 @@ def _refuse(text: str) -> Refused:
     return Refused(ToolOutput.failure(text))
 
 
-def _denial(reason: str) -> ToolOutput:
-    text = f"The person denied this call: {reason}" if reason else "The person denied this call."
+def _denial(reason: str, *, unasked: bool) -> ToolOutput:
+    denied = "This call needs the person's leave" if unasked else "The person denied this call"
+    text = f"{denied}: {reason}" if reason else f"{denied}."
     return ToolOutput.failure(text, details={"denied": True})
 
 

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import PurePath
 from typing import ClassVar
@@ -14,6 +15,7 @@ from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.worker import WorkerFailed
 
 from cinch_tui.chat_front import ChatFront
 from cinch_tui.commands.builtin import builtin_commands
@@ -31,6 +33,8 @@ from harness.session.places import project_dir
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 KILLED = 128
+CLOSING = 5.0
+"""Seconds that leaving may take."""
 
 
 def _stylesheets(*names: str) -> list[str | PurePath]:
@@ -55,6 +59,7 @@ class CinchApp(App[object]):
         history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self.desk = Desk(self, options, settings, history)
         self._prompt_history = history
+        self.fault = ""
 
     def get_default_screen(self) -> Screen[object]:
         """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
@@ -72,6 +77,12 @@ class CinchApp(App[object]):
         # Textual leaves open what its screens return, and so this method's type.
         yield from super().get_system_commands(screen)  # pyright: ignore[reportUnknownMemberType]
 
+    async def on_unmount(self) -> None:
+        """The terminal is the person's again; what is on is stopped, and what waits is written."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSING):
+                await self.desk.close()
+
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
@@ -82,6 +93,19 @@ class CinchApp(App[object]):
         self.desk.abort()
         self.exit(return_code=KILLED + number)
 
+    def _handle_exception(self, error: Exception) -> None:
+        # Only those who need it pay for it.
+        from cinch_tui.crash import report_crash
+
+        if not self.fault:
+            failed = error.error if isinstance(error, WorkerFailed) else error
+            self.fault = report_crash(failed, self._options.paths.state)
+        super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        """Textual's own shows the whole traceback with the values of all variables, and a key can be among them."""
+        self.panic()
+
 
 def run_app(options: Options, settings: Settings) -> int:
     """Run the app until the person leaves; the result is the exit status.
@@ -91,8 +115,13 @@ def run_app(options: Options, settings: Settings) -> int:
     """
     app = CinchApp(options, settings, load_theme(settings.ui.theme))
     app.run()
-    farewell = app.desk.farewell()
-    if farewell:
-        sys.stdout.write(farewell + "\n")
+    # A terminal that hung up hears nothing any more.
+    with suppress(OSError):
+        if app.fault:
+            sys.stderr.write(f"cinch: {app.fault}\n")
+        farewell = app.desk.farewell()
+        if farewell:
+            sys.stdout.write(farewell + "\n")
+            sys.stdout.flush()
     # An exception of ours leaves Textual with a return code but a process status of 0.
     return app.return_code or 0

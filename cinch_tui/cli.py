@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from cinch_tui import __version__
 
@@ -71,6 +71,8 @@ def _run(argv: list[str]) -> int:
     except CinchError as error:
         _refuse(str(error))
         return FAILED
+    except Exception as error:  # noqa: BLE001 the last resort: nobody is to be shown a traceback
+        return _fail(error)
 
 
 def _front(arguments: Arguments) -> Callable[[Arguments], int]:
@@ -92,11 +94,15 @@ def _print(arguments: Arguments) -> int:
 
 
 def _app(arguments: Arguments) -> int:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
         return _refuse('cinch needs a terminal; for scripts use print mode: cinch -p "your prompt"')
     from cinch_tui.app import run_app
 
     return run_app(*_prepare(arguments))
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 def _prepare(arguments: Arguments) -> tuple[Options, Settings]:
@@ -111,6 +117,14 @@ def _prepare(arguments: Arguments) -> tuple[Options, Settings]:
 def _refuse(sentence: str) -> int:
     _tell(sentence)
     return USAGE_ERROR
+
+
+def _fail(error: Exception) -> int:
+    from cinch_tui.crash import report_crash
+    from cinch_tui.paths import find_paths
+
+    _tell(report_crash(error, find_paths(os.environ).state))
+    return FAILED
 
 
 def _tell(sentence: str) -> None:

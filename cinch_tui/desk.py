@@ -157,6 +157,8 @@ class Desk:
         """What to say on the normal screen afterwards: how to come back."""
         if self._assembly is None or self._assembly.store is None or not self._assembly.agent.history.prompts():
             return ""
+        if not self._assembly.store.is_saved:
+            return f"The end of this conversation could not be saved in {self._assembly.store.path}"
         return f"Go on with this session: cinch -r {self._assembly.agent.session_id}"
 
     def quit(self) -> None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
@@ -32,6 +32,8 @@ from harness.tool import Tool
 from harness.workspace import Workspace
 
 Prompt: TypeAlias = str | Sequence[UserContent]
+
+STOPPED = Ending("aborted", "stopped by the person")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +207,9 @@ class Agent:
         """Call `subscriber` with every event, in order, until the returned function is called."""
         return self._bus.subscribe(subscriber)
 
-    def notify(self, text: str) -> None:
+    def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
         """Publish a notice to all subscribers."""
-        self._bus.publish(Notice(text=text))
+        self._bus.publish(Notice(text=text, level=level))
 
     def set_model(self, model: Model) -> None:
         """Ask another model from the next turn on."""
@@ -258,6 +260,9 @@ class Agent:
         ending = Ending("error", "the run failed")
         try:
             ending = await self._guarded(self._new_run(meter), prompts)
+        except asyncio.CancelledError:
+            ending = STOPPED
+            raise
         finally:
             end = self._end(ending, meter, before)
             self._task = None
@@ -275,7 +280,7 @@ class Agent:
                 with contextlib.suppress(asyncio.CancelledError):
                     await self._task
         if self._task.cancelled():
-            return Ending("aborted", "stopped by the person")
+            return STOPPED
         return self._task.result()
 
     def _new_run(self, meter: Meter) -> Run:

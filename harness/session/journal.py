@@ -40,6 +40,11 @@ class Journal:
         """Bytes that are safely in the file."""
         return self._size
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether nothing waits for a disk that refuses."""
+        return not self._waiting
+
     def acquire(self) -> None:
         """Become the file's one writer, creating it if need be.
 

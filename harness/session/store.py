@@ -84,6 +84,11 @@ class SessionStore:
         self._call_lines: dict[str, str] = {}
         self._envelope: Envelope | None = None
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether all that happened is in the file."""
+        return self._journal.is_saved
+
     def acquire(self) -> None:
         """Take the writer's place of a session that exists. A disk that refuses is told of at the first message.
 

@@ -7,9 +7,11 @@ import contextlib
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from cinch_tui.credentials import KeyStore
+from cinch_tui.last_choice import recall
 from cinch_tui.options import Continue, Options, Resume
 from cinch_tui.settings import Settings
 from harness.agent import Agent, AgentOptions
@@ -128,7 +130,8 @@ class Assembly:
 
     def _store(self, loaded: LoadedSession | None) -> SessionStore:
         agent, data = self.agent, self.options.paths.data
-        return SessionStore(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=agent.notify)
+        warn = partial(agent.notify, level="warning")
+        return SessionStore(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=warn)
 
 
 async def assemble(options: Options, settings: Settings, person: Person, model: Model | None = None) -> Assembly:
@@ -157,9 +160,10 @@ def read_messages(loaded: LoadedSession) -> list[Message]:
 
 
 def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | None = None) -> Model:
-    """The model that is named, else the one the session used, else the first provider's that has a key.
+    """The model that is named, else the one the session used, else the one chosen on the welcome screen, else that of
+    the first provider that has a key.
 
-    Never a local server or the demo: those are only used when they are named.
+    Never a local server or the demo on its own account: those are only used when a person named or chose them.
 
     Raises:
         NoModel: there is none.
@@ -172,6 +176,10 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
         with contextlib.suppress(ConfigError):
             spec = loaded.spec
             return connect(spec.name, base_url=spec.base_url or None, credentials=keys, thinking=spec.thinking)
+    chosen = recall(keys.paths.choice_file)
+    if chosen is not None:
+        with contextlib.suppress(ConfigError):
+            return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
     for preset in presets().values():
         if preset.key_required and preset.default_model and keys.find(preset.name, preset.variables):
             with contextlib.suppress(ConfigError):

@@ -33,6 +33,10 @@ class Paths:
         return self.state / "trusted.json"
 
     @property
+    def choice_file(self) -> Path:
+        return self.state / "model.json"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "cinch.log"
 

@@ -203,7 +203,7 @@ class Bridge:
 
     def _retry_scheduled(self, event: RetryScheduled) -> None:
         self._drop_retry_notice()
-        text = f"{event.error} Trying again in {event.delay:.0f} s ({event.attempt} of {event.max_retries})."
+        text = f"{_sentence(event.error)} Trying again in {event.delay:.0f} s ({event.attempt} of {event.max_retries})."
         self._retry_notice = self._board.notice(text, "warning")
         self._set(note=f"retry {event.attempt}/{event.max_retries}")
 
@@ -227,6 +227,10 @@ class Bridge:
 
 
 _STATES: dict[str, AgentState] = {"error": "error", "aborted": "aborted"}
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def _last_line(view: View) -> str:

@@ -18,6 +18,7 @@ from harness.events import (
     MessageEnd,
     MessageStart,
     MessageUpdate,
+    Notice,
     RequestStart,
     RetryScheduled,
     UsageUpdate,
@@ -25,6 +26,7 @@ from harness.events import (
 from harness.messages import AssistantMessage
 from harness.provider import Request
 from harness.reply import ReplyBuilder
+from harness.retry import RetryPolicy
 from harness.run import Run
 
 BREATH = 0.01
@@ -52,7 +54,7 @@ async def think(run: Run) -> AssistantMessage:
         except ProviderError as error:
             delay = run.retry.delay(error, attempt)
             if delay is None:
-                return _settle(run, builder.fail(_explained(error)), started=builder.started)
+                return _settle(run, builder.fail(_explained(error, run.retry)), started=builder.started)
             await _wait(
                 run,
                 builder,
@@ -62,7 +64,9 @@ async def think(run: Run) -> AssistantMessage:
             _settle(run, builder.abort(), started=builder.started)
             raise
         else:
-            return _settle(run, reply, started=builder.started)
+            reply = _settle(run, reply, started=builder.started)
+            _tell_silence(run, reply)
+            return reply
     raise AssertionError("unreachable: patience ends")
 
 
@@ -128,7 +132,19 @@ def _account(run: Run, reply: AssistantMessage) -> None:
             return
 
 
-def _explained(error: ProviderError) -> str:
+def _tell_silence(run: Run, reply: AssistantMessage) -> None:
+    """Who waited for an answer is told that there is none, rather than left to wonder."""
+    if reply.stop_reason == "stop" and not reply.tool_calls and not reply.text.strip():
+        run.bus.publish(Notice(text="The model ended its turn without a word.", level="warning"))
+
+
+def _explained(error: ProviderError, retry: RetryPolicy) -> str:
+    if error.retry_after is not None and error.retry_after > retry.max_retry_after:
+        return f"{error} It asks to wait {_minutes(error.retry_after)}, so it is not asked again by itself."
     if isinstance(error, ContextWindowOverflow):
         return f"{error} Start afresh with /new, or /reset; nothing of this conversation is lost."
     return str(error)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 180 else f"{seconds / 60:.0f} min"

@@ -46,7 +46,7 @@ class Boundary:
         try:
             real = os.path.realpath(os.path.join(self._real_root, os.path.expanduser(path)))  # noqa: PTH111, PTH118
         except ValueError as error:
-            raise WorkspaceError(f"{str(path)!r} is not a path: it holds a NUL character") from error
+            raise WorkspaceError(f"{str(path)!r} is not a path: no file can have that name") from error
         if _within(real, self._changeable_folders):
             return Path(real)
         if _within(real, self._readable_folders):

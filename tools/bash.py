@@ -8,6 +8,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, AliasChoices, Field
@@ -83,7 +84,7 @@ class BashTool(TypedTool[BashArguments]):
         try:
             ended = await run_command(command, take)
         except (OSError, ValueError) as error:
-            return ToolOutput.failure(f"The command could not be started: {error}")
+            return ToolOutput.failure(f"The command could not be started: {_reason(error, context.workspace.root)}")
         finally:
             live.stop()
             captured.close()
@@ -115,6 +116,12 @@ class _Live:
         self._planned = None
         self._shown_at = time.monotonic()
         self._show()
+
+
+def _reason(error: OSError | ValueError, folder: Path) -> str:
+    if isinstance(error, FileNotFoundError) and not folder.is_dir():
+        return f"the folder {folder} does not exist any more."
+    return str(error)
 
 
 def _report(command: Command, captured: CapturedOutput, ended: Ended) -> ToolOutput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,8 @@ class ReadTool(TypedTool[ReadParameters]):
 
     async def execute(self, arguments: ReadParameters, context: ToolContext) -> ToolOutput:
         real = context.workspace.resolve(arguments.path)
-        if real.is_dir():
+        # pathlib's own would raise for a name that is too long.
+        if os.path.isdir(real):  # noqa: PTH112
             return await listing(context.workspace, real, depth=1, limit=200)
         try:
             excerpt = await _excerpt(context.workspace, real, arguments)

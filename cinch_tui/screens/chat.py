@@ -14,7 +14,7 @@ from textual.screen import Screen
 from cinch_tui.commands.registry import Invocation, NearMiss, Registry
 from cinch_tui.commands.secrets import take_keys
 from cinch_tui.keymap import bindings
-from cinch_tui.screens.dialog import TypedAhead
+from cinch_tui.screens.dialog import Interrupted, TypedAhead
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, NoticeLevel
 from cinch_tui.transcript.view import Transcript
@@ -120,6 +120,11 @@ class ChatScreen(Screen[object]):
     @on(TypedAhead)
     def _typed_ahead(self, message: TypedAhead) -> None:
         self.prompt.insert(message.text)
+
+    @on(Interrupted)
+    def _interrupted(self, message: Interrupted) -> None:
+        del message
+        self.action_interrupt()
 
     @on(Transcript.LinkOpened)
     def _link_opened(self, message: Transcript.LinkOpened) -> None:

@@ -5,14 +5,16 @@ answered once.
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.events import Key, Paste
 from textual.message import Message
 from textual.reactive import var
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.timer import Timer
+from textual.widgets import Input, TextArea
 
 ResultT = TypeVar("ResultT")
 GRACE = 0.35
@@ -32,6 +34,10 @@ class TypedAhead(Message):
         self.text = text
 
 
+class Interrupted(Message):
+    """Ctrl+C over a dialog. Posted to the screen below, which knows what is to be stopped."""
+
+
 class Dialog(ModalScreen[ResultT], Generic[ResultT]):
     """A modal that asks.
 
@@ -40,6 +46,9 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
     """
 
     CSS_PATH = stylesheets()
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", "Stop", priority=True, show=False, id="dialog.interrupt"),
+    ]
     VERTICAL_BREAKPOINTS = HEIGHTS
     AUTO_FOCUS = ""
     FIRST_FOCUS = "OptionList"
@@ -99,6 +108,16 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         self._typed += event.text
         self._wait(self._grace or GRACE)
 
+    def action_interrupt(self) -> None:
+        """Copy what is selected, else let the screen below stop what it does."""
+        field = self.focused
+        if isinstance(field, Input | TextArea) and field.selected_text:
+            field.action_copy()
+        elif self.get_selected_text():
+            self.action_copy_text()
+        else:
+            self._below.post_message(Interrupted())
+
     def answer(self, result: ResultT) -> None:
         """Close with this answer. Only the first one counts, however fast two keys follow each other."""
         if self._answered:
@@ -121,8 +140,11 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         """Hand what was typed for the prompt to the screen below, at once: this one may be about to close."""
         typed, self._typed = self._typed + text, ""
         if typed:
-            below = [screen for screen in self._owner.screen_stack if not isinstance(screen, Dialog)]
-            below[-1].post_message(TypedAhead(typed))
+            self._below.post_message(TypedAhead(typed))
+
+    @property
+    def _below(self) -> Screen[object]:
+        return [screen for screen in self._owner.screen_stack if not isinstance(screen, Dialog)][-1]
 
     @property
     def _owner(self) -> App[object]:

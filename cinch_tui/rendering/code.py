@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
@@ -15,38 +13,14 @@ from rich.cells import cell_len, get_character_cell_size
 from rich.style import Style
 from rich.text import Text
 
+from cinch_tui.rendering.harmless import TAB, harmless
+from cinch_tui.rendering.styles import CodeStyles
+
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
-    from textual.widget import Widget
 
 LONGEST_LINE = 4_000
 LEX_AHEAD = 64_000
-TAB = 4
-PLAIN = Style()
-
-# What could move the cursor, change the terminal's state or reorder what is read: C0, C1, bidi and line separators,
-# and halves of surrogate pairs, which no terminal's encoding can carry.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class CodeStyles:
-    """How the kinds of words in code look."""
-
-    keyword: Style = PLAIN
-    string: Style = PLAIN
-    comment: Style = PLAIN
-    number: Style = PLAIN
-    function: Style = PLAIN
-    type: Style = PLAIN
-    constant: Style = PLAIN
-    operator: Style = PLAIN
-    tag: Style = PLAIN
-    attribute: Style = PLAIN
-
-
-CODE_CLASSES = frozenset(f"code--{field.name}" for field in fields(CodeStyles))
-"""Component classes for a widget that shows code; `styles/code.tcss` gives each its colour."""
 
 
 class Lines(Protocol):
@@ -55,24 +29,6 @@ class Lines(Protocol):
     def __len__(self) -> int: ...
 
     def line(self, y: int) -> Text: ...
-
-
-def component_style(widget: Widget, name: str) -> Style:
-    """A component class as a style that leaves open what its rules leave open."""
-    whole = widget.get_component_rich_style(name)
-    own = widget.get_component_rich_style(name, partial=True)
-    colours = Style(color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None)
-    return own.without_color + colours
-
-
-def code_styles(widget: Widget) -> CodeStyles:
-    """The styles of a widget whose component classes include `CODE_CLASSES`."""
-    return CodeStyles(*(component_style(widget, f"code--{field.name}") for field in fields(CodeStyles)))
-
-
-def harmless(text: str) -> str:
-    """The text with nothing left in it that a terminal would obey; newlines and tabs stay."""
-    return _UNSAFE.sub(_visible, text) if _UNSAFE.search(text) else text
 
 
 def shown_line(line: str) -> str:
@@ -199,13 +155,6 @@ def _cuts(line: str, width: int) -> list[int]:
             used = 0
         used += size
     return cuts
-
-
-def _visible(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else "\ufffd"
 
 
 def _highlighted(text: str, lexer: Lexer, styles: CodeStyles) -> Iterator[Text]:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from rich.style import Style
 from rich.text import Text
 
 from cinch_tui.rendering.code import (
-    CODE_CLASSES,
-    PLAIN,
-    CodeStyles,
     Highlighter,
-    code_styles,
-    component_style,
     height,
     lexer_for_path,
     shown_line,
@@ -25,58 +19,12 @@ from cinch_tui.rendering.code import (
     wrapped,
 )
 from cinch_tui.rendering.hunks import Row, RowKind, Sides, changed_lines, diff_rows
+from cinch_tui.rendering.styles import DiffStyles
 from harness.views import DiffView
-
-if TYPE_CHECKING:
-    from textual.widget import Widget
 
 TWO_NUMBERS_FROM = 60
 NUMBERS_FROM = 30
 _SIGNS: dict[RowKind, str] = {"added": "+", "removed": "-", "context": " ", "gap": "⋯", "note": "\\"}
-
-
-@dataclass(frozen=True, slots=True)
-class DiffStyles:
-    """How the parts of a diff look; a theme decides, through the component classes of the widget that shows it."""
-
-    added: Style = PLAIN
-    removed: Style = PLAIN
-    context: Style = PLAIN
-    gutter: Style = PLAIN
-    hunk: Style = PLAIN
-    added_word: Style = PLAIN
-    removed_word: Style = PLAIN
-    code: CodeStyles = field(default_factory=CodeStyles)
-
-
-DIFF_CLASSES = CODE_CLASSES | {
-    "diff--added",
-    "diff--removed",
-    "diff--context",
-    "diff--gutter",
-    "diff--hunk",
-    "diff--added-word",
-    "diff--removed-word",
-}
-"""Component classes for a widget that shows diffs; `styles/code.tcss` gives each its colours."""
-
-
-def diff_styles(widget: Widget) -> DiffStyles:
-    """The styles of a widget whose component classes include `DIFF_CLASSES`."""
-
-    def style(part: str) -> Style:
-        return component_style(widget, f"diff--{part}")
-
-    return DiffStyles(
-        added=style("added"),
-        removed=style("removed"),
-        context=style("context"),
-        gutter=style("gutter"),
-        hunk=style("hunk"),
-        added_word=style("added-word"),
-        removed_word=style("removed-word"),
-        code=code_styles(widget),
-    )
 
 
 def diff_lines(

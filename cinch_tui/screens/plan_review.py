@@ -13,7 +13,7 @@ from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from cinch_tui.rendering.code import harmless
+from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from harness.person import PlanVerdict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from cinch_tui.rendering.code import harmless
+from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Block, Part, guess_height
 from cinch_tui.transcript.lines import Line, indented, wrap_runs
 from cinch_tui.transcript.plain import untabbed

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from rich.style import Style
 
-from cinch_tui.rendering.code import CodeStyles, component_style
-from cinch_tui.rendering.diff import DiffStyles, diff_styles
+from cinch_tui.rendering.styles import CodeStyles, DiffStyles, component_style, diff_styles
 
 if TYPE_CHECKING:
     from textual.widget import Widget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinch_tui.rendering.code import TAB, harmless
+from cinch_tui.rendering.harmless import TAB, harmless
 
 __all__ = ["harmless", "one_line", "printed", "untabbed"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from cinch_tui.rendering.code import harmless
+from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Block, Gap, Part, guess_height
 from cinch_tui.transcript.lines import BLANK, Line, indented, plain_line, wrap_runs
 from cinch_tui.transcript.plain import untabbed

@@ -9,8 +9,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
-from cinch_tui.rendering.code import harmless
 from cinch_tui.rendering.diff import diff_lines, diff_stat
+from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.code import code_runs, text_runs
 from cinch_tui.transcript.lines import Line, Run, chop_runs, indented, plain_line, wrap_runs
 from cinch_tui.transcript.plain import one_line, printed, untabbed

@@ -16,7 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from cinch_tui.rendering.diff import DIFF_CLASSES
+from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import START, Layout, Row, row_key
 from cinch_tui.transcript.look import STYLE_NAMES, Look, component_class, look_of

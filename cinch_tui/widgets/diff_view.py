@@ -10,8 +10,9 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from cinch_tui.rendering.code import CodeLayout, Lines, code_styles, lexer_for_language
-from cinch_tui.rendering.diff import DIFF_CLASSES, DiffLayout, diff_styles
+from cinch_tui.rendering.code import CodeLayout, Lines, lexer_for_language
+from cinch_tui.rendering.diff import DiffLayout
+from cinch_tui.rendering.styles import DIFF_CLASSES, code_styles, diff_styles
 from cinch_tui.transcript.code import text_runs
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 

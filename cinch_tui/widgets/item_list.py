@@ -18,7 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from cinch_tui.matching import matched
-from cinch_tui.rendering.code import component_style
+from cinch_tui.rendering.styles import component_style
 from cinch_tui.transcript.code import text_runs
 
 DETAIL_SHARE = 0.45

@@ -4,8 +4,8 @@ import pytest
 from rich.cells import cell_len
 from rich.style import Style
 
-from cinch_tui.rendering.code import CodeStyles
-from cinch_tui.rendering.diff import DiffLayout, DiffStyles, diff_lines, diff_stat
+from cinch_tui.rendering.diff import DiffLayout, diff_lines, diff_stat
+from cinch_tui.rendering.styles import CodeStyles, DiffStyles
 from harness.views import DiffView
 
 

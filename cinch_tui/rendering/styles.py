@@ -1,0 +1,90 @@
+"""How code and diffs look: styles that a theme decides, through the component classes of the widget that shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+PLAIN = Style()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeStyles:
+    """How the kinds of words in code look."""
+
+    keyword: Style = PLAIN
+    string: Style = PLAIN
+    comment: Style = PLAIN
+    number: Style = PLAIN
+    function: Style = PLAIN
+    type: Style = PLAIN
+    constant: Style = PLAIN
+    operator: Style = PLAIN
+    tag: Style = PLAIN
+    attribute: Style = PLAIN
+
+
+CODE_CLASSES = frozenset(f"code--{field.name}" for field in fields(CodeStyles))
+"""Component classes for a widget that shows code; `styles/code.tcss` gives each its colour."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffStyles:
+    """How the parts of a diff look; a theme decides, through the component classes of the widget that shows it."""
+
+    added: Style = PLAIN
+    removed: Style = PLAIN
+    context: Style = PLAIN
+    gutter: Style = PLAIN
+    hunk: Style = PLAIN
+    added_word: Style = PLAIN
+    removed_word: Style = PLAIN
+    code: CodeStyles = field(default_factory=CodeStyles)
+
+
+DIFF_CLASSES = CODE_CLASSES | {
+    "diff--added",
+    "diff--removed",
+    "diff--context",
+    "diff--gutter",
+    "diff--hunk",
+    "diff--added-word",
+    "diff--removed-word",
+}
+"""Component classes for a widget that shows diffs; `styles/code.tcss` gives each its colours."""
+
+
+def diff_styles(widget: Widget) -> DiffStyles:
+    """The styles of a widget whose component classes include `DIFF_CLASSES`."""
+
+    def style(part: str) -> Style:
+        return component_style(widget, f"diff--{part}")
+
+    return DiffStyles(
+        added=style("added"),
+        removed=style("removed"),
+        context=style("context"),
+        gutter=style("gutter"),
+        hunk=style("hunk"),
+        added_word=style("added-word"),
+        removed_word=style("removed-word"),
+        code=code_styles(widget),
+    )
+
+
+def component_style(widget: Widget, name: str) -> Style:
+    """A component class as a style that leaves open what its rules leave open."""
+    whole = widget.get_component_rich_style(name)
+    own = widget.get_component_rich_style(name, partial=True)
+    colours = Style(color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None)
+    return own.without_color + colours
+
+
+def code_styles(widget: Widget) -> CodeStyles:
+    """The styles of a widget whose component classes include `CODE_CLASSES`."""
+    return CodeStyles(*(component_style(widget, f"code--{field.name}") for field in fields(CodeStyles)))

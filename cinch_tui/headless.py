@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -19,7 +19,8 @@ from cinch_tui.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.output import Output
 from cinch_tui.printers import Narrator, Printer, printer_for
 from cinch_tui.settings import Settings
-from harness.agent import Agent
+from harness.agent import Agent, AgentResult
+from harness.cost import priced
 from harness.errors import ConfigError
 from harness.person import Nobody
 
@@ -100,9 +101,17 @@ async def _prompt(job: Job, agent: Agent) -> Outcome:
         agent.subscribe(subscriber)
     printer.begin(agent)
     result = await agent.prompt(job.prompt)
+    if job.options.output_format in ("json", "stream-json"):
+        result = await _priced(agent, result)
     outcome = Outcome(result, tally, agent.session_id, agent.state.model.spec.name)
     printer.end(outcome)
     return outcome
+
+
+async def _priced(agent: Agent, result: AgentResult) -> AgentResult:
+    """The result with its cost: prices take longer to load than a short answer, and only these formats tell them."""
+    facts = await agent.state.model.facts.load()
+    return replace(result, usage=priced(result.usage, facts.price))
 
 
 def _tell_problem(job: Job, outcome: Outcome) -> None:

@@ -15,6 +15,7 @@ from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
 from harness.bus import Bus, Subscriber
 from harness.channel import Channel
+from harness.cost import Ledger
 from harness.errors import AlreadyRunning, InvalidContinue, NoMessages
 from harness.events import AgentEnd, AgentStart, Event, ModeChanged, ModelChanged, Notice
 from harness.history import History
@@ -233,7 +234,10 @@ class Agent:
         """
         self._refuse_second_run()
         self.history.replace(messages)
-        self.state.usage = sum((each.usage for each in messages if isinstance(each, AssistantMessage)), Usage())
+        self.state.ledger = Ledger()
+        for each in messages:
+            if isinstance(each, AssistantMessage):
+                self.state.ledger.add(each.usage)
         self.state.grants.untrust(None)
         self._bus.session_id = session_id or new_id()
         self._bus.turn = 0
@@ -300,7 +304,7 @@ class Agent:
         end = AgentEnd(
             stop_reason=ending.stop_reason,
             messages=self.history.since(before),
-            usage=meter.usage,
+            usage=meter.ledger.usage,
             error=ending.error,
             limit=ending.limit,
         )

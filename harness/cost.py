@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from harness.messages import Cost, Usage
 from harness.provider import Price
@@ -21,3 +21,26 @@ def priced(usage: Usage, price: Price | None) -> Usage:
         usage.cache_write * price.cache_write / PER,
     )
     return replace(usage, cost=cost)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What was used. What came before a price was known is priced when one is."""
+
+    priced: Usage = Usage()
+    unpriced: Usage = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        return self.priced + self.unpriced
+
+    def add(self, usage: Usage) -> None:
+        if usage.cost is None:
+            self.unpriced += usage
+        else:
+            self.priced += usage
+
+    def settle(self, price: Price | None) -> None:
+        if price is not None and self.unpriced.context:
+            self.priced += priced(self.unpriced, price)
+            self.unpriced = Usage()

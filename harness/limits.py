@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from harness.cost import Ledger
 from harness.events import LimitReached
-from harness.messages import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,16 @@ class Meter:
 
     limits: Limits
     turns: int = 0
-    usage: Usage = Usage()
+    ledger: Ledger = field(default_factory=Ledger)
     started: float = field(default_factory=time.monotonic)
 
     def exceeded(self) -> LimitReached | None:
         """The limit that forbids another turn."""
         limits = self.limits
-        tokens = self.usage.context
+        usage = self.ledger.usage
+        tokens = usage.context
         seconds = time.monotonic() - self.started
-        cost = self.usage.cost.total if self.usage.cost else 0.0
+        cost = usage.cost.total if usage.cost else 0.0
         if limits.max_turns and self.turns >= limits.max_turns:
             return LimitReached(limit="turns", message=f"the limit of {limits.max_turns} turns is reached")
         if limits.max_tokens and tokens >= limits.max_tokens:

@@ -33,13 +33,20 @@ async def run_loop(run: Run, prompts: tuple[UserMessage, ...]) -> Ending:
             return Ending("error", reply.error)
         if not (results or run.inbox.steering or run.inbox.follow_up):
             return Ending(reply.stop_reason, reply.error)
-        limit = run.meter.exceeded()
+        limit = await _limit(run)
         if limit:
             _stop_at(run, limit)
             return Ending(reply.stop_reason, limit.message, limit.limit)
         pending = run.inbox.steering.take()
         if not results and not pending:
             pending = run.inbox.follow_up.take()
+
+
+async def _limit(run: Run) -> LimitReached | None:
+    """The limit that forbids another turn. A limit on cost waits until prices are known."""
+    if run.meter.limits.max_cost:
+        run.meter.ledger.settle((await run.state.model.facts.load()).price)
+    return run.meter.exceeded()
 
 
 async def _take_turn(run: Run, messages: tuple[UserMessage, ...]) -> tuple[AssistantMessage, tuple[ToolResult, ...]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
 from harness.bus import Bus
+from harness.cost import Ledger
 from harness.history import History
 from harness.inbox import Inbox
 from harness.limits import Meter
@@ -32,7 +33,12 @@ class State:
     approval: ApprovalMode
     grants: Grants
     max_tokens: int | None = None
-    usage: Usage = field(default_factory=Usage)
+    ledger: Ledger = field(default_factory=Ledger)
+
+    @property
+    def usage(self) -> Usage:
+        """What the whole conversation has used."""
+        return self.ledger.usage
 
     @property
     def available_tools(self) -> tuple[Tool, ...]:

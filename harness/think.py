@@ -119,8 +119,9 @@ def _settle(run: Run, reply: AssistantMessage, *, started: bool) -> AssistantMes
 
 def _account(run: Run, reply: AssistantMessage) -> None:
     run.meter.turns += 1
-    run.meter.usage += reply.usage
-    run.state.usage += reply.usage
+    for ledger in (run.meter.ledger, run.state.ledger):
+        ledger.settle(run.state.facts.price)
+        ledger.add(reply.usage)
     if not reply.usage.context:
         return
     window = run.state.facts.context_window

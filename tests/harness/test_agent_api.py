@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fakes.runs import calls
 from fakes.simple_tools import SimpleTool
 
-from harness.events import (
-    MessageUpdate,
-)
-from providers.demo import Hang, Reply, Say
+from harness.events import MessageUpdate
+from harness.limits import Limits
+from harness.messages import Usage
+from harness.provider import ModelFacts, Price
+from providers.demo import Call, Hang, Reply, Say, scripted
 
 
 async def test_streaming_hands_out_every_event_up_to_the_end(make_agent):
@@ -56,3 +59,26 @@ async def test_a_subscriber_that_raises_is_removed_and_the_run_goes_on(make_agen
 
     assert (await agent.prompt("hi")).text == "hello"
     assert len(heard) == 1
+
+
+class SlowFacts:
+    """Facts that are only known once somebody waited for them."""
+
+    def __init__(self) -> None:
+        self.now: ModelFacts | None = None
+
+    async def load(self) -> ModelFacts:
+        self.now = ModelFacts(price=Price(input=1_000_000.0, output=0.0))
+        return self.now
+
+
+async def test_what_was_used_before_a_price_was_known_counts_against_the_limit(make_agent):
+    spent = Reply((Call("look", {}),), usage=Usage(input=3))
+    model = replace(scripted(spent, spent, "never"), facts=SlowFacts())
+    agent = make_agent(model=model, tools=[SimpleTool("look")], limits=Limits(max_cost=2.0))
+
+    result = await agent.prompt("go")
+
+    assert result.limit == "cost"
+    assert result.usage.cost is not None
+    assert result.usage.cost.total == 3.0

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import PurePath
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
@@ -18,7 +18,6 @@ from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from cinch_tui.chat_front import ChatFront
-from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.desk import Desk
 from cinch_tui.keymap import bindings
 from cinch_tui.options import Options
@@ -30,6 +29,9 @@ from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from harness.session.places import project_dir
+
+if TYPE_CHECKING:
+    from cinch_tui.commands.registry import Registry
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 KILLED = 128
@@ -63,16 +65,15 @@ class CinchApp(App[object]):
 
     def get_default_screen(self) -> Screen[object]:
         """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
-        commands = builtin_commands()
         mentions = MentionCompletion(self._options.cwd)
         front = ChatFront(self.desk)
-        prompt = Prompt(CommandCompletion(commands, front), mentions, self._prompt_history)
-        return ChatScreen(self.desk, front, prompt, commands)
+        prompt = Prompt(CommandCompletion(_commands, front), mentions, self._prompt_history)
+        return ChatScreen(self.desk, front, prompt, _commands)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: our commands, then what Textual offers in every app."""
         if isinstance(screen, ChatScreen):
-            for command in builtin_commands().commands:
+            for command in _commands().commands:
                 yield SystemCommand(command.usage, command.summary, partial(screen.take, command.name))
         # Textual leaves open what its screens return, and so this method's type.
         yield from super().get_system_commands(screen)  # pyright: ignore[reportUnknownMemberType]
@@ -105,6 +106,13 @@ class CinchApp(App[object]):
     def _fatal_error(self) -> None:
         """Textual's own shows the whole traceback with the values of all variables, and a key can be among them."""
         self.panic()
+
+
+def _commands() -> Registry:
+    # Nobody types a command before the first paint.
+    from cinch_tui.commands.builtin import builtin_commands
+
+    return builtin_commands()
 
 
 def run_app(options: Options, settings: Settings) -> int:

@@ -36,6 +36,10 @@ STILL_TYPING = 0.7
 """Seconds after a key in which a person is taken to be typing."""
 
 NEEDED_NEXT = (
+    "cinch_tui.commands.builtin",
+    "cinch_tui.commands.secrets",
+    "cinch_tui.widgets.prompt.history_file",
+    "cinch_tui.transcript.blocks",
     "cinch_tui.assembly",
     "cinch_tui.bridge",
     "cinch_tui.answers",

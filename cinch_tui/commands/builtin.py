@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from cinch_tui.commands.approval import APPROVAL
 from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.model import MODEL
@@ -10,5 +12,6 @@ from cinch_tui.commands.session import SESSION
 from cinch_tui.commands.view import VIEW
 
 
+@cache
 def builtin_commands() -> Registry:
     return Registry((SESSION, MODEL, APPROVAL, KEYS, VIEW))

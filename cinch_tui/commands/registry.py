@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from cinch_tui.commands import SIGILS
 from cinch_tui.commands.front import Front
 from harness.errors import CinchError
-
-SIGILS = "/#"
 
 Handler: TypeAlias = Callable[[Front, str], Awaitable[None]]
 

@@ -11,12 +11,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from cinch_tui.commands.registry import Invocation, NearMiss, Registry
-from cinch_tui.commands.secrets import take_keys
 from cinch_tui.keymap import bindings
-from cinch_tui.screens.dialog import Interrupted, TypedAhead
-from cinch_tui.transcript.block import Block
-from cinch_tui.transcript.blocks import NoticeBlock, NoticeLevel
+from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.prompt import Prompt
 from cinch_tui.widgets.queue_line import QueueLine
@@ -26,8 +22,13 @@ from cinch_tui.widgets.tool_panel import ToolPanel
 from harness.views import TodoView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cinch_tui.chat_front import ChatFront
+    from cinch_tui.commands.registry import Invocation, NearMiss, Registry
     from cinch_tui.desk import Desk
+    from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.blocks import NoticeBlock, NoticeLevel
     from harness.messages import Usage
 
 QUIT_WITHIN = 1.5
@@ -47,6 +48,9 @@ class Board:
     status: StatusBar
 
     def notice(self, text: str, level: NoticeLevel = "info") -> NoticeBlock:
+        # Blocks are drawn by what nothing before the first paint needs.
+        from cinch_tui.transcript.blocks import NoticeBlock
+
         block = NoticeBlock(text, level)
         self.transcript.add(block)
         return block
@@ -79,7 +83,7 @@ class ChatScreen(Screen[object]):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("chat")]
     AUTO_FOCUS = ""
 
-    def __init__(self, desk: Desk, front: ChatFront, prompt: Prompt, commands: Registry) -> None:
+    def __init__(self, desk: Desk, front: ChatFront, prompt: Prompt, commands: Callable[[], Registry]) -> None:
         super().__init__()
         self._desk = desk
         self._front = front
@@ -106,7 +110,7 @@ class ChatScreen(Screen[object]):
 
     @on(Prompt.FollowUp)
     def _followed_up(self, message: Prompt.FollowUp) -> None:
-        if self._desk.is_running and self._commands.parse(message.text) is None:
+        if self._desk.is_running and self._commands().parse(message.text) is None:
             self._desk.follow_up(message.text)
         else:
             self.take(message.text)
@@ -132,18 +136,22 @@ class ChatScreen(Screen[object]):
 
     def take(self, text: str) -> None:
         """Do what was typed: keep a key, run a command, or send it."""
+        # By now they are loaded, see `NEEDED_NEXT` of the desk.
+        from cinch_tui.commands.registry import Invocation, NearMiss
+        from cinch_tui.commands.secrets import take_keys
+
         rest, keys = take_keys(text)
         for key in keys:
             self._keep_key(key.provider, key.secret)
         if keys and not rest.strip():
             return
-        match self._commands.parse(rest):
+        match self._commands().parse(rest):
             case Invocation() as invocation:
                 self._command(invocation)
             case NearMiss() as miss:
                 self._ask_about(rest, miss)
             case None:
-                self.send(self._commands.literal(rest))
+                self.send(self._commands().literal(rest))
 
     @work(group="command")
     async def _keep_key(self, provider: str, secret: str) -> None:
@@ -151,7 +159,7 @@ class ChatScreen(Screen[object]):
 
     @work(group="command")
     async def _command(self, invocation: Invocation) -> None:
-        await self._commands.run(invocation, self._front)
+        await self._commands().run(invocation, self._front)
 
     @work(group="command")
     async def _ask_about(self, text: str, miss: NearMiss) -> None:

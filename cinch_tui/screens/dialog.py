@@ -10,11 +10,12 @@ from typing import ClassVar, Generic, TypeVar
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.events import Key, Paste
-from textual.message import Message
 from textual.reactive import var
 from textual.screen import ModalScreen, Screen
 from textual.timer import Timer
 from textual.widgets import Input, TextArea
+
+from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
 
 ResultT = TypeVar("ResultT")
 GRACE = 0.35
@@ -24,18 +25,6 @@ HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 def stylesheets(*names: str) -> list[str | PurePath]:
     """What a dialog is styled by: the common sheets and those named."""
     return [f"../styles/{name}.tcss" for name in ("dialog", "code", *names)]
-
-
-class TypedAhead(Message):
-    """Text typed for the prompt while a dialog stood over it. Posted to the screen below, which has the prompt."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-
-
-class Interrupted(Message):
-    """Ctrl+C over a dialog. Posted to the screen below, which knows what is to be stopped."""
 
 
 class Dialog(ModalScreen[ResultT], Generic[ResultT]):

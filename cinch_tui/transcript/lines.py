@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from rich.cells import cell_len, split_graphemes
@@ -19,7 +20,6 @@ _WIDE = (
     "\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
 )
 _CLOSING = "、。，．：；？！）」』】〉》〕％ー々〜…"
-_WORD = re.compile(rf"[{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}]+[{_CLOSING}]*|\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _word_breaks(text: str, width: int) -> list[int]:
         return []
     breaks: list[int] = []
     column = 0
-    for match in _WORD.finditer(text):
+    for match in _words().finditer(text):
         word = match.group()
         cells = cell_len(word)
         if column + cells <= width:
@@ -143,6 +143,12 @@ def _word_breaks(text: str, width: int) -> list[int]:
             breaks.extend(start + offset for offset in inner)
             column = cell_len(word[inner[-1] :]) if inner else cells
     return breaks
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    # It takes a while to compile, and nothing is wrapped before the first paint.
+    return re.compile(rf"[{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}]+[{_CLOSING}]*|\s+")
 
 
 def _edge_breaks(text: str, width: int) -> list[int]:

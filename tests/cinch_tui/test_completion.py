@@ -9,14 +9,15 @@ from fakes.recording_front import RecordingFront
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, CommandCompletion, Completion, best
-from cinch_tui.widgets.prompt.history import MAX_ENTRIES, PromptHistory
+from cinch_tui.widgets.prompt.history import PromptHistory
+from cinch_tui.widgets.prompt.history_file import MAX_ENTRIES
 from cinch_tui.widgets.prompt.mentions import MentionCompletion, list_paths
 from harness.errors import CinchError
 
 
 @pytest.fixture
 def commands() -> CommandCompletion:
-    return CommandCompletion(builtin_commands(), RecordingFront(trusted=["bash"]))
+    return CommandCompletion(builtin_commands, RecordingFront(trusted=["bash"]))
 
 
 def offered(completion: Completion | None) -> list[str]:
@@ -74,7 +75,7 @@ def test_front_that_is_not_ready_offers_nothing():
         def model_names(self) -> tuple[str, ...]:
             raise CinchError("still starting")
 
-    assert CommandCompletion(builtin_commands(), StartingFront()).complete("/model ", one_line=True) is None
+    assert CommandCompletion(builtin_commands, StartingFront()).complete("/model ", one_line=True) is None
 
 
 def test_several_lines_are_never_a_command(commands: CommandCompletion):

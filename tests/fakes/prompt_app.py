@@ -31,7 +31,7 @@ class PromptApp(WidgetApp):
     def __init__(self, root: Path, theme: str = "cinch-dark") -> None:
         self.front = RecordingFront()
         self.prompt = Prompt(
-            CommandCompletion(builtin_commands(), self.front),
+            CommandCompletion(builtin_commands, self.front),
             MentionCompletion(root),
             PromptHistory(root / "state" / "history.jsonl"),
         )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from cinch_tui.commands.front import Front
-from cinch_tui.commands.registry import SIGILS, Command, Registry
+from cinch_tui.commands import SIGILS
 from harness.errors import CinchError
+
+if TYPE_CHECKING:
+    from cinch_tui.commands.front import Front
+    from cinch_tui.commands.registry import Command, Registry
 
 MAX_CANDIDATES = 50
 # A letter or two fit everything; ranking all of a large project would be felt at every key.
@@ -54,10 +57,10 @@ class CompletionSource(Protocol):
 
 
 class CommandCompletion:
-    """Commands by name, then the values their argument may take."""
+    """Commands by name, then the values their argument may take. `commands` is not called before one is typed."""
 
-    def __init__(self, registry: Registry, front: Front) -> None:
-        self._registry = registry
+    def __init__(self, commands: Callable[[], Registry], front: Front) -> None:
+        self._commands = commands
         self._front = front
 
     def complete(self, before: str, *, one_line: bool) -> Completion | None:
@@ -66,7 +69,7 @@ class CommandCompletion:
         word, space, argument = before.partition(" ")
         if not space:
             return self._names(word)
-        command = self._registry.find(word)
+        command = self._commands().find(word)
         if command is None or command.arguments is None:
             return None
         try:
@@ -79,7 +82,7 @@ class CommandCompletion:
 
     def _names(self, word: str) -> Completion | None:
         # A bare sigil asks what there is: other names of the same would only push something off the list.
-        named = ((c, name) for c in self._registry.commands for name in (c.names if len(word) > 1 else (c.name,)))
+        named = ((c, name) for c in self._commands().commands for name in (c.names if len(word) > 1 else (c.name,)))
         found = best(word, (_candidate(command, name) for command, name in named if name[0] == word[0]))
         return Completion(0, word, found) if found else None
 

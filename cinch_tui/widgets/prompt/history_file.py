@@ -1,0 +1,65 @@
+"""The file of what was sent before: JSON lines. One that cannot be read or written is logged, and no harm."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import cast
+
+from cinch_tui.private_file import write_private
+
+MAX_ENTRIES = 1000
+
+logger = logging.getLogger(__name__)
+
+
+def read_entries(path: Path) -> list[str]:
+    """What was kept, oldest first; at most `MAX_ENTRIES`."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        entries = [entry for line in lines if (entry := _decode(line))]
+        if len(entries) > MAX_ENTRIES:
+            entries = entries[-MAX_ENTRIES:]
+            write_private(path, "".join(map(_encode, entries)))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        logger.warning("the prompt history cannot be read: %s", error)
+        return []
+    return entries
+
+
+def append_entry(path: Path, entry: str) -> None:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with open(handle, "a", encoding="utf-8") as file:  # noqa: PTH123  the mode is given with the descriptor
+            # A line that a crash left torn must not swallow this one.
+            file.write(_encode(entry) if _ends_clean(path) else "\n" + _encode(entry))
+    except OSError as error:
+        logger.warning("the prompt history cannot be written: %s", error)
+
+
+def _ends_clean(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def _encode(entry: str) -> str:
+    return json.dumps({"text": entry}) + "\n"
+
+
+def _decode(line: str) -> str:
+    """The entry in a line; empty when the line holds none."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return ""
+    # What JSON gives has no type; each step down is checked.
+    text = cast("dict[object, object]", record).get("text") if isinstance(record, dict) else None
+    return text if isinstance(text, str) else ""

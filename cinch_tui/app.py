@@ -55,13 +55,21 @@ class CinchApp(App[object]):
     def __init__(self, options: Options, settings: Settings, theme: Theme) -> None:
         super().__init__()
         self.register_theme(theme)
-        self.theme = theme.name
+        self._start_with(theme)
         self._options = options
         self._settings = settings
         history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self.desk = Desk(self, options, settings, history)
         self._prompt_history = history
         self.fault = ""
+
+    def _start_with(self, theme: Theme) -> None:
+        if not theme.dark:
+            self.theme = theme.name
+            return
+        # Textual starts dark; who changes that has every style sheet parsed twice before the first paint.
+        self.set_reactive(CinchApp.theme, theme.name)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def get_default_screen(self) -> Screen[object]:
         """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""

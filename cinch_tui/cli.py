@@ -23,8 +23,9 @@ FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
-# Imports make many objects that live on and no garbage; looking through them over and over costs a tenth of the start.
-YOUNG_OBJECTS = 50_000
+# What is asked for right after a paint waits for the next one, the very first paint too. Textual reads it when it is
+# imported.
+FRAMES = ("TEXTUAL_FPS", "120")
 
 
 def run() -> NoReturn:
@@ -60,7 +61,10 @@ def _run(argv: list[str]) -> int:
         return _refuse(str(error))
     except SystemExit as finished:
         return finished.code if isinstance(finished.code, int) else USAGE_ERROR
-    gc.set_threshold(YOUNG_OBJECTS)
+    if not arguments.command:
+        # Imports make many objects that live on and no garbage: looking through them is a tenth of the start. A front
+        # calls `collect_garbage` once it has started.
+        gc.disable()
     # Everything of ours that raises comes after this line, so that --help does not pay for it.
     from harness.errors import CinchError, ConfigError, SessionError
 
@@ -96,6 +100,7 @@ def _print(arguments: Arguments) -> int:
 def _app(arguments: Arguments) -> int:
     if not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
         return _refuse('cinch needs a terminal; for scripts use print mode: cinch -p "your prompt"')
+    os.environ.setdefault(*FRAMES)
     from cinch_tui.app import run_app
 
     return run_app(*_prepare(arguments))

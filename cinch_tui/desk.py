@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.options import Options, Resume
 from cinch_tui.settings import Settings
+from cinch_tui.start import collect_garbage
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Desk:
             self.notice(notice, "warning")
         try:
             await asyncio.to_thread(_load)
+            collect_garbage()
             assembly = await self._assemble(None)
         except CinchError as error:
             assembly = await self._welcome(str(error))

@@ -19,6 +19,7 @@ from cinch_tui.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.output import Output
 from cinch_tui.printers import Narrator, Printer, printer_for
 from cinch_tui.settings import Settings
+from cinch_tui.start import collect_garbage
 from harness.agent import Agent, AgentResult
 from harness.cost import priced
 from harness.errors import ConfigError
@@ -81,6 +82,7 @@ def run_print(options: Options, settings: Settings, streams: Streams | None = No
 async def _run(job: Job) -> int:
     with _stopped_by_signals() as stopper:
         assembly = await assemble(job.options, job.settings, Nobody())
+        collect_garbage()
         for warning in assembly.warnings:
             job.narrator.say(warning)
         agent = stopper.agent = assembly.agent

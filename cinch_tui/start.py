@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from cinch_tui.options import OUTPUT_FORMATS, Beginning, Continue, Options, Resu
 from cinch_tui.paths import Paths, find_paths, project_config_file
 from cinch_tui.settings import Settings, Value, keys
 from harness.errors import ConfigError
+
+YOUNG_OBJECTS = 10_000
 
 # Which flag sets which keys.
 FLAGS: dict[str, tuple[str, ...]] = {
@@ -50,6 +53,13 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         notices=config.notices,
     )
     return options, config.settings
+
+
+def collect_garbage() -> None:
+    """From here on; what is there by now stays, and is not looked through again."""
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
+    gc.enable()
 
 
 def sources_for(paths: Paths, cwd: Path, arguments: Arguments | None = None) -> Sources:

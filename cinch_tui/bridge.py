@@ -42,10 +42,11 @@ from harness.provider import BlockDelta, BlockEnd, BlockStart
 from harness.views import TerminalView, TodoView, View
 
 if TYPE_CHECKING:
-    from cinch_tui.screens.chat import Board
+    from cinch_tui.screens.board import Board
 
 
-TODO = "todo"
+SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
+"""Tools that have a panel or a dialog of their own."""
 
 
 class Bridge:
@@ -99,6 +100,7 @@ class Bridge:
 
     def _agent_ended(self, event: AgentEnd) -> None:
         self._set(state=_STATES.get(event.stop_reason, "idle"), note="")
+        self._board.tool_panel.clear()
         self._drop_retry_notice()
         if event.stop_reason == "aborted":
             self._board.notice("Stopped.", "warning")
@@ -169,8 +171,7 @@ class Bridge:
         block.status = "running"
         self._tools[event.call.id] = block
         self._board.transcript.add(block)
-        # The list of steps has a panel of its own.
-        if event.call.name != TODO:
+        if event.call.name not in SHOWN_ELSEWHERE:
             self._board.tool_panel.started(event.call.id, event.label, event.summary)
 
     def _tool_updated(self, event: ToolExecutionUpdate) -> None:
@@ -189,7 +190,7 @@ class Bridge:
         show_result(block, result)
         block.duration = event.duration
         self._board.transcript.changed(block)
-        self._board.tool_panel.finished(result.call_id, ok=not result.is_error)
+        self._board.tool_panel.finished(result.call_id, ok=block.call.outcome == "done")
         if isinstance(result.view, TodoView):
             self._board.todo_panel.todo = result.view
 

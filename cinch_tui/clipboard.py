@@ -23,8 +23,8 @@ class Copied:
 
     @property
     def words(self) -> str:
-        how = "to the clipboard" if self.system else "through the terminal (OSC 52), if it allows that"
-        return f"Copied {self.characters:,} characters {how}."
+        # The terminal does not answer: whether it keeps what it is asked to, nobody knows.
+        return f"Copied {self.characters:,} characters{'' if self.system else ', if the terminal allows it'}."
 
 
 async def copy(app: App[object], text: str) -> None:

@@ -39,7 +39,8 @@ def load_theme(name: str, folders: Sequence[Path] = (BUILTIN_FOLDER,)) -> Theme:
     if path is None:
         names = theme_names(folders)
         near = difflib.get_close_matches(name, names, n=1)
-        raise ConfigError(f"there is no theme {name!r}; {f'did you mean {near[0]}' if near else ', '.join(names)}?")
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+        raise ConfigError(f"there is no theme {name!r}; {hint}")
     try:
         table: Toml = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -42,7 +42,6 @@ async def copy(front: Front, argument: str) -> None:
         front.notice(f"there is nothing to copy: {what} is empty", "warning")
         return
     front.copy(source)
-    front.notice(f"copied {what}: {len(source):,} characters")
 
 
 @VIEW.command("/editor", "write the prompt in $EDITOR")

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
+from textual.widgets import Static
 
+from cinch_tui.desk import NOT_READY
 from cinch_tui.keymap import bindings
 from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
-from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.prompt import Prompt
-from cinch_tui.widgets.queue_line import QueueLine
 from cinch_tui.widgets.status_bar import StatusBar
-from cinch_tui.widgets.todo_panel import TodoPanel
-from cinch_tui.widgets.tool_panel import ToolPanel
-from harness.views import TodoView
+from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,54 +24,13 @@ if TYPE_CHECKING:
     from cinch_tui.chat_front import ChatFront
     from cinch_tui.commands.registry import Invocation, NearMiss, Registry
     from cinch_tui.desk import Desk
-    from cinch_tui.transcript.block import Block
-    from cinch_tui.transcript.blocks import NoticeBlock, NoticeLevel
-    from harness.messages import Usage
+    from cinch_tui.screens.board import Board
+    from cinch_tui.transcript.view import Transcript
 
 QUIT_WITHIN = 1.5
 """Seconds in which a second Ctrl+C quits."""
 
 AS_IT_IS = "Send it as it is"
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """The widgets of the chat that show what happens."""
-
-    transcript: Transcript
-    tool_panel: ToolPanel
-    todo_panel: TodoPanel
-    queue: QueueLine
-    status: StatusBar
-
-    def notice(self, text: str, level: NoticeLevel = "info") -> NoticeBlock:
-        # Blocks are drawn by what nothing before the first paint needs.
-        from cinch_tui.transcript.blocks import NoticeBlock
-
-        block = NoticeBlock(text, level)
-        self.transcript.add(block)
-        return block
-
-    def note(self, text: str) -> None:
-        """A word in the status bar."""
-        self.status.status = replace(self.status.status, note=text)
-
-    def show_usage(self, total: Usage, context: int, window: int) -> None:
-        self.status.status = replace(
-            self.status.status,
-            tokens_in=total.input + total.cache_read + total.cache_write,
-            tokens_out=total.output,
-            cost=total.cost.total if total.cost else None,
-        )
-        self.status.update_context(context, window)
-
-    def show(self, blocks: list[Block]) -> None:
-        self.transcript.clear()
-        self.transcript.extend(blocks)
-        self.transcript.follow()
-        self.todo_panel.todo = TodoView(())
-        self.tool_panel.clear()
-        self.queue.show(())
 
 
 class ChatScreen(Screen[object]):
@@ -88,21 +44,42 @@ class ChatScreen(Screen[object]):
         self._desk = desk
         self._front = front
         self.prompt = prompt
-        self.board = Board(Transcript(), ToolPanel(), TodoPanel(), QueueLine(), StatusBar())
+        self._status = StatusBar()
+        self._board: Board | None = None
         self._commands = commands
         self._quit_armed_at = 0.0
 
+    @property
+    def board(self) -> Board:
+        """Raises `CinchError` before the first paint."""
+        if self._board is None:
+            raise CinchError(NOT_READY)
+        return self._board
+
     def compose(self) -> ComposeResult:
-        yield self.board.transcript
-        yield self.board.todo_panel
-        yield self.board.tool_panel
-        yield self.board.queue
+        yield Static(id="room")
         yield self.prompt
-        yield self.board.status
+        yield self._status
 
     def on_mount(self) -> None:
         self.prompt.focus()
-        self.call_after_refresh(self._desk.open, self)
+        self.call_after_refresh(self._furnish)
+
+    async def _furnish(self) -> None:
+        """The prompt is painted; what shows the conversation takes the room that was left for it."""
+        # A quarter of the time to the first paint would be spent on what shows nothing yet.
+        from cinch_tui.screens.board import STYLES, Board
+
+        self._desk.app.stylesheet.read_all(STYLES)
+        board = Board.above(self._status)
+        with self._desk.app.batch_update():
+            await self.query_one("#room").remove()
+            await self.mount_all(board.widgets, before=self.prompt)
+        self._board = board
+        self._desk.open(self)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self._board is not None and super().check_action(action, parameters)
 
     @on(Prompt.Submitted)
     def _submitted(self, message: Prompt.Submitted) -> None:
@@ -130,9 +107,13 @@ class ChatScreen(Screen[object]):
         del message
         self.action_interrupt()
 
-    @on(Transcript.LinkOpened)
-    def _link_opened(self, message: Transcript.LinkOpened) -> None:
+    # By their names, since the class comes later.
+
+    def on_transcript_link_opened(self, message: Transcript.LinkOpened) -> None:
         self._desk.app.open_url(message.url)
+
+    def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
+        self.prompt.unseen = message.count
 
     def take(self, text: str) -> None:
         """Do what was typed: keep a key, run a command, or send it."""

@@ -64,7 +64,7 @@ class NoticeBlock(Block):
 
     def __init__(self, text: str, level: NoticeLevel = "info") -> None:
         super().__init__()
-        self.text = harmless(text)
+        self.text = as_sentence(harmless(text))
         self.level: NoticeLevel = level
 
     @property
@@ -74,7 +74,17 @@ class NoticeBlock(Block):
     def make_parts(self) -> list[Part]:
         return [_TextPart(self)]
 
+    @property
+    def close_to_its_like(self) -> bool:
+        return True
+
     def draw(self, look: Look, width: int) -> list[Line]:
         style = look.on_base(self.level)
         text = untabbed(self.text.rstrip())
         return indented(wrap_runs([(text, style)], width - 2), (_MARKS[self.level], style), ("  ", style))
+
+
+def as_sentence(text: str) -> str:
+    """With a capital where it begins with a plain word; names of files and commands stay as they are."""
+    first = text.partition(" ")[0].rstrip(":;,")
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text

@@ -264,8 +264,10 @@ class Layout:
 
 
 def _apart(before: Block | None, block: Block) -> bool:
-    """Folded calls stand close together, all else apart; the first block needs no blank line before it."""
-    return before is not None and not (block.close_to_its_like and before.close_to_its_like)
+    """Folded calls stand close together, and notices; all else apart. The first block needs no blank line before it."""
+    if before is None:
+        return False
+    return type(before) is not type(block) or not (block.close_to_its_like and before.close_to_its_like)
 
 
 def row_key(block: Block, part: int, line: int) -> int:

@@ -26,6 +26,12 @@ class Call:
     text: str = ""
     duration: float | None = None
 
+    @property
+    def outcome(self) -> ToolStatus:
+        """How it went for a person: a command that ended with a status has failed, though the call has not."""
+        failed = self.status == "done" and isinstance(self.view, TerminalView) and self.view.exit_code
+        return "failed" if failed else self.status
+
 
 class ToolBlock(Block):
     """A tool call and its result. Set what is known, then tell the transcript that the block changed."""

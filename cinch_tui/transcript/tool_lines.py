@@ -29,13 +29,14 @@ TODO_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 
 def header_line(call: Call, look: Look, width: int, *, folded: bool, selected: bool) -> Line:
     """The call on one line: state, tool, what it was called for, what came out."""
-    state = look.on_base(call.status)
-    mark = f"{'▸' if folded else '▾'} {GLYPHS[call.status]} "
+    state = look.on_base(call.outcome)
+    mark = f"{'▸' if folded else '▾'} {GLYPHS[call.outcome]} "
     label, result = one_line(call.label), metric(call)
     room = width - cell_len(mark + label)
+    summary = one_line(call.summary)
     # Both what was asked and what came out must be seen: neither takes more than half where they do not fit.
-    kept = min(cell_len(result) + 2 if result else 0, max(0, room // 2))
-    summary = fitted(one_line(call.summary), room - kept - 1)
+    kept = min(cell_len(result) + 2 if result else 0, max(0, room // 2, room - cell_len(summary) - 1))
+    summary = fitted(summary, room - kept - 1)
     runs: list[Run] = [
         (mark, state),
         (label, look.on_base("label")),
@@ -101,7 +102,7 @@ def count_lines(text: str) -> str:
     lines = stripped.count("\n") + 1 if stripped else 0
     if lines == 1 and len(stripped) <= 60:
         return one_line(stripped)
-    return f"{lines} {'line' if lines == 1 else 'lines'}" if lines else ""
+    return f"{lines:,} {'line' if lines == 1 else 'lines'}" if lines else ""
 
 
 def body_lines(call: Call, look: Look, width: int) -> list[Line]:

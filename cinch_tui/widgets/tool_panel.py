@@ -105,9 +105,9 @@ class ToolPanel(Widget):
         # What runs is worth more than what is over, then what began later.
         ranked = sorted(calls, key=lambda call: (call.state == "running", call.started), reverse=True)
         hidden = len(calls) - rows
-        kept = ranked[: rows - 1] if hidden > 0 else ranked
+        kept = ranked[: max(1, rows - 1)] if hidden > 0 else ranked
         lines = [self._row(call) for call in calls if any(call is each for each in kept)]
-        if hidden > 0:
+        if hidden > 0 and rows > 1:
             lines.append(Content(f"  … and {hidden + 1} more"))
         return Content("\n").join(lines)
 

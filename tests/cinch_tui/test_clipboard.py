@@ -25,7 +25,7 @@ async def test_without_a_system_clipboard_the_terminal_is_asked_and_said_so():
 
     assert asked == ["héllo"]
     assert copied == Copied(5, system=False)
-    assert copied.words == "Copied 5 characters through the terminal (OSC 52), if it allows that."
+    assert copied.words == "Copied 5 characters, if the terminal allows it."
 
 
 @pytest.mark.usefixtures("no_display")

@@ -134,7 +134,7 @@ async def test_copy_takes_the_source_of_what_was_named(front: RecordingFront):
     await run("#copy everything", front)
 
     assert front.copied == ["**bold**", "x = 1"]
-    assert [level for level, _ in front.notices] == ["info", "info", "warning", "warning"]
+    assert [level for level, _ in front.notices] == ["warning", "warning"]
 
 
 async def test_key_is_stored_and_never_repeated(front: RecordingFront):

@@ -266,6 +266,17 @@ async def test_idle_prompt_has_no_running_timer(tmp_path: Path):
         assert app.input.cursor_blink is False
 
 
+async def test_new_lines_below_the_view_are_told_in_the_frame(tmp_path: Path):
+    app = PromptApp(tmp_path)
+    async with app.run_test():
+        titles: list[str] = []
+        for count in (1_200, 1, 0):
+            app.prompt.unseen = count
+            titles.append(str(app.input.border_title))
+
+        assert titles == ["↓ 1,200 new lines · Ctrl+End", "↓ 1 new line · Ctrl+End", ""]
+
+
 async def test_typing_is_noted_in_time(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:

@@ -93,6 +93,18 @@ async def test_running_calls_are_kept_when_there_are_too_many(clock: Clock):
         assert drawn[-2:] == ["● Read 13.py", "  … and 5 more"]
 
 
+async def test_in_one_row_the_call_that_runs_is_shown(clock: Clock):
+    panel = ToolPanel(clock)
+    app = WidgetApp(panel, styles=("panel",))
+    async with app.run_test(size=(60, 10)) as pilot:
+        panel.started("1", "Read", "a.py")
+        panel.finished("1", ok=True)
+        panel.started("2", "Shell", "make")
+        await pilot.pause()
+
+        assert rows(panel) == ["● Shell make"]
+
+
 async def test_end_of_an_unknown_call_changes_nothing(clock: Clock):
     panel = ToolPanel(clock)
     app = WidgetApp(panel, styles=("panel",))

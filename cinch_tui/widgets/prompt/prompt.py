@@ -36,6 +36,8 @@ class Prompt(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
 
     run_is_on = var(default=False, toggle_class="-running")
+    unseen = var(0)
+    """So many lines of the conversation are new below what is shown; told in the frame, where it takes no row."""
 
     @dataclass
     class Submitted(Message):
@@ -75,6 +77,10 @@ class Prompt(Vertical):
 
     def watch_run_is_on(self, run_is_on: bool) -> None:  # noqa: FBT001  Textual's signature
         self._input.placeholder = RUNNING_HINT if run_is_on else IDLE_HINT
+
+    def watch_unseen(self, unseen: int) -> None:
+        lines = f"{unseen:,} new line{'' if unseen == 1 else 's'}"
+        self._input.border_title = f"↓ {lines} · Ctrl+End" if unseen else ""
 
     @property
     def text(self) -> str:

@@ -108,10 +108,10 @@ async def test_the_end_is_followed_until_the_reader_leaves_it_and_again_when_the
         assert "· new" not in screen(app.view)
 
         await pilot.press("pagedown", "pagedown")
-        app.view.add(NoticeBlock("newer"))
+        app.view.add(NoticeBlock("Newer"))
         await app.view.drained()
 
-        assert screen(app.view)[-1] == "· newer"
+        assert screen(app.view)[-1] == "· Newer"
 
 
 async def test_a_growing_tail_does_not_scroll_for_every_line() -> None:

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from cinch_tui.transcript.blocks import NoticeBlock
+from cinch_tui.transcript.look import Look
+from cinch_tui.transcript.tool_block import ToolBlock, ToolStatus
+from cinch_tui.transcript.tool_lines import header_line
+from harness.views import TerminalView
+
+
+def header(block: ToolBlock, width: int) -> str:
+    return header_line(block.call, Look.bare(), width, folded=True, selected=False).text.rstrip()
+
+
+def ended(status: ToolStatus, summary: str, text: str) -> ToolBlock:
+    block = ToolBlock("1", "Bash", summary)
+    block.status, block.text = status, text
+    return block
+
+
+@pytest.mark.parametrize(("code", "mark"), [(0, "✓"), (1, "✗"), (None, "✓")])
+def test_a_command_that_ended_with_a_status_is_marked_as_failed(code: int | None, mark: str):
+    block = ended("done", "make", "")
+    block.view = TerminalView("make", "out", code)
+
+    assert header(block, 60).startswith(f"▸ {mark} Bash make")
+
+
+def test_what_came_out_takes_the_room_that_a_short_question_leaves():
+    block = ended("failed", "a.py", "a.py does not exist; look for it with find_files")
+
+    assert header(block, 60) == "▸ ✗ Bash a.py  a.py does not exist; look for it with find_f…"
+
+
+def test_a_long_question_and_a_long_answer_share_the_line():
+    block = ended("failed", "x" * 100, "y" * 100)
+
+    line = header(block, 48)
+
+    assert (line.count("x"), line.count("y")) == (18, 17)
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("there is no theme", "There is no theme"),
+        ("approval: on", "Approval: on"),
+        ("notes.md is gone", "notes.md is gone"),
+        ("#copy takes all", "#copy takes all"),
+        ("", ""),
+    ],
+)
+def test_a_notice_begins_as_a_sentence_unless_with_a_name(told: str, shown: str):
+    assert NoticeBlock(told).text == shown

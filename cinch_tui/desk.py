@@ -62,6 +62,7 @@ class Desk:
         self._assembly: Assembly | None = None
         self._bridge: Bridge | None = None
         self._ready = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
 
     @property
     def screen(self) -> ChatScreen:
@@ -153,6 +154,7 @@ class Desk:
 
     async def _begin(self) -> None:
         """What is to be done first, and what is better loaded before it is needed."""
+        await self._show_branch()
         if self.options.beginning == Resume(""):
             await self.pick_session()
         if self.options.prompt:
@@ -180,18 +182,39 @@ class Desk:
     # Talking
 
     async def run(self, text: str) -> None:
-        """Prompt the agent and wait for its end; what could not be said goes back into the prompt."""
+        """Prompt the agent and wait for its end; what could not be said goes back into the prompt.
+
+        Prompts that were sent before the agent was there wait for their turn.
+        """
         await self._ready.wait()
+        async with self._one_at_a_time:
+            await self._prompt(text)
+
+    async def _prompt(self, text: str) -> None:
         try:
             await self.agent.prompt(text)
         except CinchError as error:
             self.notice(str(error), "error")
             self.screen.prompt.restore(text)
-        unsaid = "\n".join(message.text for message in self.agent.take_back())
-        if unsaid:
-            self.screen.prompt.restore(unsaid)
+        if self.take_back():
             self.notice("What you typed meanwhile is back in the prompt.")
+        await self._show_branch()
+
+    async def _show_branch(self) -> None:
+        """The agent may have changed it, as may anyone."""
+        from harness.session.places import git_branch
+
+        branch = await asyncio.to_thread(git_branch, self.options.cwd)
+        bar = self.screen.board.status
+        bar.status = replace(bar.status, branch=branch)
+
+    def take_back(self) -> bool:
+        """Put what waits for the agent back into the prompt; whether there was anything."""
+        waiting = "\n".join(message.text for message in self.agent.take_back())
+        if waiting:
+            self.screen.prompt.restore(waiting)
         self._follow_queue(None)
+        return bool(waiting)
 
     def steer(self, text: str) -> None:
         self.agent.steer(text)
@@ -229,6 +252,7 @@ class Desk:
             waiting = [("next", message.text) for message in inbox.steering.messages]
             waiting += [("afterwards", message.text) for message in inbox.follow_up.messages]
             self.screen.board.queue.show(waiting)
+            self.screen.prompt.something_waits = bool(waiting)
 
     # Which session
 

@@ -92,6 +92,11 @@ class ChatScreen(Screen[object]):
         else:
             self.take(message.text)
 
+    @on(Prompt.TakeBack)
+    def _take_back(self, message: Prompt.TakeBack) -> None:
+        del message
+        self._desk.take_back()
+
     @on(Prompt.EditorRequested)
     @work(group="command")
     async def _editor_requested(self, message: Prompt.EditorRequested) -> None:
@@ -162,7 +167,7 @@ class ChatScreen(Screen[object]):
         else:
             self._run(text)
 
-    @work(group="run", exclusive=True)
+    @work(group="run")
     async def _run(self, text: str) -> None:
         self.prompt.run_is_on = True
         try:

@@ -153,3 +153,16 @@ def test_nothing_on_disk_or_on_the_screen_holds_the_key(terminal, serve, project
     assert b"sk-ant-e2e-secret" not in kept
     assert b"sk-ant-e2e-secret" not in cinch.raw
     assert FILES["till/receipt.py"].encode() not in kept
+
+
+def test_prompts_sent_while_it_starts_are_all_heard_in_order(terminal, serve):
+    server = serve([Reply(text="The first answer."), Reply(text="The second answer.")])
+
+    cinch = terminal(env=environment(server.url))
+    cinch.see("Ask for a change")
+    cinch.type("one\r")
+    cinch.type("two\r")
+    cinch.see("The second answer")
+
+    heard = [message["content"] for message in server.requests[-1].body["messages"] if message["role"] == "user"]
+    assert [content if isinstance(content, str) else content[-1]["text"] for content in heard] == ["one", "two"]

@@ -48,7 +48,7 @@ class CinchApp(App[object]):
 
     TITLE = "cinch"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
-    CSS_PATH = _stylesheets("chat", "transcript", "code", "prompt", "status", "panel")
+    CSS_PATH = _stylesheets("chat", "prompt", "status")
     ENABLE_COMMAND_PALETTE = True
     NOTIFICATION_TIMEOUT = 4
 

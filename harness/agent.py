@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -21,13 +20,14 @@ from harness.events import AgentEnd, AgentStart, Event, ModeChanged, ModelChange
 from harness.history import History
 from harness.inbox import Inbox, QueueMode
 from harness.limits import Limits, Meter
-from harness.loop import Ending, run_loop
+from harness.loop import Ending, hear_unheard, run_loop
 from harness.messages import AssistantMessage, Message, StopReason, Text, Usage, UserContent, UserMessage, new_id
 from harness.modes import EXECUTE, Mode
 from harness.person import Nobody, Person
 from harness.provider import Model
 from harness.retry import RetryPolicy
 from harness.run import Run, State
+from harness.stopping import stop_tasks
 from harness.thinking import ThinkingLevel
 from harness.tool import Tool
 from harness.workspace import Workspace
@@ -42,7 +42,8 @@ class AgentOptions:
     """How an agent is to work; the defaults ask nobody and therefore change nothing.
 
     `workspace` None is the current folder. `spill_dir` takes output too long to hand back; None is a folder of the
-    system's temporary ones. `messages` is a conversation to go on with.
+    system's temporary ones. `messages` is a conversation to go on with. `patience`: seconds that a cancelled tool gets
+    to clean up, before it is left behind.
     """
 
     workspace: Workspace | None = None
@@ -58,6 +59,7 @@ class AgentOptions:
     session_id: str = ""
     messages: Sequence[Message] = ()
     spill_dir: Path | None = None
+    patience: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ class Agent:
             NoMessages: there is nothing to go on from.
             InvalidContinue: the last word is the assistant's and nothing is queued.
         """
+        self._refuse_second_run()
         if not len(self.history):
             raise NoMessages("there is no conversation to continue")
         queued = self.inbox.steering.take() or self.inbox.follow_up.take()
@@ -150,14 +153,18 @@ class Agent:
         unsubscribe = self.subscribe(channel.put)
         run = asyncio.create_task(self.prompt(prompt))
         try:
-            while True:
+            # Let it begin, or be refused because another began in the same moment.
+            await asyncio.sleep(0)
+            while not run.done() or channel:
                 event = await channel.get()
                 yield event
                 if isinstance(event, AgentEnd):
                     break
         finally:
             unsubscribe()
-            self.abort()
+            # Read late, the end may be that of a run long over, and what is on now be another's.
+            if not run.done():
+                self.abort()
             await run
 
     def prompt_sync(self, prompt: Prompt) -> AgentResult:
@@ -255,15 +262,15 @@ class Agent:
 
     async def _run(self, prompts: tuple[UserMessage, ...]) -> AgentResult:
         self._refuse_second_run()
+        meter = Meter(self.options.limits)
+        run = self._new_run(meter)
         self._idle.clear()
         self._runs += 1
         self._bus.loop_id = f"{self.session_id}.{self._runs}"
         before = len(self.history)
-        meter = Meter(self.options.limits)
-        self._bus.publish(AgentStart())
         ending = Ending("error", "the run failed")
         try:
-            ending = await self._guarded(self._new_run(meter), prompts)
+            ending = await self._guarded(run, prompts)
         except asyncio.CancelledError:
             ending = STOPPED
             raise
@@ -275,17 +282,17 @@ class Agent:
 
     async def _guarded(self, run: Run, prompts: tuple[UserMessage, ...]) -> Ending:
         """The run in a task of its own, so that `abort` stops it and not its caller."""
-        self._task = asyncio.create_task(run_loop(run, prompts))
+        self._task = task = asyncio.create_task(run_loop(run, prompts))
+        # Only now, so that whoever hears of the run can abort it.
+        self._bus.publish(AgentStart())
         try:
-            await asyncio.wait([self._task])
+            await asyncio.wait([task])
         finally:
-            if not self._task.done():
-                self._task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await self._task
-        if self._task.cancelled():
-            return STOPPED
-        return self._task.result()
+            try:
+                await stop_tasks([task])
+            finally:
+                hear_unheard(run, prompts)
+        return STOPPED if task.cancelled() else task.result()
 
     def _new_run(self, meter: Meter) -> Run:
         return Run(
@@ -298,6 +305,7 @@ class Agent:
             workspace=self.workspace,
             retry=self.options.retry,
             spill_dir=self.options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
+            patience=self.options.patience,
         )
 
     def _end(self, ending: Ending, meter: Meter, before: int) -> AgentEnd:

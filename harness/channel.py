@@ -18,6 +18,9 @@ class Channel:
         self._waiting: deque[Event] = deque()
         self._arrived = asyncio.Event()
 
+    def __len__(self) -> int:
+        return len(self._waiting)
+
     def put(self, event: Event) -> None:
         joined = _joined(self._waiting[-1], event) if len(self._waiting) >= self._capacity else None
         if joined is not None:

@@ -66,6 +66,13 @@ def _hear(run: Run, message: UserMessage) -> None:
     run.bus.publish(MessageEnd(message=message))
 
 
+def hear_unheard(run: Run, messages: tuple[UserMessage, ...]) -> None:
+    """Keep in the history what a run was to hear, if it was stopped before it could."""
+    for message in messages:
+        if not any(each is message for each in reversed(run.history.messages)):
+            _hear(run, message)
+
+
 def _stop_at(run: Run, limit: LimitReached) -> None:
     run.bus.publish(limit)
     _hear(run, UserMessage((Text(f"[Agent stopped: {limit.message}]"),), synthetic=True))

@@ -77,9 +77,9 @@ class ReplyBuilder:
         """
         if self._done is None:
             raise StreamError("the reply ended without its last event")
-        return self._message(
-            self._content(), self._done.stop_reason, self._done.error, self._done.usage, self._done.response_id
-        )
+        done = self._done
+        content = self._spoken() if done.stop_reason in ("error", "aborted") else self._content()
+        return self._message(content, done.stop_reason, done.error, done.usage, done.response_id)
 
     def fail(self, error: str) -> AssistantMessage:
         return self._message(self._spoken(), "error", error)

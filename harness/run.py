@@ -68,3 +68,4 @@ class Run:
     workspace: Workspace
     retry: RetryPolicy
     spill_dir: Path
+    patience: float = 5.0

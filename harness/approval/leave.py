@@ -18,6 +18,8 @@ from harness.run import Run
 from harness.tool import Tool, ToolContext, ToolOutput
 from harness.views import View
 
+WITHDRAWN = "the question was withdrawn"
+
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
@@ -73,7 +75,11 @@ async def _by_person(run: Run, wanted: Allowed, ask: Ask, context: ToolContext) 
     if isinstance(foreseen, ToolOutput):
         return Refused(foreseen)
     run.bus.publish(ToolApprovalRequested(call=wanted.call, reason=ask.reason))
-    approval = await run.person.approve(_approval_request(run, wanted, ask, foreseen))
+    try:
+        approval = await run.person.approve(_approval_request(run, wanted, ask, foreseen))
+    except BaseException:
+        run.bus.publish(ToolApprovalResolved(call_id=wanted.call.id, decision="denied", reason=WITHDRAWN))
+        raise
     decision, resolved = _follow(run, wanted, ask, approval)
     run.bus.publish(resolved)
     return decision

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes.people import ScriptedPerson
+from fakes.runs import calls, results_of, texts_of, until
+from fakes.simple_tools import SimpleTool, sleeper
+
+from harness.errors import AlreadyRunning
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    ToolExecutionEnd,
+    ToolExecutionUpdate,
+)
+from harness.messages import JsonObject
+from harness.tool import Risk, ToolContext, ToolOutput
+from harness.views import TextView
+from providers.demo import Call, Hang, Reply, Say
+
+
+def stubborn(name: str, released: asyncio.Event, **options) -> SimpleTool:
+    """Does not stop when it is cancelled, only when it is released; then it still has much to say."""
+
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+        context.update(TextView("too late"))
+        return ToolOutput.text("too late")
+
+    return SimpleTool(name, work, **options)
+
+
+@pytest.mark.parametrize("interrupt", ["abort", "steer"])
+async def test_a_tool_that_does_not_stop_is_left_behind_and_not_heard_again(make_agent, record, interrupt):
+    released = asyncio.Event()
+    tool = stubborn("stuck", released)
+    agent = make_agent(calls("stuck"), "again", tools=[tool], patience=0.02)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tool.ran)
+    agent.abort() if interrupt == "abort" else agent.steer("stop")
+    async with asyncio.timeout(2):
+        await run
+    before = asyncio.all_tasks()
+    released.set()
+    await until(lambda: len(asyncio.all_tasks()) < len(before))
+
+    assert "did not stop" in results_of(agent)[0].text
+    assert len(happened.of(ToolExecutionEnd)) == 1
+    assert not happened.of(ToolExecutionUpdate)
+
+
+async def test_a_tool_that_stumbles_over_a_cancellation_of_its_own_has_failed(make_agent):
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        raise asyncio.CancelledError
+
+    tools = [SimpleTool("stumble", work, risk="edit"), SimpleTool("after", risk="edit")]
+    agent = make_agent(calls("stumble", "after"), "done", tools=tools, approval="off")
+
+    result = await agent.prompt("go")
+
+    assert result.text == "done"
+    assert [each.is_error for each in results_of(agent)] == [True, False]
+
+
+@pytest.mark.parametrize("method", ["validate", "risk", "summary", "preview"])
+async def test_a_tool_that_cannot_be_judged_does_not_run_and_the_run_goes_on(make_agent, method):
+    def fail(*_: object) -> Risk:
+        raise RuntimeError("a bug")
+
+    tool = SimpleTool("broken", risk="edit")
+    setattr(tool, method, fail)
+    agent = make_agent(calls("broken"), "done", tools=[tool])
+
+    result = await agent.prompt("go")
+
+    assert result.text == "done"
+    assert len(results_of(agent)) == 1
+    assert not tool.ran
+
+
+async def test_what_is_said_while_a_question_is_open_stops_all_that_was_allowed_before(make_agent):
+    class Steering(ScriptedPerson):
+        async def approve(self, request):
+            agent.steer("no, wait")
+            return await super().approve(request)
+
+    tools = [SimpleTool("look"), SimpleTool("change", risk="edit")]
+    agent = make_agent(calls("look", "change"), "done", tools=tools, person=Steering())
+
+    await agent.prompt("go")
+
+    assert not tools[0].ran
+    assert not tools[1].ran
+    assert texts_of(agent) == ["go", "no, wait"]
+
+
+async def test_an_abort_while_a_question_is_open_withdraws_it(make_agent, record):
+    class Absent(ScriptedPerson):
+        async def approve(self, request):
+            self.asked.append(request)
+            await asyncio.Event().wait()
+
+    person = Absent()
+    agent = make_agent(calls("change"), tools=[SimpleTool("change", risk="edit")], person=person)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: person.asked)
+    agent.abort()
+    await run
+
+    assert len(happened.of(ToolApprovalRequested)) == 1
+    assert [event.decision for event in happened.of(ToolApprovalResolved)] == ["denied"]
+
+
+async def test_calls_of_a_reply_that_the_service_stopped_do_not_run(make_agent):
+    tool = SimpleTool("look")
+    agent = make_agent(Reply((Say("so far"), Call("look", {})), stop_reason="error", error="refused"), tools=[tool])
+
+    result = await agent.prompt("go")
+
+    assert result.stop_reason == "error"
+    assert result.text == "so far"
+    assert not tool.ran
+
+
+async def test_a_run_that_is_aborted_before_its_first_step_keeps_the_prompt(make_agent, record):
+    agent = make_agent("never said")
+    happened = record(agent)
+    agent.subscribe(lambda event: agent.abort() if isinstance(event, AgentStart) else None)
+
+    result = await agent.prompt("go")
+
+    assert result.stop_reason == "aborted"
+    assert texts_of(agent) == ["go"]
+    assert len(happened.of(AgentEnd)) == 1
+
+
+async def test_continuing_while_a_run_is_on_takes_nothing_from_the_queue(make_agent):
+    agent = make_agent(Reply((Hang(),)))
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: agent.is_running)
+    agent.follow_up("and then")
+
+    with pytest.raises(AlreadyRunning):
+        await agent.continue_run()
+
+    agent.abort()
+    await run
+    assert [message.text for message in agent.take_back()] == ["and then"]
+
+
+async def test_a_caller_that_is_cancelled_twice_still_waits_for_the_end_of_its_run(make_agent):
+    cleaned = []
+
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            await asyncio.sleep(0.02)
+            cleaned.append(True)
+        return ToolOutput.text("never")
+
+    tool = SimpleTool("slow", work)
+    agent = make_agent(calls("slow"), tools=[tool])
+    caller = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tool.ran)
+
+    caller.cancel()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    caller.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    assert len(results_of(agent)) == 1
+    assert not agent.is_running
+    assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
+
+
+async def test_a_stream_that_is_read_late_does_not_abort_the_next_run(make_agent):
+    agent = make_agent("first", calls("slow"), "second", tools=[sleeper("slow", 0.03)])
+    stream = agent.stream("one")
+    await anext(stream)
+    await agent.wait_idle()
+    run = asyncio.create_task(agent.prompt("two"))
+    await until(lambda: agent.is_running)
+
+    last = [event async for event in stream][-1]
+    result = await run
+
+    assert isinstance(last, AgentEnd)
+    assert result.text == "second"
+
+
+async def test_of_two_streams_begun_at_once_the_second_is_refused(make_agent):
+    agent = make_agent("first", "second")
+
+    async def read(prompt: str) -> list[str]:
+        return [type(event).__name__ async for event in agent.stream(prompt)]
+
+    first, second = await asyncio.gather(read("one"), read("two"), return_exceptions=True)
+
+    assert first[-1] == "AgentEnd"
+    assert isinstance(second, AlreadyRunning)
+    assert texts_of(agent) == ["one"]

@@ -20,7 +20,7 @@ from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.diff_view import ViewPane
 from harness.person import Always, Approval, ApprovalRequest, Denied, Once, Session
 from harness.tool import RiskLevel
-from harness.views import DiffView, TextView, View
+from harness.views import DiffView, TerminalView, TextView, View
 
 _RISKS: dict[RiskLevel, str] = {
     "none": "touches nothing",
@@ -132,7 +132,10 @@ class ApprovalScreen(Dialog[Approval]):
 
     def _heading(self) -> Content:
         view = self._request.view
-        heading = Content.assemble((one_line(self._request.label), "bold"), "  ", one_line(self._request.summary))
+        label = Content.styled(one_line(self._request.label), "bold")
+        if isinstance(view, TerminalView):
+            return label  # the whole command stands below
+        heading = label.append(f"  {one_line(self._request.summary)}")
         if not isinstance(view, DiffView):
             return heading
         added, removed = diff_stat(view)

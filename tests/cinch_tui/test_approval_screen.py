@@ -264,7 +264,7 @@ async def test_every_view_is_shown_as_text_that_nothing_obeys(view: View | None,
 
 
 async def test_hostile_names_and_reasons_are_shown_as_they_are():
-    request = replace(RUN, label="[red]X[/]", summary="a\nb\x1b[2J", risk=Risk("execute", "[/nope]"))
+    request = replace(RUN, label="[red]X[/]", summary="a\nb\x1b[2J", risk=Risk("execute", "[/nope]"), view=None)
     app = host(request)
 
     async with app.run_test(size=(80, 24)):

@@ -266,6 +266,21 @@ async def test_idle_prompt_has_no_running_timer(tmp_path: Path):
         assert app.input.cursor_blink is False
 
 
+async def test_up_in_an_empty_prompt_asks_for_what_waits_before_the_history(tmp_path: Path):
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        await type_text(pilot, "sent")
+        await pilot.press("enter")
+        app.prompt.something_waits = True
+        await pilot.press("up")
+        asked, text = sum(isinstance(message, Prompt.TakeBack) for message in app.received), app.prompt.text
+        app.prompt.something_waits = False
+        await pilot.press("up")
+
+        assert (asked, text) == (1, "")
+        assert app.prompt.text == "sent"
+
+
 async def test_new_lines_below_the_view_are_told_in_the_frame(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test():

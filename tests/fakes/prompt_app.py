@@ -48,7 +48,8 @@ class PromptApp(WidgetApp):
     @on(Prompt.Submitted)
     @on(Prompt.FollowUp)
     @on(Prompt.EditorRequested)
-    def keep_it(self, message: Prompt.Submitted | Prompt.FollowUp | Prompt.EditorRequested) -> None:
+    @on(Prompt.TakeBack)
+    def keep_it(self, message: Prompt.Submitted | Prompt.FollowUp | Prompt.EditorRequested | Prompt.TakeBack) -> None:
         self.keep(message)
 
     @property

@@ -24,6 +24,7 @@ from cinch_tui.widgets.prompt.popup import CompletionPopup
 
 IDLE_HINT = "Ask for a change · / commands · @ files · F1 help"
 RUNNING_HINT = "Enter steers · Alt+Enter queues · Esc stops"
+QUEUE_HINT = "Enter steers · ↑ takes back what waits · Esc stops"
 
 
 class Prompt(Vertical):
@@ -36,6 +37,7 @@ class Prompt(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
 
     run_is_on = var(default=False, toggle_class="-running")
+    something_waits = var(default=False)
     unseen = var(0)
     """So many lines of the conversation are new below what is shown; told in the frame, where it takes no row."""
 
@@ -54,6 +56,10 @@ class Prompt(Vertical):
     @dataclass
     class EditorRequested(Message):
         """Ctrl+G: go on in an editor. The text is still here; `take` it."""
+
+    @dataclass
+    class TakeBack(Message):
+        """Up in an empty prompt: what waits is wanted here again."""
 
     def __init__(self, commands: CompletionSource, mentions: MentionCompletion, history: PromptHistory) -> None:
         super().__init__()
@@ -75,8 +81,15 @@ class Prompt(Vertical):
     def on_mount(self) -> None:
         read_chords_of_plain_terminals()
 
-    def watch_run_is_on(self, run_is_on: bool) -> None:  # noqa: FBT001  Textual's signature
-        self._input.placeholder = RUNNING_HINT if run_is_on else IDLE_HINT
+    def watch_run_is_on(self) -> None:
+        self._hint()
+
+    def watch_something_waits(self) -> None:
+        self._hint()
+
+    def _hint(self) -> None:
+        running = QUEUE_HINT if self.something_waits else RUNNING_HINT
+        self._input.placeholder = running if self.run_is_on else IDLE_HINT
 
     def watch_unseen(self, unseen: int) -> None:
         lines = f"{unseen:,} new line{'' if unseen == 1 else 's'}"
@@ -187,6 +200,9 @@ class Prompt(Vertical):
     def _walk(self, step: int) -> None:
         if self._popup.is_open:
             self._popup.move(step)
+            return
+        if step < 0 and self.something_waits and not self.text:
+            self.post_message(self.TakeBack())
             return
         text = self._history.older(self.text) if step < 0 else self._history.newer(self.text)
         if text is not None:

@@ -68,6 +68,12 @@ class ApprovalScreen(Dialog[Approval]):
                 placeholder="why not? Enter sends, Esc goes back", id="reason", compact=True, select_on_focus=False
             )
 
+    def opened(self) -> None:
+        """A dangerous call is not allowed by Enter alone."""
+        if self._request.risk.level == "dangerous":
+            answers = self.query_one("#answers", OptionList)
+            answers.highlighted = answers.get_option_index("deny")
+
     @property
     def unsent(self) -> str:
         return self.query_one("#reason", Input).value

@@ -275,6 +275,15 @@ async def test_hostile_names_and_reasons_are_shown_as_they_are():
     assert "runs a program: [/nope] · in /home/ada/shop" in why
 
 
+async def test_enter_alone_does_not_allow_what_is_dangerous():
+    app = host(RUN)
+    async with app.run_test() as pilot:
+        await until_listening(pilot)
+        await pilot.press("enter")
+
+        assert app.results == [Denied()]
+
+
 def test_picture_of_a_diff(snap_compare):
     assert snap_compare(host(), terminal_size=(80, 24))
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -68,3 +70,24 @@ def terminal(project: Path) -> Iterator[Callable[..., Terminal]]:
     yield start
     for started in terminals:
         started.close()
+
+
+@pytest.fixture
+def printed(project: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs cinch to its end without a terminal, as `cinch -p` runs; `before` is shell that comes first."""
+
+    def run(*args: str, cwd: Path = project, before: str = "", after: str = "", **env: str):
+        command = shlex.join([sys.executable, "-m", "cinch_tui", *args])
+        return subprocess.run(
+            ["bash", "-c", f"{before or ':'}; exec {command} {after}"],
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            check=False,
+        )
+
+    return run

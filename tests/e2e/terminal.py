@@ -14,6 +14,7 @@ import pexpect
 import pyte
 
 PATIENCE = 20.0
+KIND = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
 class Terminal:
@@ -26,7 +27,8 @@ class Terminal:
             sys.executable,
             ["-m", "cinch_tui", *args],
             cwd=str(cwd),
-            env={**env, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
+            # A size in the environment, as xdist gives its workers, would win over the terminal's own.
+            env={**{name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")}, **KIND},
             dimensions=(rows, columns),
             timeout=PATIENCE,
         )
@@ -68,6 +70,13 @@ class Terminal:
         self._process.setwinsize(rows, columns)
         self._screen.resize(rows, columns)
 
+    def settle(self) -> None:
+        """Wait until nothing more is written for a moment."""
+        before = -1
+        while before != len(self.raw):
+            before = len(self.raw)
+            self._read(0.1)
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         os.kill(self.pid, number)
         self._process.wait()
@@ -80,6 +89,14 @@ class Terminal:
         self._read(0.05)
         self._process.close(force=True)
         return self._process.exitstatus if self._process.exitstatus is not None else -(self._process.signalstatus or 0)
+
+    def hang_up(self) -> bool:
+        """Take the terminal away, as a closed window does; whether the program ends then."""
+        self._process.ptyproc.fileobj.close()
+        deadline = time.monotonic() + PATIENCE
+        while self._process.isalive() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return not self._process.isalive()
 
     def close(self) -> None:
         self._process.close(force=True)

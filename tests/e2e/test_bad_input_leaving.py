@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+from e2e.conftest import ROOT
+from fakes.script import Hang, Reply
+
+pytestmark = pytest.mark.pty
+
+# What a terminal must hear at last: no alternate screen, no mouse, no bracketed paste, a cursor.
+RESTORED = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l")
+BROKEN = """
+import os
+if os.environ.get("BREAK"):
+    import importlib
+
+    module, place, name = os.environ["BREAK"].split()
+
+    def broken(*_, **__):
+        secret = "sk-hidden"
+        raise RuntimeError("\\x1b[31m[red]broken[/]")
+
+    owner = importlib.import_module(module)
+    setattr(getattr(owner, place) if place != "-" else owner, name, broken)
+"""
+
+
+def env_of(server, **more: str) -> dict[str, str]:
+    return {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x", **more}
+
+
+def saved(own_home) -> str:
+    return next((own_home / "cinch" / "data").rglob("*.jsonl")).read_text()
+
+
+def is_restored(raw: bytes) -> bool:
+    end = raw[raw.rindex(b"\x1b[?1049l") :]
+    return all(part in raw[-400:] for part in RESTORED) and b"\x1b[?1049h" not in end
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_restores_the_terminal_and_keeps_what_was_said(terminal, serve, own_home, number):
+    server = serve([Hang(Reply("half of it is said"), after_events=6)])
+    cinch = terminal(env=env_of(server))
+    cinch.see("anthropic/claude")
+    cinch.enter("go on")
+    cinch.see("half of")
+
+    os.kill(cinch.pid, number)
+
+    assert cinch.wait() == 128 + number
+    assert is_restored(cinch.raw)
+    assert "half of" in saved(own_home)
+    assert '"phase":"end"' in saved(own_home)
+    assert '"stop":"aborted"' in saved(own_home).splitlines()[-1]
+    assert not list(own_home.rglob("*.lock"))
+
+
+def test_a_terminal_that_hangs_up_ends_cinch_with_the_session_whole(terminal, serve, own_home):
+    server = serve([Hang(Reply("half of it is said"), after_events=6)])
+    cinch = terminal(env=env_of(server))
+    cinch.see("anthropic/claude")
+    cinch.enter("go on")
+    cinch.see("half of")
+
+    assert cinch.hang_up()
+
+    assert "half of" in saved(own_home)
+    assert not list(own_home.rglob("crash-*"))
+
+
+def test_ctrl_c_stops_then_clears_then_quits_at_the_second_time(terminal, serve):
+    server = serve([Hang(Reply("half of it is said"), after_events=6)])
+    cinch = terminal(env=env_of(server))
+    cinch.see("anthropic/claude")
+    cinch.enter("go on")
+    cinch.see("half of")
+    cinch.type("\x03")
+    cinch.see("Stopped")
+    cinch.type("not to be sent")
+    cinch.see("not to be sent")
+    cinch.type("\x03")
+    cinch.miss("not to be sent")
+    cinch.type("\x03")
+    cinch.see("Ctrl\\+C again quits")
+    cinch.type("\x03")
+
+    assert cinch.wait() == 0
+    assert is_restored(cinch.raw)
+
+
+def test_ctrl_c_over_an_approval_stops_the_run(terminal, serve, project):
+    server = serve([Reply(calls=[("write_file", {"path": "x", "content": "x"})])])
+    cinch = terminal(env=env_of(server))
+    cinch.see("anthropic/claude")
+    cinch.enter("go on")
+    cinch.see("Yes, once")
+
+    cinch.type("\x03")
+
+    cinch.see("Stopped")
+    assert "Yes, once" not in cinch.text
+    assert not (project / "x").exists()
+
+
+def test_esc_stops_a_command_without_an_end_and_leaves_no_process(terminal, serve):
+    server = serve([Reply(calls=[("bash", {"command": "sleep 87654 & yes"})])])
+    cinch = terminal(env=env_of(server))
+    cinch.see("anthropic/claude")
+    cinch.enter("go on")
+    cinch.answer("Yes, once", "y")
+    cinch.see(r"◐ Run command.*\by\b")
+
+    cinch.type("\x1b")
+
+    cinch.see("Stopped")
+    assert "sleep 87654" not in subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("where", "keys"),
+    [
+        ("cinch_tui.desk Desk run", "hello\r"),
+        ("cinch_tui.reports - usage_report", "/usage\r"),
+        ("harness.loop - think", "hello\r"),
+        ("cinch_tui.screens.chat ChatScreen compose", ""),
+    ],
+)
+def test_a_fault_of_ours_is_one_sentence_on_a_restored_terminal(terminal, own_home, tmp_path, where, keys):
+    (tmp_path / "sitecustomize.py").write_text(BROKEN)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", ""), os.fspath(ROOT)])
+    cinch = terminal(env={"ANTHROPIC_API_KEY": "sk-x", "PYTHONPATH": path, "BREAK": where})
+    if keys:
+        cinch.see("anthropic/claude")
+        cinch.type(keys)
+
+    status = cinch.wait()
+
+    (report,) = (own_home / "cinch" / "state").glob("crash-*.txt")
+    told = cinch.raw[cinch.raw.rindex(b"\x1b[?1006l") :]
+    assert status == 1
+    assert is_restored(cinch.raw[: cinch.raw.rindex(b"cinch: this is")])
+    assert b"RuntimeError: [red]broken[/]. The details are in " + bytes(report) in told
+    assert b"Traceback" not in cinch.raw
+    assert "in broken" in report.read_text()
+    assert b"sk-hidden" not in cinch.raw + report.read_bytes()
+    assert "RuntimeError" in (own_home / "cinch" / "state" / "cinch.log").read_text()

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from fakes.script import Cut, Failure, Hang, Reply
+
+pytestmark = pytest.mark.pty
+
+EVIL = "[red]markup[/] [/] [@click=app.quit]link[/] \x1b[31mred\x1b[0m \x00nul \x1b]0;title\x07 end"
+
+
+@pytest.fixture
+def cinch(terminal, serve):
+    """Starts the app on a model that answers from a script."""
+
+    def start(script, *args, **options):
+        server = serve(script)
+        env = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
+        started = terminal(*args, env=env | options.pop("env", {}), **options)
+        started.see(r"anthropic/claude|Ask for a change")
+        started.server = server
+        return started
+
+    return start
+
+
+def test_a_rate_limit_is_seen_while_it_is_waited_for_and_esc_ends_the_wait(cinch):
+    app = cinch([Failure(429, headers={"retry-after": "60"}), Reply("hello again")])
+    app.enter("hello")
+    app.see(r"Trying again in 60 s \(1 of 3\)")
+    app.see("retry 1/3")
+
+    app.type("\x1b")
+
+    app.see("Stopped", seconds=2)
+    assert "Trying again" not in app.text
+    app.enter("once more")
+    app.see("hello again")
+
+
+def test_a_cut_reply_is_replaced_by_the_whole_one_and_only_that_is_kept(cinch, own_home):
+    half = Cut(Reply("half of an answer that will"), after_events=6)
+    app = cinch([half, Reply("the whole answer")])
+
+    app.enter("hello")
+
+    app.see("the whole answer")
+    assert "half of" not in app.text
+    assert "half of" not in next((own_home / "cinch" / "data").rglob("*.jsonl")).read_text()
+
+
+def test_errors_are_one_message_each_and_the_conversation_goes_on(cinch):
+    app = cinch([Failure(401, "no such key: sk-x"), Reply(""), Reply("at last")])
+
+    app.enter("hello")
+    app.see("he key from environment variable ANTHROPIC_API_KEY was refused")
+    app.enter("say nothing")
+    app.see("ended its turn without a word")
+    app.enter("say something")
+    app.see("at last")
+
+
+def test_markup_and_escapes_from_everyone_are_shown_and_never_obeyed(cinch, project):
+    calls = [("bash", {"command": r"printf '[red]out[/] \033[31mred\000nul\033]0;title\007'"})]
+    writes = [("write_file", {"path": "a[red]\x1b[31mb\x07.txt", "content": EVIL})]
+    app = cinch([Reply(EVIL), Reply(calls=calls), Reply(calls=writes), Reply("all done")])
+
+    app.enter("[bold]mine[/] [/]")
+    app.see(re.escape("[red]markup[/] [/] [@click=app.quit]link[/]"))
+    assert "[bold]mine[/] [/]" in app.text
+    app.enter("now the tools")
+    app.answer("Yes, once", "y")
+    app.answer(r"│ Write file +a\[red\]", "y")
+    screen = app.see("all done")
+
+    assert "[red]out[/]" in screen
+    assert b"\x1b[31m" not in app.raw
+    assert b"\x1b]0;title" not in app.raw
+    assert (project / "a[red]\x1b[31mb\x07.txt").exists()
+
+
+def test_a_paste_of_ten_thousand_lines_is_one_placeholder_and_arrives_whole(cinch):
+    app = cinch([Reply("got it")])
+    lines = [f"line {number} [red]x[/]" for number in range(10_000)]
+
+    app.type("\x1b[200~" + "\r".join(lines) + "\x1b[201~")
+    app.see(r"10,000 lines")
+    app.type("\r")
+    app.see("got it")
+
+    assert app.server.requests[0].body["messages"][0]["content"][0]["text"] == "\n".join(lines)
+
+
+def test_a_small_terminal_has_room_for_prompt_approval_and_question(cinch, project):
+    question = ("ask_user", {"prompt": "Which of these do you want to have?", "choices": ["alpha", "beta", "gamma"]})
+    write = ("write_file", {"path": "x.txt", "content": "one\ntwo\nthree\n" * 5})
+    app = cinch([Reply("let me see", calls=[write]), Reply(calls=[question]), Reply("all done")], columns=40, rows=10)
+
+    app.enter("hello")
+    screen = app.see("No, and say why")
+    assert "Write file" in screen
+    assert "Yes, once" in screen
+    app.type("y")
+    app.see("Which of these")
+    app.see("beta")
+    app.type("2")
+    app.type("\r")
+    app.see("all done")
+
+    assert (project / "x.txt").exists()
+    assert "beta" in str(app.server.requests[-1].body["messages"][-1])
+
+
+def test_a_terminal_made_tiny_while_text_streams_comes_back_whole(cinch):
+    app = cinch([Reply("word " * 1500 + "the end", pause_s=0.0005)])
+    app.enter("hello")
+    app.see("word word")
+
+    app.resize(20, 5)
+    app.see("word")
+    for columns, rows in ((5, 3), (1, 1)):
+        app.resize(columns, rows)
+        app.settle()
+    app.resize(100, 32)
+
+    screen = app.see("the end")
+    assert "word word word word word word word word word word word word" in screen
+
+
+def test_a_folder_that_goes_away_while_cinch_works_is_told_to_the_model(cinch, project, tmp_path):
+    app = cinch([Reply(calls=[("bash", {"command": "ls"})]), Reply("all done")], env={"CINCH_APPROVAL_MODE": "off"})
+    project.rename(tmp_path / "elsewhere")
+
+    app.enter("hello")
+    app.see("all done")
+
+    assert "does not exist any more" in str(app.server.requests[-1].body["messages"][-1])
+
+
+def test_a_home_that_cannot_be_written_is_told_and_the_conversation_goes_on(cinch):
+    app = cinch([Reply("hello to you"), Reply("and again")], env={"CINCH_HOME": "/proc/nowhere"})
+
+    app.enter("hello")
+    app.see("The session cannot be saved")
+    app.see("hello to you")
+    app.enter("more")
+    app.see("and again")
+
+
+def test_nothing_that_is_logged_reaches_the_screen(cinch, own_home):
+    app = cinch([Hang(Reply("half of it"), after_events=5)], "--verbose")
+
+    app.enter("hello")
+    app.see("half")
+
+    assert not re.search(r"DEBUG|INFO|WARNING", app.raw.decode(errors="replace"))

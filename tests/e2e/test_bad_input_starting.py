@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+from fakes.script import Reply
+
+TRACE = "Traceback"
+BROKEN = """
+import cinch_tui.headless
+
+def broken(*_):
+    secret = "sk-hidden"
+    raise RuntimeError("\x1b[31mbroken")
+
+cinch_tui.headless.run_print = broken
+"""
+
+
+@pytest.fixture
+def model(serve):
+    server = serve(lambda _: Reply("hello to you"))
+    return {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[model]\nname = "demo"\nthinkng = "high"\n', "line 3: unknown key 'model.thinkng'; did you mean"),
+        ('[model]\nthinking = "hgih"\n', "line 2: model.thinking must be one of off"),
+        ("[model\n", "line 1: is not valid TOML"),
+    ],
+)
+def test_a_mistake_in_the_configuration_stops_the_start_with_file_line_and_nearest_key(printed, own_home, text, said):
+    file = own_home / "cinch" / "config.toml"
+    file.parent.mkdir()
+    file.write_text(text)
+
+    for arguments in (("-p", "hello"), ("config", "show")):
+        done = printed(*arguments)
+
+        assert done.returncode == 2
+        assert f"{file}, {said}" in done.stderr
+        assert TRACE not in done.stderr
+
+
+def test_a_folder_that_is_gone_is_told(printed, tmp_path, model):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+
+    done = printed("-p", "hello", before=f"cd {gone} && rmdir {gone}", **model)
+
+    assert done.returncode == 2
+    assert "the current folder is gone" in done.stderr
+
+
+@pytest.mark.parametrize("home", ["/dev/null", "/proc/nowhere"])
+def test_a_home_that_cannot_be_written_is_told_and_costs_no_answer(printed, model, home):
+    done = printed("-p", "hello", CINCH_HOME=home, **model)
+
+    assert done.stdout == "hello to you\n"
+    assert "The session cannot be saved" in done.stderr
+    assert TRACE not in done.stderr
+
+
+def test_without_a_terminal_the_app_points_to_print_mode(printed):
+    for closed in ("", "<&-", ">/dev/null"):
+        done = printed(after=closed)
+
+        assert done.returncode == 2
+        assert "cinch -p" in done.stderr
+        assert TRACE not in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
+def test_print_mode_answers_whatever_stream_is_closed(printed, model, closed):
+    done = printed("-p", "hello", after=closed, **model)
+
+    assert done.stdout == "hello to you\n"
+    assert done.returncode == 0
+
+
+def test_a_fault_of_ours_in_print_mode_is_a_sentence_and_a_private_file(printed, tmp_path, own_home):
+    (tmp_path / "sitecustomize.py").write_text(BROKEN)
+
+    done = printed("-p", "hello", before=f"export PYTHONPATH={tmp_path}:$PYTHONPATH")
+
+    (report,) = (own_home / "cinch" / "state").glob("crash-*.txt")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "RuntimeError: broken" in done.stderr
+    assert str(report) in done.stderr
+    assert report.stat().st_mode & 0o777 == 0o600
+    assert "in broken" in report.read_text()
+    assert "sk-hidden" not in report.read_text()

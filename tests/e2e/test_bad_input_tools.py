@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from fakes.script import Reply
+
+LATIN = "caf\xe9\r\nna\xefve r\xe9sum\xe9 d\xe9j\xe0 vu\r\nend\r\n".encode("latin-1")
+GIGABYTE = 1 << 30
+
+
+@pytest.fixture
+def told(serve, printed):
+    """What the model is told about calls made in one reply, each answer as text."""
+
+    def run(*batches, **env):
+        server = serve([*(Reply(calls=calls) for calls in batches), Reply("done")])
+        keys = {"OPENAI_BASE_URL": server.openai_url, "OPENAI_API_KEY": "sk-x"}
+        done = printed("-p", "hello", "-m", "openai-chat/fake-model", "--approve", "off", **keys, **env)
+        assert done.stdout == "done\n", done.stderr
+        assert done.returncode == 0
+        return [each["content"] for each in server.requests[-1].body["messages"] if each["role"] == "tool"]
+
+    return run
+
+
+def test_calls_that_cannot_be_made_are_explained_to_the_model(told):
+    answers = told(
+        [
+            ("read_file", '{"path": "a'),
+            ("read_file", "[1]"),
+            ("read_file", {"pth": "a"}),
+            ("read_file", {"path": 7}),
+            ("read_fil", {"path": "a"}),
+        ]
+    )
+
+    wanted = ["not valid JSON", "not an object", "path: Field required", "valid string", "did you mean read_file"]
+    for answer, part in zip(answers, wanted, strict=True):
+        assert part in answer
+
+
+def test_files_that_cannot_be_read_are_explained_and_none_of_them_is_opened_in_vain(told, project, tmp_path):
+    (project / "picture.bin").write_bytes(bytes(range(256)) * 10)
+    with (project / "huge.log").open("wb") as file:
+        file.write(b"first line\n" + b"x" * 100 + b"\n")
+        file.truncate(2 * GIGABYTE)
+    (project / "out").symlink_to("/etc")
+    os.mkfifo(project / "pipe")
+    wanted = {
+        "picture.bin": "binary",
+        "huge.log": "huge.log is a binary file, 2,147,483,648 bytes",
+        "/etc/passwd": "outside the folders",
+        "../secret": "outside the folders",
+        "out/passwd": "outside the folders",
+        "pipe": "named pipe",
+        "/dev/zero": "outside the folders",
+        "till/recept.py": "Did you mean: till/receipt.py",
+        "a\0b": "no file can have that name",
+        "x" * 300: "name is too long",
+    }
+
+    answers = told([("read_file", {"path": path}) for path in wanted])
+
+    for answer, part in zip(answers, wanted.values(), strict=True):
+        assert part in answer
+
+
+def test_a_text_of_two_gigabytes_is_read_in_parts_and_not_edited(told, project):
+    with (project / "huge.txt").open("wb") as file:
+        file.write(b"first\nsecond\n")
+        file.truncate(11 * 1024 * 1024)
+        file.seek(11 * 1024 * 1024 - 6)
+        file.write(b"\nlast\n")
+
+    edited = told([("edit_file", {"path": "huge.txt", "old_string": "first", "new_string": "1st"})])
+
+    assert "over 10 MB" in edited[0]
+
+
+def test_an_edit_leaves_the_bytes_around_it_as_they_are(told, project):
+    file = project / "menu.txt"
+    file.write_bytes(LATIN)
+
+    told(
+        [("read_file", {"path": "menu.txt"})],
+        [("edit_file", {"path": "menu.txt", "old_string": "end", "new_string": "fin\nde carte"})],
+    )
+
+    assert file.read_bytes() == LATIN.replace(b"end", b"fin\r\nde carte")
+
+
+def test_nothing_is_written_outside_the_folder(told, project):
+    (project / "out").symlink_to(project.parent)
+    calls = [("write_file", {"path": path, "content": "x"}) for path in ("../stray.txt", "out/stray.txt")]
+
+    answers = told(calls)
+
+    assert all("outside the folders" in answer for answer in answers)
+    assert not (project.parent / "stray.txt").exists()
+
+
+def test_a_hundred_megabytes_of_output_reach_the_model_as_head_and_tail_and_a_file_as_a_whole(told, own_home):
+    answers = told([("bash", {"command": "yes | head -c 100000000"})])
+
+    spilled = [path for path in own_home.rglob("output/**/*") if path.is_file()]
+    assert len(answers[0]) < 60_000
+    assert [path.stat().st_size for path in spilled] == [100_000_000] or str(spilled[0]) in answers[0]
+
+
+def test_a_command_without_an_end_is_stopped_with_all_it_started(told):
+    answers = told([("bash", {"command": "sleep 98765 & sleep 98765", "timeout": 1})])
+
+    assert "Timed out after 1 s" in answers[0]
+    assert "sleep 98765" not in subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+def test_names_and_output_with_control_characters_reach_no_terminal(serve, printed, project):
+    (project / "a\x1b[31mb\x07.txt").write_text("\x1b]0;title\x07")
+    server = serve([Reply(calls=[("list_files", {}), ("nope\x1b[31m", {})]), Reply("done")])
+
+    done = printed("-p", "hi", "--verbose", ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="sk-x")
+
+    assert "\x1b" not in done.stderr
+    assert "\x07" not in done.stderr
+    assert done.stdout == "done\n"

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import signal
+
+import pytest
+from fakes.script import Reply
+
+pytestmark = pytest.mark.pty
+
+KEY = "sk-welcome-secret"
+START = "How do you want to start"
+
+
+@pytest.fixture
+def welcome(terminal):
+    """The app of a person without a model, when keys count as answers."""
+
+    def start(*args: str, **options):
+        cinch = terminal(*args, **options)
+        cinch.see(START)
+        # What is pressed in the first moment is taken for typing.
+        cinch.choose = lambda key, wanted: choose(cinch, key, wanted)
+        return cinch
+
+    return start
+
+
+def choose(cinch, key: str, wanted: str) -> None:
+    """Press a key until it is heard."""
+    for _ in range(40):
+        cinch.type(key)
+        try:
+            cinch.see(wanted, seconds=0.6)
+        except AssertionError:
+            continue
+        return
+    raise AssertionError(f"{key!r} was not heard; the screen is:\n{cinch.text}")
+
+
+def test_esc_goes_back_step_by_step_and_leaves_at_the_first(welcome):
+    cinch = welcome()
+    cinch.choose("1", "Which service")
+    cinch.type("3")
+    cinch.see("The address of the service")
+    cinch.type("\x1b")
+    cinch.see("Which service")
+    cinch.type("\x1b")
+    cinch.see(START)
+    cinch.type("\x1b")
+
+    assert cinch.wait() == 0
+
+
+def test_ctrl_c_twice_leaves(welcome):
+    cinch = welcome()
+    cinch.choose("\x03", r"Ctrl\+C again quits")
+    cinch.type("\x03")
+
+    assert cinch.wait() == 0
+
+
+def test_a_pasted_key_is_kept_private_and_a_refused_one_names_the_file(welcome, own_home, serve):
+    server = serve(lambda _: Reply("hello to you"))
+    cinch = welcome(env={"ANTHROPIC_BASE_URL": server.url})
+    cinch.choose("1", "Which service")
+    cinch.type("1")
+    cinch.see("never shown")
+    cinch.type(f"{KEY}\r")
+    cinch.see("anthropic/claude")
+    cinch.enter("hello")
+    cinch.see("hello to you")
+
+    file = own_home / "cinch" / "data" / "credentials.json"
+    assert server.requests[0].headers["x-api-key"] == KEY
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert KEY.encode() not in cinch.raw
+
+
+def test_a_service_of_ones_own_is_asked_for_its_models_and_remembered_with_its_address(
+    welcome, terminal, serve, own_home
+):
+    server = serve(lambda _: Reply("hello to you"))
+    cinch = welcome()
+    cinch.choose("1", "Which service")
+    cinch.type("3")
+    cinch.see("The address of the service")
+    cinch.type(f"{server.openai_url}\r")
+    cinch.see("never shown")
+    cinch.type(f"{KEY}\r")
+    cinch.see("fake-model")
+    cinch.type("\r")
+    cinch.see("openai-chat/fake-model")
+    cinch.kill(signal.SIGTERM)
+
+    again = terminal()
+    again.see("openai-chat/fake-model")
+    again.enter("hello")
+    again.see("hello to you")
+
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_key_for_a_service_that_does_not_answer_is_not_kept(welcome, own_home):
+    cinch = welcome()
+    cinch.choose("1", "Which service")
+    cinch.type("3")
+    cinch.see("The address of the service")
+    cinch.type("http://127.0.0.1:9/v1\r")
+    cinch.see("never shown")
+    cinch.type(f"{KEY}\r")
+
+    cinch.see("nothing answers at http://127.0.0.1:9/v1")
+    assert not (own_home / "cinch" / "data" / "credentials.json").exists()
+
+
+def test_the_tour_is_taken_without_a_key(welcome):
+    cinch = welcome()
+
+    cinch.choose("3", "demo/tour")
+
+
+def test_an_unknown_provider_is_told_with_the_nearest_before_anything_is_asked(welcome):
+    cinch = welcome("-m", "antropic/claude")
+
+    assert "did you mean anthropic?" in cinch.text
+
+
+def test_all_choices_fit_a_small_terminal(welcome):
+    cinch = welcome(columns=40, rows=10)
+
+    screen = cinch.see("4  Leave")
+    for choice in ("Paste an API key", "Use a model", "Take the tour"):
+        assert choice in screen

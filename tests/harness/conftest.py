@@ -65,3 +65,15 @@ def provider_of(agent: Agent) -> DemoProvider:
 @pytest.fixture
 def requests() -> Callable[[Agent], list]:
     return lambda agent: provider_of(agent).requests
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def workspace(root: Path) -> Workspace:
+    return Workspace(root)

@@ -23,7 +23,7 @@ from cinch_tui.keymap import bindings
 from cinch_tui.options import Options
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.settings import Settings
-from cinch_tui.theming import load_theme
+from cinch_tui.theming import load_theme, theme_names
 from cinch_tui.widgets.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.history import PromptHistory
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 KILLED = 128
+REFUSED = 2
 CLOSING = 5.0
 """Seconds that leaving may take."""
 
@@ -79,12 +80,21 @@ class CinchApp(App[object]):
         return ChatScreen(self.desk, front, prompt, _commands)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: our commands, then what Textual offers in every app."""
-        if isinstance(screen, ChatScreen):
-            for command in _commands().commands:
-                yield SystemCommand(command.usage, command.summary, partial(screen.take, command.name))
-        # Textual leaves open what its screens return, and so this method's type.
-        yield from super().get_system_commands(screen)  # pyright: ignore[reportUnknownMemberType]
+        """The palette: our commands, and what has none. One that needs an argument is begun in the prompt."""
+        if not isinstance(screen, ChatScreen):
+            return
+        for command in _commands().commands:
+            begin, text = (
+                (screen.prompt.insert, f"{command.name} ") if "<" in command.usage else (screen.take, command.name)
+            )
+            yield SystemCommand(command.usage, command.summary, partial(begin, text))
+        yield SystemCommand("Theme", "change the colours until you leave", self.search_themes)
+        yield SystemCommand("Screenshot", "save a picture of the screen", self.deliver_screenshot)
+
+    def search_themes(self) -> None:
+        for name in theme_names():
+            self.register_theme(load_theme(name))
+        super().search_themes()
 
     async def on_unmount(self) -> None:
         """The terminal is the person's again; what is on is stopped, and what waits is written."""
@@ -133,11 +143,12 @@ def run_app(options: Options, settings: Settings) -> int:
     app.run()
     # A terminal that hung up hears nothing any more.
     with suppress(OSError):
-        if app.fault:
-            sys.stderr.write(f"cinch: {app.fault}\n")
+        told = app.fault or app.desk.refusal
+        if told:
+            sys.stderr.write(f"cinch: {harmless(told)}\n")
         farewell = app.desk.farewell()
         if farewell:
             sys.stdout.write(farewell + "\n")
             sys.stdout.flush()
     # An exception of ours leaves Textual with a return code but a process status of 0.
-    return app.return_code or 0
+    return app.return_code or (REFUSED if app.desk.refusal else 0)

@@ -126,6 +126,8 @@ class ChatScreen(Screen[object]):
         from cinch_tui.commands.registry import Invocation, NearMiss
         from cinch_tui.commands.secrets import take_keys
 
+        # Whoever says something wants to see what comes of it.
+        self.board.transcript.follow()
         rest, keys = take_keys(text)
         for key in keys:
             self._keep_key(key.provider, key.secret)

@@ -145,6 +145,8 @@ def run_app(options: Options, settings: Settings) -> int:
     with suppress(OSError):
         told = app.fault or app.desk.refusal
         if told:
+            from cinch_tui.rendering.harmless import harmless
+
             sys.stderr.write(f"cinch: {harmless(told)}\n")
         farewell = app.desk.farewell()
         if farewell:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from cinch_tui.options import Options, Resume
 from cinch_tui.settings import Settings
 from cinch_tui.start import collect_garbage
-from harness.errors import CinchError
+from harness.errors import CinchError, SessionError
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -62,6 +62,7 @@ class Desk:
         self._assembly: Assembly | None = None
         self._bridge: Bridge | None = None
         self._ready = asyncio.Event()
+        self.refusal = ""
         self._one_at_a_time = asyncio.Lock()
 
     @property
@@ -99,6 +100,11 @@ class Desk:
             await asyncio.to_thread(_load)
             collect_garbage()
             assembly = await self._assemble(None)
+        except SessionError as error:
+            # No other model could mend that.
+            self.refusal = str(error)
+            self.quit()
+            return
         except CinchError as error:
             assembly = await self._welcome(str(error))
         if assembly is None:

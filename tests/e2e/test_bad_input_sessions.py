@@ -126,3 +126,13 @@ def test_a_session_that_is_open_elsewhere_goes_on_as_a_copy(terminal, own_home, 
     texts = sorted(path.read_text() for path in (own_home / "cinch" / "data").rglob("*.jsonl"))
     assert sorted(("in the copy" in text, "mine too" in text) for text in texts) == [(False, True), (True, False)]
     assert not list(own_home.rglob("*.lock"))
+
+
+def test_the_app_too_refuses_a_session_that_does_not_exist(terminal, printed, own_home, model):
+    printed("-p", "hello", **model)
+    name = session_file(own_home).stem
+
+    cinch = terminal("-r", name[:-2] + "zz", env=model)
+
+    assert cinch.wait() == 2
+    assert f"the nearest is {name}".encode() in cinch.raw

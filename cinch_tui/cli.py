@@ -75,6 +75,8 @@ def _run(argv: list[str]) -> int:
     except CinchError as error:
         _refuse(str(error))
         return FAILED
+    except BrokenPipeError:
+        return 0  # a reader that had enough, as `head` has
     except Exception as error:  # noqa: BLE001 the last resort: nobody is to be shown a traceback
         return _fail(error)
 

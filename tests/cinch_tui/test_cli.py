@@ -216,3 +216,21 @@ def test_models_names_every_provider(tmp_path: Path) -> None:
         "demo",
     }
     assert "sk-canary" not in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_fault(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    finished = subprocess.run(
+        [sys.executable, "-m", "cinch_tui", "sessions", "list", "--all"],
+        cwd=tmp_path,
+        env={**os.environ, "CINCH_HOME": str(tmp_path / "home"), "PYTHONUNBUFFERED": "1"},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    os.close(writer)
+
+    assert (finished.returncode, finished.stderr) == (0, b"")

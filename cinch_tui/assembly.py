@@ -134,15 +134,20 @@ class Assembly:
         return SessionStore(data, self.workspace.root, agent.session_id, resumed=loaded, on_problem=warn)
 
 
-async def assemble(options: Options, settings: Settings, person: Person, model: Model | None = None) -> Assembly:
-    """An agent for this start, with the session it is to go on with already loaded.
+async def assemble(
+    options: Options,
+    settings: Settings,
+    person: Person,
+    loaded: LoadedSession | None = None,
+    model: Model | None = None,
+) -> Assembly:
+    """An agent for this start, that goes on with the session that was loaded.
 
     Raises:
         NoModel: none was named and no provider has a key.
         ConfigError, SessionError: something cannot be used; the text says what.
     """
     keys = KeyStore(options.paths, options.environ)
-    loaded = await asyncio.to_thread(_wanted_session, options)
     if model is None:
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
     assembly = await _build(options, settings, person, model)
@@ -241,7 +246,12 @@ def _root(options: Options, model: Model) -> Path:
     return root
 
 
-def _wanted_session(options: Options) -> LoadedSession | None:
+def wanted_session(options: Options) -> LoadedSession | None:
+    """The session to go on with; None when a new one is to begin.
+
+    Raises:
+        SessionMissing, SessionTooNew, SessionError: it cannot be had.
+    """
     match options.beginning:
         case Continue():
             which = "latest"

@@ -61,6 +61,8 @@ class Desk:
         self._screen: ChatScreen | None = None
         self._assembly: Assembly | None = None
         self._bridge: Bridge | None = None
+        self._loaded: LoadedSession | None = None
+        self._end: list[Message] = []
         self._ready = asyncio.Event()
         self.refusal = ""
         self._one_at_a_time = asyncio.Lock()
@@ -94,11 +96,10 @@ class Desk:
         screen.run_worker(self._open(), group="open", exclusive=True)
 
     async def _open(self) -> None:
-        for notice in self.options.notices:
-            self.notice(notice, "warning")
         try:
             await asyncio.to_thread(_load)
             collect_garbage()
+            await self._show_end()
             assembly = await self._assemble(None)
         except SessionError as error:
             # No other model could mend that.
@@ -110,15 +111,26 @@ class Desk:
         if assembly is None:
             self.quit()
             return
-        self._take_over(assembly)
+        await self._take_over(assembly)
         await self._begin()
+
+    async def _show_end(self) -> None:
+        """The end of the session that is to go on: it can be read while the rest is."""
+        from cinch_tui.assembly import wanted_session
+        from cinch_tui.transcript.past import blocks_of, last_turns
+        from tools import builtin_tools
+
+        self._loaded = await asyncio.to_thread(wanted_session, self.options)
+        if self._loaded is not None:
+            self._end = await asyncio.to_thread(last_turns, self._loaded.messages)
+            self.screen.board.show(blocks_of(self._end, builtin_tools()))
 
     async def _assemble(self, model: Model | None) -> Assembly:
         from cinch_tui.answers import ScreenPerson, show_on
         from cinch_tui.assembly import assemble
 
         person = ScreenPerson(show_on(self.app), grace=self._grace)
-        return await assemble(self.options, self.settings, person, model)
+        return await assemble(self.options, self.settings, person, self._loaded, model)
 
     def _grace(self) -> float:
         """Whoever is typing gets a moment before a question takes the keys; whoever waits for it does not wait."""
@@ -140,7 +152,7 @@ class Desk:
             except CinchError as error:
                 reason = str(error)
 
-    def _take_over(self, assembly: Assembly) -> None:
+    async def _take_over(self, assembly: Assembly) -> None:
         from cinch_tui.bridge import Bridge
         from harness.modes import PLAN
 
@@ -153,10 +165,23 @@ class Desk:
         board.status.status = replace(
             board.status.status, model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval
         )
-        self._show_history(agent.history.messages)
-        for warning in assembly.warnings:
+        await self._show_all(agent.history.messages)
+        for warning in (*self.options.notices, *assembly.warnings):
             self.notice(warning, "warning")
         self._ready.set()
+
+    async def _show_all(self, messages: Sequence[Message]) -> None:
+        """A whole conversation, whose end may be on the screen already."""
+        from cinch_tui.transcript.past import blocks_of
+
+        before = len(messages) - len(self._end)
+        # What was healed is shown as it is now.
+        if self._end and list(messages[before:]) == self._end:
+            tools = self.agent.state.tools
+            self.screen.board.transcript.prepend(await asyncio.to_thread(blocks_of, messages[:before], tools))
+            self._show_figures()
+        else:
+            self._show_history(messages)
 
     async def _begin(self) -> None:
         """What is to be done first, and what is better loaded before it is needed."""
@@ -303,6 +328,9 @@ class Desk:
 
     def _show_history(self, messages: Sequence[Message]) -> None:
         self._show(messages)
+        self._show_figures()
+
+    def _show_figures(self) -> None:
         agent = self.agent
         last = agent.history.last_reply()
         context = last.usage.context if last else 0

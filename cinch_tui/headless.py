@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
-from cinch_tui.assembly import assemble
+from cinch_tui.assembly import assemble, wanted_session
 from cinch_tui.options import Options
 from cinch_tui.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.output import Output
@@ -81,7 +81,8 @@ def run_print(options: Options, settings: Settings, streams: Streams | None = No
 
 async def _run(job: Job) -> int:
     with _stopped_by_signals() as stopper:
-        assembly = await assemble(job.options, job.settings, Nobody())
+        loaded = await asyncio.to_thread(wanted_session, job.options)
+        assembly = await assemble(job.options, job.settings, Nobody(), loaded)
         collect_garbage()
         for warning in assembly.warnings:
             job.narrator.say(warning)

@@ -23,6 +23,9 @@ KEPT = 800
 # While a reply grows the view moves by so many lines at once: every move repaints the whole view on the terminal.
 JUMP = 4
 
+# Serials before it are for what comes in above the rest.
+_FIRST_SERIAL = 1 << 20
+
 _PART_BITS = 24
 _LINE_BITS = 16
 
@@ -56,7 +59,7 @@ class Layout:
         self.heights = Heights()
         self.look = look
         self.width = 80
-        self._serial = 0
+        self._serial = self._lowest = _FIRST_SERIAL
         self._drawn: dict[Part, None] = {}
 
     @property
@@ -72,6 +75,19 @@ class Layout:
             self._serial += 1
             self.blocks.append(block)
             self.heights.extend((block.guess(self.width),))
+
+    def prepend(self, blocks: Sequence[Block], place: Place) -> Place:
+        """Put blocks above all others; the result is where `place` is now."""
+        first = self.blocks[0] if self.blocks else None
+        stood_apart = first is not None and first.gap
+        self._lowest -= len(blocks)
+        for serial, block in enumerate(blocks, self._lowest):
+            block.serial = serial
+        self.blocks[:0] = blocks
+        self._renumber()
+        # The block that was the first has a blank line before it now.
+        moved = place.block == 0 and first is not None and first.gap and not stood_apart
+        return Place(place.block + len(blocks), place.part + moved, place.line)
 
     def remove(self, block: Block) -> None:
         self.blocks.pop(block.index)

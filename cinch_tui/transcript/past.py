@@ -11,6 +11,17 @@ from cinch_tui.transcript.tool_block import ToolBlock
 from harness.messages import AssistantMessage, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
 from harness.tool import Tool
 
+# About what fills a screen or two.
+LAST = 24
+
+
+def last_turns(messages: Sequence[Message]) -> list[Message]:
+    """The end of a conversation, from a prompt on; all of it when that is short or its last prompt is far."""
+    for start in range(max(0, len(messages) - LAST), max(0, len(messages) - 10 * LAST), -1):
+        if isinstance(messages[start], UserMessage):
+            return list(messages[start:])
+    return list(messages)
+
 
 def blocks_of(messages: Iterable[Message], tools: Sequence[Tool]) -> list[Block]:
     """What the screen would show now, had it been there."""

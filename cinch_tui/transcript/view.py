@@ -97,6 +97,11 @@ class Transcript(ScrollView, can_focus=True):
         self._count_unseen(self._page.heights.total - before)
         self._schedule()
 
+    def prepend(self, blocks: Sequence[Block]) -> None:
+        """Show blocks above all others; what is being read stays where it is."""
+        self._top = self._page.prepend(blocks, self._top)
+        self._schedule()
+
     def changed(self, block: Block) -> None:
         """Draw a block anew, soon; any number of calls before that cost one drawing."""
         if block not in self._dirty:

@@ -75,8 +75,6 @@ def _run(argv: list[str]) -> int:
     except CinchError as error:
         _refuse(str(error))
         return FAILED
-    except BrokenPipeError:
-        return 0  # a reader that had enough, as `head` has
     except Exception as error:  # noqa: BLE001 the last resort: nobody is to be shown a traceback
         return _fail(error)
 
@@ -127,6 +125,8 @@ def _refuse(sentence: str) -> int:
 
 
 def _fail(error: Exception) -> int:
+    if isinstance(error, BrokenPipeError):
+        return 0  # a reader that had enough, as `head` has
     from cinch_tui.crash import report_crash
     from cinch_tui.paths import find_paths
 

@@ -72,6 +72,8 @@ def _outcome(call: Call) -> str:
         return ""
     if call.status == "denied":
         return one_line(call.text) or "denied"
+    if isinstance(call.view, TodoView) and call.summary:
+        return ""  # the summary counts them
     if call.view is not None and (words := _view_outcome(call.view, running=call.status == "running")):
         return words
     return one_line(call.text.strip().partition("\n")[0]) if call.status == "failed" else count_lines(call.text)

@@ -12,7 +12,7 @@ from harness.messages import JsonObject
 from harness.tool import Risk, ToolContext, ToolOutput
 from harness.views import DiffView, View
 from harness.workspace import Change
-from tools.guarded import risk_of_change
+from tools.guarded import check_leads, risk_of_change
 from tools.text.edits import Edit, Edited, Refused, apply_edits
 from tools.typed import Parameters, TypedTool
 
@@ -78,6 +78,7 @@ class EditTool(TypedTool[EditParameters]):
     async def foresee(self, arguments: EditParameters, context: ToolContext) -> View | ToolOutput | None:
         attempt = _Attempt(arguments.all_edits)
         try:
+            check_leads(context.workspace, arguments.path)
             change = await context.workspace.foresee_splice(arguments.path, attempt)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
@@ -85,6 +86,7 @@ class EditTool(TypedTool[EditParameters]):
         return output if output.is_error else output.view
 
     async def execute(self, arguments: EditParameters, context: ToolContext) -> ToolOutput:
+        check_leads(context.workspace, arguments.path)
         attempt = _Attempt(arguments.all_edits)
         change = await context.workspace.splice(arguments.path, attempt)
         return _said(context.workspace.display(change.path), attempt, change)

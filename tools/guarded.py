@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from harness.errors import WorkspaceError
 from harness.tool import Risk
+from harness.workspace import Workspace
 
 _FOLDERS = {
     ".git": "git runs what is configured there",
@@ -20,6 +22,18 @@ def risk_of_change(path: str) -> Risk:
     for folder, why in _FOLDERS.items():
         if folder in (part.lower() for part in pure.parts):
             return Risk("dangerous", f"it changes a file under {folder}: {why}")
-    if pure.name in _NAMES:
+    if pure.name.lower() in _NAMES:
         return Risk("dangerous", f"{pure.name} is run when a shell starts")
     return Risk("edit")
+
+
+def check_leads(workspace: Workspace, path: str) -> None:
+    """That a path is as harmless as it reads: the person was asked, or not, about what is written.
+
+    Raises:
+        WorkspaceError: its links hide that it leads to a file whose change is dangerous.
+    """
+    shown = workspace.display(workspace.resolve(path, writing=True))
+    hidden = risk_of_change(shown)
+    if hidden.level == "dangerous" and risk_of_change(path).level != "dangerous":
+        raise WorkspaceError(f"{path} leads to {shown}, and {hidden.reason}. Name that path itself.")

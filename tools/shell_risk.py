@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.tool import Risk
+from tools.guarded import risk_of_change
 from tools.shell_git import judge_git
 from tools.shell_options import has_option
 from tools.shell_scope import INTERPRETERS, SHELLS, scope_of
@@ -20,9 +21,10 @@ from tools.shell_syntax import Command, Pipe, Script, parse
 _DEEPEST = 4
 _FETCHERS = {"curl", "wget", "fetch", "aria2c"}
 _BECOME_OTHERS = {"sudo", "doas", "su", "pkexec", "run0"}
+_COPIERS = {"cp", "mv", "ln", "install", "rsync", "scp"}
 _DISK_TOOLS = {"wipefs", "blkdiscard", "shred", "fdisk", "sfdisk", "sgdisk", "parted", "badblocks"}
 _DISK = re.compile(r"(of=)?/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|md\d|dm-)")
-_SETTINGS = re.compile(r"(~|\$HOME)/\.|/(etc|usr|bin|sbin|lib|boot|root)/")
+_SETTINGS = re.compile(r"(~|\$HOME)/\.|/(home|Users)/[^/]+/\.|/(etc|usr|bin|sbin|lib|boot|root)/")
 _VITAL = re.compile(
     r"/|~\w*|\$HOME|/(home|Users)/[^/]+"
     r"|/(home|root|etc|usr|bin|sbin|lib|lib64|var|boot|dev|opt|proc|sys|srv|Users|System|Library|Applications)"
@@ -71,6 +73,7 @@ _WRAPPERS: dict[str, Wrapper] = {
     "builtin": Wrapper(),
     "exec": Wrapper("a"),
     "coproc": Wrapper(),
+    "busybox": Wrapper(),
 }
 
 
@@ -115,8 +118,8 @@ def _judge_words(name: str, arguments: list[str], command: Command, depth: int) 
         yield from judge_git(arguments)
     elif name == "find":
         yield from _judge_find(arguments, depth)
-    elif name == "tee":
-        for path in arguments:
+    elif name in ("tee", "sed") or name in _COPIERS:
+        for path in _changed(name, arguments):
             yield from _judge_write(path)
     elif name == "dd" or name in _DISK_TOOLS or name.startswith("mkfs"):
         yield from _judge_disk(name, arguments)
@@ -220,6 +223,16 @@ def _judge_write(path: str) -> Iterator[Risk]:
         yield Risk("forbidden", "it overwrites a disk")
     elif _SETTINGS.match(re.sub(r"\$\{HOME\}", "$HOME", path)):
         yield Risk("dangerous", "it writes to settings outside the project")
+    else:
+        yield risk_of_change(path)
+
+
+def _changed(name: str, arguments: list[str]) -> list[str]:
+    """The files such a command changes: those it is given, or of those that copy, the last."""
+    operands = [word for word in arguments if not word.startswith("-")]
+    if name == "sed":
+        return operands if has_option(arguments, "i", "--in-place") else []
+    return operands[-1:] if name in _COPIERS else operands
 
 
 def _unwrap(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -40,6 +40,9 @@ _WITH_TWO_VERBS = {
     ("git", "stash"),
     ("git", "remote"),
     ("git", "worktree"),
+    ("git", "config"),
+    ("git", "submodule"),
+    ("git", "bisect"),
     ("kubectl", "get"),
 }
 # What follows these is a command of its own, with a scope of its own.
@@ -54,16 +57,31 @@ _RUNNERS = (
     ("pnpm", "exec"),
     ("npx",),
     ("bunx",),
+    ("git", "bisect", "run"),
+    ("git", "submodule", "foreach"),
     ("python", "-m"),
     ("python3", "-m"),
 )
 _RUN_ANYTHING = _words("""
     sudo doas su pkexec env nice ionice nohup time timeout stdbuf xargs parallel watch setsid command builtin exec
     eval source . ssh awk gawk mawk sed trap alias busybox script screen tmux strace gdb
+    less more man vi vim nvim view ed ex emacs
 """)
 # Options by which a program that reads comes to write, or to run another program.
 _BREAKERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "git": ("", ("--output", "--ext-diff", "--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager")),
+    "git": (
+        "xO",
+        (
+            "--output",
+            "--ext-diff",
+            "--extcmd",
+            "--config",
+            "--upload-pack",
+            "--receive-pack",
+            "--exec",
+            "--open-files-in-pager",
+        ),
+    ),
     "rg": ("", ("--pre", "--hostname-bin")),
     "sort": ("o", ("--output", "--compress-program")),
     "tree": ("o", ()),

@@ -10,7 +10,7 @@ from harness.errors import WorkspaceError
 from harness.tool import Risk, ToolContext, ToolOutput
 from harness.views import DiffView, View
 from harness.workspace import Change, Workspace
-from tools.guarded import risk_of_change
+from tools.guarded import check_leads, risk_of_change
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class WriteTool(TypedTool[WriteParameters]):
 
     async def foresee(self, arguments: WriteParameters, context: ToolContext) -> View | ToolOutput | None:
         try:
+            check_leads(context.workspace, arguments.path)
             change = await context.workspace.foresee_write(arguments.path, arguments.content)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
@@ -43,6 +44,7 @@ class WriteTool(TypedTool[WriteParameters]):
         return _said(context.workspace, change) if change.old == change.new else _view(context.workspace, change)
 
     async def execute(self, arguments: WriteParameters, context: ToolContext) -> ToolOutput:
+        check_leads(context.workspace, arguments.path)
         change = await context.workspace.write(arguments.path, arguments.content)
         return _said(context.workspace, change)
 

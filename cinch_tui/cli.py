@@ -61,10 +61,6 @@ def _run(argv: list[str]) -> int:
         return _refuse(str(error))
     except SystemExit as finished:
         return finished.code if isinstance(finished.code, int) else USAGE_ERROR
-    if not arguments.command:
-        # Imports make many objects that live on and no garbage: looking through them is a tenth of the start. A front
-        # calls `collect_garbage` once it has started.
-        gc.disable()
     # Everything of ours that raises comes after this line, so that --help does not pay for it.
     from harness.errors import CinchError, ConfigError, SessionError
 
@@ -84,6 +80,9 @@ def _front(arguments: Arguments) -> Callable[[Arguments], int]:
         from cinch_tui.subcommands import run_subcommand
 
         return run_subcommand
+    # Imports make many objects that live on and no garbage: looking through them is a tenth of the start. The fronts
+    # call `collect_garbage` once they have started.
+    gc.disable()
     return _print if arguments.print_mode else _app
 
 

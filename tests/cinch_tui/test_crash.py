@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from cinch_tui.crash import report_crash
+
+
+def failure(text: str) -> RuntimeError:
+    key = "sk-hidden"
+    try:
+        raise RuntimeError(text)
+    except RuntimeError as error:
+        assert key
+        return error
+
+
+def test_a_report_says_where_and_holds_no_values(tmp_path: Path):
+    told = report_crash(failure("no \x1b[31mway"), tmp_path / "state")
+
+    (report,) = (tmp_path / "state").iterdir()
+    assert told.endswith(str(report))
+    assert "RuntimeError: no way" in told
+    assert "in failure" in report.read_text()
+    assert "sk-hidden" not in report.read_text()
+
+
+def test_a_text_that_no_file_can_hold_is_reported_too(tmp_path: Path):
+    report_crash(failure("\ud800"), tmp_path)
+
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_without_a_place_to_write_the_sentence_still_comes():
+    told = report_crash(failure("broken"), Path("/proc/nowhere"))
+
+    assert "RuntimeError: broken" in told
+    assert "could not be written down" in told

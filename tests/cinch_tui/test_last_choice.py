@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cinch_tui.last_choice import Choice, recall, remember
+
+
+def test_a_choice_is_recalled_as_it_was_made(tmp_path: Path):
+    file = tmp_path / "state" / "model.json"
+
+    remember(file, Choice("openai-chat/big", "http://127.0.0.1:1/v1"))
+
+    assert recall(file) == Choice("openai-chat/big", "http://127.0.0.1:1/v1")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"name": 3, "base_url": ""}', b"\xff"])
+def test_a_damaged_file_is_no_choice(tmp_path: Path, content: bytes):
+    file = tmp_path / "model.json"
+    file.write_bytes(content)
+
+    assert recall(file) is None
+
+
+def test_what_cannot_be_kept_costs_nothing_else():
+    remember(Path("/proc/nowhere/model.json"), Choice("demo/tour"))

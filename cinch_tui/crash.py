@@ -22,23 +22,26 @@ def report_crash(error: BaseException, folder: Path) -> str:
 
     The values of variables stay out of the file: a key could be among them.
     """
-    said = " ".join(harmless(str(error)).split())[:LONGEST_REASON]
-    reason = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    reason, trace = _reason(error), _encodable("".join(traceback.format_exception(error)))
     path = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.txt"
+    about = f"cinch {__version__}, Python {platform.python_version()}, {platform.platform()}"
     try:
-        write_private(path, _report(error))
+        write_private(path, f"{about}\n\n{trace}")
     except OSError as problem:
         details = f"The details could not be written down: {problem.strerror}."
     else:
         details = f"The details are in {path}"
     # Where no log was begun, Python would print the line.
     if logger.hasHandlers():
-        logger.critical("cinch failed: %s", reason, exc_info=error)
+        logger.critical("cinch failed: %s\n%s", reason, trace)
     return f"this is a fault of cinch, and it had to stop: {reason}. {details}"
 
 
-def _report(error: BaseException) -> str:
-    about = f"cinch {__version__}, Python {platform.python_version()}, {platform.platform()}"
-    # A text of someone else's may hold a lone surrogate, which no file can.
-    trace = "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace").decode()
-    return f"{about}\n\n{trace}"
+def _reason(error: BaseException) -> str:
+    said = " ".join(harmless(_encodable(str(error))).split())[:LONGEST_REASON]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _encodable(text: str) -> str:
+    """Without the lone surrogates that someone else's text may hold and no file or terminal can."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -146,7 +146,7 @@ class ApprovalScreen(Dialog[Approval]):
             return heading
         added, removed = diff_stat(view)
         kind = "new file " if view.old is None else "deleted " if view.new is None else ""
-        return heading.append_text(f"  {kind}+{added} -{removed}", "bold")
+        return heading.append_text(f"  {kind}+{added} −{removed}", "bold")
 
     def _why(self) -> Content:
         risk = self._request.risk

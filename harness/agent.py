@@ -244,7 +244,7 @@ class Agent:
         self.state.ledger = Ledger()
         for each in messages:
             if isinstance(each, AssistantMessage):
-                self.state.ledger.add(each.usage)
+                self.state.ledger.add(f"{each.provider}/{each.model}", each.usage)
         self.state.grants.untrust(None)
         self._bus.session_id = session_id or new_id()
         self._bus.turn = 0

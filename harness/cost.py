@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from harness.messages import Cost, Usage
 from harness.provider import Price
@@ -25,22 +25,22 @@ def priced(usage: Usage, price: Price | None) -> Usage:
 
 @dataclass(slots=True)
 class Ledger:
-    """What was used. What came before a price was known is priced when one is."""
+    """What was used. What came before a model's price was known is priced when it is, and at that model's price."""
 
     priced: Usage = Usage()
-    unpriced: Usage = Usage()
+    waiting: dict[str, Usage] = field(default_factory=dict[str, Usage])
 
     @property
     def usage(self) -> Usage:
-        return self.priced + self.unpriced
+        return sum(self.waiting.values(), self.priced)
 
-    def add(self, usage: Usage) -> None:
+    def add(self, model: str, usage: Usage) -> None:
+        """Note what a model, named `provider/model`, has used."""
         if usage.cost is None:
-            self.unpriced += usage
+            self.waiting[model] = self.waiting.get(model, Usage()) + usage
         else:
             self.priced += usage
 
-    def settle(self, price: Price | None) -> None:
-        if price is not None and self.unpriced.context:
-            self.priced += priced(self.unpriced, price)
-            self.unpriced = Usage()
+    def settle(self, model: str, price: Price | None) -> None:
+        if price is not None and model in self.waiting:
+            self.priced += priced(self.waiting.pop(model), price)

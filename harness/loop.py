@@ -45,7 +45,8 @@ async def run_loop(run: Run, prompts: tuple[UserMessage, ...]) -> Ending:
 async def _limit(run: Run) -> LimitReached | None:
     """The limit that forbids another turn. A limit on cost waits until prices are known."""
     if run.meter.limits.max_cost:
-        run.meter.ledger.settle((await run.state.model.facts.load()).price)
+        model = run.state.model
+        run.meter.ledger.settle(model.spec.name, (await model.facts.load()).price)
     return run.meter.exceeded()
 
 

@@ -54,7 +54,12 @@ class State:
 
     @property
     def facts(self) -> ModelFacts:
-        return self.model.facts.now or ModelFacts()
+        return known_facts(self.model)
+
+
+def known_facts(model: Model) -> ModelFacts:
+    """What is known of a model without waiting."""
+    return model.facts.now or ModelFacts()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ from harness.events import (
     UsageUpdate,
 )
 from harness.messages import AssistantMessage
-from harness.provider import Request
+from harness.provider import Model, Request
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy
-from harness.run import Run
+from harness.run import Run, known_facts
 
 BREATH = 0.01
 """Seconds of a fast stream after which the rest of the program gets its turn."""
@@ -45,35 +45,37 @@ async def think(run: Run) -> AssistantMessage:
     A failed request becomes a reply with stop reason `error`. When the run is cancelled, what was said so far stands in
     the history as an aborted reply, and the cancellation passes on.
     """
-    request = _request(run)
     for attempt in count(1):
-        builder = ReplyBuilder(run.state.model.spec, run.history.call_ids)
+        # Anew for each attempt: a person may choose another model while this one is waited for.
+        model = run.state.model
+        request = _request(run, model)
+        builder = ReplyBuilder(model.spec, run.history.call_ids)
         run.bus.publish(RequestStart(spec=request.spec, message_count=len(request.messages), tokens=_tokens(run)))
         try:
-            reply = await _stream(run, request, builder)
+            reply = await _stream(run, model, request, builder)
         except ProviderError as error:
             delay = run.retry.delay(error, attempt)
             if delay is None:
-                return _settle(run, builder.fail(_explained(error, run.retry)), started=builder.started)
+                return _settle(run, model, builder.fail(_explained(error, run.retry)), started=builder.started)
             await _wait(
                 run,
                 builder,
                 RetryScheduled(attempt=attempt, max_retries=run.retry.max_retries, delay=delay, error=str(error)),
             )
         except asyncio.CancelledError:
-            _settle(run, builder.abort(), started=builder.started)
+            _settle(run, model, builder.abort(), started=builder.started)
             raise
         else:
-            reply = _settle(run, reply, started=builder.started)
+            reply = _settle(run, model, reply, started=builder.started)
             _tell_silence(run, reply)
             return reply
     raise AssertionError("unreachable: patience ends")
 
 
-def _request(run: Run) -> Request:
+def _request(run: Run, model: Model) -> Request:
     state = run.state
     return Request(
-        spec=state.model.spec,
+        spec=model.spec,
         system=state.system,
         messages=normalise(run.history.messages),
         tools=state.tool_specs,
@@ -86,9 +88,9 @@ def _tokens(run: Run) -> int:
     return estimate(run.state.system, run.state.tool_specs, run.history.messages)
 
 
-async def _stream(run: Run, request: Request, builder: ReplyBuilder) -> AssistantMessage:
+async def _stream(run: Run, model: Model, request: Request, builder: ReplyBuilder) -> AssistantMessage:
     breath = time.monotonic()
-    async for delta in run.state.model.provider.stream(request):
+    async for delta in model.provider.stream(request):
         if not builder.started:
             run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
         seen = builder.take(delta)
@@ -107,24 +109,25 @@ async def _wait(run: Run, builder: ReplyBuilder, retry: RetryScheduled) -> None:
     await asyncio.sleep(retry.delay)
 
 
-def _settle(run: Run, reply: AssistantMessage, *, started: bool) -> AssistantMessage:
-    reply = replace(reply, usage=priced(reply.usage, run.state.facts.price))
+def _settle(run: Run, model: Model, reply: AssistantMessage, *, started: bool) -> AssistantMessage:
+    reply = replace(reply, usage=priced(reply.usage, known_facts(model).price))
     run.history.append(reply)
     if not started:
         run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
     run.bus.publish(MessageEnd(message=reply))
-    _account(run, reply)
+    _account(run, model, reply)
     return reply
 
 
-def _account(run: Run, reply: AssistantMessage) -> None:
+def _account(run: Run, model: Model, reply: AssistantMessage) -> None:
+    facts = known_facts(model)
     run.meter.turns += 1
     for ledger in (run.meter.ledger, run.state.ledger):
-        ledger.settle(run.state.facts.price)
-        ledger.add(reply.usage)
+        ledger.settle(model.spec.name, facts.price)
+        ledger.add(model.spec.name, reply.usage)
     if not reply.usage.context:
         return
-    window = run.state.facts.context_window
+    window = facts.context_window
     context = reply.usage.context
     run.bus.publish(UsageUpdate(usage=reply.usage, total=run.state.usage, context=context, window=window))
     for level, share in WARNINGS:

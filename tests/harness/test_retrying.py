@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from harness.errors import (
     ModelOverloaded,
     ModelThrottled,
@@ -12,8 +14,8 @@ from harness.events import (
     RetryScheduled,
     UsageUpdate,
 )
-from harness.messages import AssistantMessage, Usage
-from providers.demo import Break, Reply, Say
+from harness.messages import AssistantMessage, ModelSpec, Usage
+from providers.demo import Break, Reply, Say, scripted
 
 
 async def test_a_retryable_failure_is_tried_again(make_agent, record):
@@ -63,3 +65,15 @@ async def test_a_service_that_asks_for_too_long_a_wait_is_not_waited_for(make_ag
 
     assert result.stop_reason == "error"
     assert happened.of(RetryScheduled) == []
+
+
+async def test_another_model_chosen_while_one_is_waited_for_is_asked_in_its_own_name(make_agent):
+    agent = make_agent(Reply((Break(ModelThrottled("slow down")),)))
+    other = replace(scripted("here"), spec=ModelSpec("demo", "other"))
+    agent.subscribe(lambda event: agent.set_model(other) if isinstance(event, RetryScheduled) else None)
+
+    result = await agent.prompt("go")
+
+    assert result.text == "here"
+    assert [request.spec.model_id for request in other.provider.requests] == ["other"]
+    assert agent.history.last_reply().model == "other"

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from harness.cost import Ledger
+from harness.messages import Cost, Usage
+from harness.provider import Price
+
+
+def test_what_came_before_a_price_was_known_is_priced_when_it_is():
+    ledger = Ledger()
+    ledger.add("a/one", Usage(input=1_000_000))
+
+    ledger.settle("a/one", Price(3.0, 15.0))
+
+    assert ledger.usage == Usage(input=1_000_000, cost=Cost(input=3.0))
+
+
+def test_what_a_model_without_a_price_used_is_not_priced_as_another():
+    ledger = Ledger()
+    ledger.add("local/one", Usage(input=1_000_000))
+    ledger.add("a/dear", Usage(output=1_000_000))
+
+    ledger.settle("a/dear", Price(3.0, 15.0))
+
+    assert ledger.usage == Usage(input=1_000_000, output=1_000_000, cost=Cost(output=15.0))
+
+
+def test_what_has_its_cost_is_not_priced_again():
+    ledger = Ledger()
+    ledger.add("a/one", Usage(input=1_000_000, cost=Cost(input=1.0)))
+
+    ledger.settle("a/one", Price(3.0, 15.0))
+
+    assert ledger.usage.cost == Cost(input=1.0)

@@ -9,7 +9,7 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from fcntl import ioctl
 from pathlib import Path
@@ -71,7 +71,7 @@ class Watched:
 
 
 @contextmanager
-def watched(command: Sequence[str], env: Mapping[str, str], cwd: str) -> Iterator[Watched]:
+def watched(command: Sequence[str], env: Mapping[str, str], cwd: str) -> Generator[Watched]:
     program = Watched(command, env, cwd)
     try:
         yield program

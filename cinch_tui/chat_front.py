@@ -193,7 +193,7 @@ class ChatFront:
         if provider not in self.provider_names():
             raise ConfigError(f"there is no provider {provider!r}; there are {', '.join(self.provider_names())}")
         where = await asyncio.to_thread(self._desk.assembly.keys.store, provider, secret)
-        self.notice(f"The key for {provider} is kept in the {where}; /model uses it.")
+        self.notice(f"The key for {provider} is kept ({where}); /model uses it.")
 
     async def keep_key(self, provider: str, secret: str) -> None:
         """As `store_key`; what is wrong is told, not raised."""

@@ -151,10 +151,12 @@ class ChatScreen(Screen[object]):
 
     @work(group="command")
     async def _ask_about(self, text: str, miss: NearMiss) -> None:
+        # Loaded with the transcript, after the first paint.
+        from cinch_tui.transcript.blocks import as_sentence
+
         choices = [(name, "run this command") for name in miss.suggestions]
-        chosen = await self._desk.pick(
-            f"{miss.reason}: what did you mean?", [*choices, (AS_IT_IS, "to the model, as a prompt")]
-        )
+        title = as_sentence(f"{miss.reason}; what did you mean?")
+        chosen = await self._desk.pick(title, [*choices, (AS_IT_IS, "to the model, as a prompt")])
         if chosen is None:
             self.prompt.restore(text)
         elif chosen == AS_IT_IS:

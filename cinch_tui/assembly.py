@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -90,8 +90,11 @@ class Assembly:
         self.agent.new_session(loaded.session_id, messages)
         self._trust_what_is_allowed()
         self._follow(loaded)
-        if loaded.mode in MODES and MODES[loaded.mode] is not self.agent.state.mode:
-            self.agent.set_mode(MODES[loaded.mode])
+        # Who asks for plan mode at the start gets it, whatever mode the session was left in.
+        left = MODES[loaded.mode] if loaded.mode in MODES else self.agent.state.mode
+        wanted = PLAN if self.settings.plan.first else left
+        if wanted is not self.agent.state.mode:
+            self.agent.set_mode(wanted)
 
     def close(self) -> None:
         """Write what waits and let the next writer in."""
@@ -202,10 +205,12 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
     loaded = await load_instructions(root, options.paths.config)
     environment = await asyncio.to_thread(describe_environment, root)
     prompt = options.system or build_system_prompt(environment, loaded.instructions)
+    tools = builtin_tools(secrets=_key_variables())
     grants, warnings = _grants(options, settings, root)
+    warnings.extend(_idle_allowances(settings, {tool.name for tool in tools}))
     agent = Agent(
         model,
-        builtin_tools(secrets=_key_variables()),
+        tools,
         prompt,
         AgentOptions(
             workspace=workspace,
@@ -269,6 +274,18 @@ def _grants(options: Options, settings: Settings, root: Path) -> tuple[Grants, l
     grants = Grants(rules, rules=[rule for rule in named if rule.scope])
     problem = grants.load()
     return grants, [problem] if problem else []
+
+
+def _idle_allowances(settings: Settings, tools: Set[str]) -> Iterator[str]:
+    """What is said to need no asking, but in words that spare no question."""
+    for entry in settings.approval.allow:
+        tool, colon, scope = entry.partition(":")
+        if tool not in tools:
+            yield f"{entry!r} allows nothing: there is no tool of that name"
+        elif colon and not scope.strip():
+            yield f"{entry!r} allows nothing: no command is named after the colon"
+        elif scope and tool != "bash":
+            yield f"{entry!r} allows nothing: only commands have a prefix, as in 'bash:make test'"
 
 
 def _limits(options: Options, settings: Settings) -> Limits:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from fakes.model_server import Cut, Failure, Hang, Item, ModelServer, Reply
 
+from harness.session.records import note_line, to_bytes
+
 WRITE = Reply("I will write.", calls=[("write_file", {"path": "new.txt", "content": "hello\n"})])
 READ = Reply("Let me look.", calls=[("read_file", {"path": "a.txt"})])
 KEY = "sk-canary-0123456789"
@@ -227,6 +229,24 @@ def test_plan_mode_answers_with_the_plan(folder: Path) -> None:
     done, _ = ask(folder, [plan, Reply("That is my plan.")], "plan it", "--plan")
 
     assert done.stdout == "1. Read.\n2. Write.\n\nThat is my plan.\n"
+
+
+def test_plan_mode_that_is_asked_for_is_not_left_for_the_mode_of_an_old_session(folder: Path, own_home: Path) -> None:
+    ask(folder, [Reply("Noted.")], "hello")
+    (session,) = (own_home / "cinch").rglob("*.jsonl")
+    left = note_line("mode", session.stem, 0.0, {"mode": "execute"})
+    session.write_bytes(session.read_bytes() + to_bytes(left))
+
+    done, _ = ask(folder, [Reply("Planned.")], "-c", "plan it", "--plan", "--output-format", "stream-json")
+
+    assert lines(done.stdout)[0]["permissionMode"] == "plan"
+
+
+@pytest.mark.parametrize("entry", ["bsh", "bash:", "write_file:src"])
+def test_an_allowance_that_allows_nothing_is_said_to_be_none(folder: Path, entry: str) -> None:
+    done, _ = ask(folder, [Reply("Hello.")], "hi", "--allow", entry)
+
+    assert repr(entry) in done.stderr
 
 
 def test_verbose_tells_each_step_on_stderr(folder: Path) -> None:

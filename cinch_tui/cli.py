@@ -23,8 +23,7 @@ FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
-# What is asked for right after a paint waits for the next one, the very first paint too. Textual reads it when it is
-# imported.
+# Paints a second at most: the echo of a key waits for the next one. Textual reads it when it is imported.
 FRAMES = ("TEXTUAL_FPS", "120")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -168,11 +169,16 @@ class Agent:
             await run
 
     def prompt_sync(self, prompt: Prompt) -> AgentResult:
-        """Say something and wait; needs no event loop, and works beside one that is running in this thread."""
+        """Say something and wait; needs no event loop, and works beside one that is running in this thread.
+
+        Interrupted (Ctrl+C), it aborts the run and lets the interruption pass.
+        """
         results: list[AgentResult] = []
         failures: list[BaseException] = []
+        loops: list[asyncio.AbstractEventLoop] = []
 
         async def once() -> AgentResult:
+            loops.append(asyncio.get_running_loop())
             try:
                 return await self.prompt(prompt)
             finally:
@@ -186,7 +192,15 @@ class Agent:
 
         thread = threading.Thread(target=work, name="cinch-prompt-sync")
         thread.start()
-        thread.join()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            for loop in loops:
+                # It may have ended in this very moment.
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(self.abort)
+            thread.join()
+            raise
         if failures:
             raise failures[0]
         return results[0]

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
+from subprocess import PIPE
 
 from fakes.runs import calls
 from fakes.simple_tools import SimpleTool
@@ -10,6 +15,8 @@ from harness.limits import Limits
 from harness.messages import Usage
 from harness.provider import ModelFacts, Price
 from providers.demo import Call, Hang, Reply, Say, scripted
+
+ROOT = Path(__file__).parents[2]
 
 
 async def test_streaming_hands_out_every_event_up_to_the_end(make_agent):
@@ -82,3 +89,24 @@ async def test_what_was_used_before_a_price_was_known_counts_against_the_limit(m
     assert result.limit == "cost"
     assert result.usage.cost is not None
     assert result.usage.cost.total == 3.0
+
+
+def test_ctrl_c_during_prompt_sync_aborts_the_run():
+    code = """
+from harness import Agent
+from harness.events import AgentEnd, RequestStart
+from providers.demo import Hang, Reply, scripted
+
+agent = Agent(scripted(Reply((Hang(),))))
+agent.subscribe(lambda event: print(type(event).__name__, flush=True))
+agent.prompt_sync("go")
+"""
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stdout is not None
+        while process.stdout.readline().strip() != "RequestStart":
+            pass
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+
+    assert out.split()[-1] == "AgentEnd"
+    assert "KeyboardInterrupt" in err

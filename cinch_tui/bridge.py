@@ -111,6 +111,8 @@ class Bridge:
         if event.role == "assistant":
             self._streaming.clear()
             self._said.clear()
+            # The calls before it are over, and stand in the conversation.
+            self._board.tool_panel.clear()
 
     def _message_updated(self, event: MessageUpdate) -> None:
         match event.delta:

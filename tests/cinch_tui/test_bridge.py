@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+from fakes.widget_app import WidgetApp
+
+from cinch_tui.bridge import Bridge
+from cinch_tui.screens.board import Board
+from cinch_tui.widgets.status_bar import StatusBar
+from harness.events import AgentEnd, Event, MessageStart, ToolExecutionEnd, ToolExecutionStart
+from harness.messages import Text, ToolCall, ToolResult
+from harness.views import TerminalView, View
+
+
+def stage() -> tuple[WidgetApp, Board, Bridge]:
+    status = StatusBar()
+    board = Board.above(status)
+    app = WidgetApp(*board.widgets, status, styles=("transcript", "code", "panel", "status"))
+    return app, board, Bridge(board, show_thinking=True)
+
+
+def started(name: str) -> ToolExecutionStart:
+    return ToolExecutionStart(call=ToolCall("1", name, {}), label=name, summary="it")
+
+
+def ended(name: str, view: View | None = None) -> ToolExecutionEnd:
+    return ToolExecutionEnd(result=ToolResult("1", name, (Text("done"),), view=view))
+
+
+def panel(board: Board) -> str:
+    return str(board.tool_panel.render()) if board.tool_panel.has_calls else ""
+
+
+@pytest.mark.parametrize(
+    "after", [MessageStart(message_id="m", role="assistant"), AgentEnd(stop_reason="stop")], ids=["reply", "end"]
+)
+async def test_calls_leave_the_panel_when_the_agent_goes_on(after: Event):
+    app, board, bridge = stage()
+    async with app.run_test() as pilot:
+        for event in (started("grep"), ended("grep")):
+            bridge.receive(event)
+        await pilot.pause()
+        while_it_acts = panel(board)
+
+        bridge.receive(after)
+        await pilot.pause()
+
+        assert (while_it_acts, panel(board)) == ("✓ grep it", "")
+
+
+@pytest.mark.parametrize("name", ["ask_user", "submit_plan", "todo"])
+async def test_what_has_a_place_of_its_own_is_not_in_the_panel(name: str):
+    app, board, bridge = stage()
+    async with app.run_test() as pilot:
+        bridge.receive(started(name))
+        await pilot.pause()
+
+        assert panel(board) == ""
+
+
+async def test_a_command_that_ends_with_a_status_has_failed_in_the_panel_too():
+    app, board, bridge = stage()
+    async with app.run_test() as pilot:
+        bridge.receive(started("bash"))
+        bridge.receive(ended("bash", TerminalView("false", "", 1)))
+        await pilot.pause()
+
+        assert panel(board) == "✗ bash it"

@@ -91,9 +91,10 @@ class Assembly:
         self._trust_what_is_allowed()
         self._follow(loaded)
         # Who asks for plan mode at the start gets it, whatever mode the session was left in.
-        left = MODES[loaded.mode] if loaded.mode in MODES else self.agent.state.mode
+        now = self.agent.state.mode
+        left = next((mode for mode in MODES.values() if mode.name == loaded.mode), now)
         wanted = PLAN if self.settings.plan.first else left
-        if wanted is not self.agent.state.mode:
+        if wanted is not now:
             self.agent.set_mode(wanted)
 
     def close(self) -> None:

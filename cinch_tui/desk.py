@@ -235,7 +235,7 @@ class Desk:
         """The agent may have changed it, as may anyone."""
         from harness.session.places import git_branch
 
-        branch = await asyncio.to_thread(git_branch, self.options.cwd)
+        branch = await asyncio.to_thread(git_branch, self.assembly.workspace.root)
         bar = self.screen.board.status
         bar.status = replace(bar.status, branch=branch)
 

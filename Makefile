@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PACKAGES := harness providers tools cinch_tui themes
 ARGS ?=
 
 .PHONY: run test check lint snapshots bench clean venv-module
@@ -22,8 +23,9 @@ lint: $(VENV)/.installed-dev
 	done; \
 	exit $$status
 
-# The pictures of the screen; look at every one that changed before committing it.
+# What is told of the tools, and the pictures of the screen; look at all that changed before committing it.
 snapshots: $(VENV)/.installed-test
+	$(BIN)/python -m tools.cards
 	$(BIN)/python -m pytest -n auto -q --snapshot-update tests/cinch_tui
 	$(BIN)/python docs/pictures.py
 
@@ -47,8 +49,10 @@ $(VENV)/.made:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@touch $@
 
+# pip compiles a wheel but not an editable install, and some environments forbid Python to do it as it goes.
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet -e .
+	@$(BIN)/python -m compileall -q $(PACKAGES)
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed

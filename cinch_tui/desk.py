@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from harness.events import Event
     from harness.messages import Message
     from harness.provider import Model
+    from harness.run import State
     from harness.session.resume import LoadedSession
 
 NOT_READY = "cinch is still starting; try again in a moment"
@@ -190,7 +191,7 @@ class Desk:
             await self.pick_session()
         if self.options.prompt:
             self.screen.send(self.options.prompt)
-        await warm(self.agent.state.model)
+        await warm(self.agent.state)
 
     def farewell(self) -> str:
         """What to say on the normal screen afterwards: how to come back."""
@@ -344,12 +345,15 @@ class Desk:
         self.screen.board.show(blocks_of(messages, self.agent.state.tools))
 
 
-async def warm(model: Model) -> None:
-    """Load what the first request needs before it is made: building the HTTP client costs as much as a short reply."""
-    build: Callable[[], None] | None = getattr(model.provider, "warm", None)
+async def warm(state: State) -> None:
+    """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply."""
+    from tools import load
+
+    build: Callable[[], None] | None = getattr(state.model.provider, "warm", None)
     if build:
         await asyncio.to_thread(build)
-    await model.facts.load()
+    await asyncio.to_thread(load, state.tools)
+    await state.model.facts.load()
 
 
 def _load() -> None:

@@ -10,31 +10,20 @@ if TYPE_CHECKING:
 
 
 def builtin_tools(*, secrets: Iterable[str] = ()) -> list[Tool]:
-    """Every built-in tool, in the order a model sees them.
+    """Every built-in tool, in the order a model sees them; each is imported when it is first called.
 
     `secrets` names environment variables that a command must not see, beside the keys of known model services.
     """
-    # Tools bring pydantic and more: only who builds an agent pays for them.
-    from tools.ask import AskTool
-    from tools.bash import BashTool
-    from tools.edit import EditTool
-    from tools.find import FindTool
-    from tools.grep import GrepTool
-    from tools.list import ListTool
-    from tools.plan import PlanTool
-    from tools.read import ReadTool
-    from tools.todo import TodoTool
-    from tools.write import WriteTool
+    from tools.builtin import loaders
+    from tools.lazy import LazyTool
 
-    return [
-        ReadTool(),
-        WriteTool(),
-        EditTool(),
-        ListTool(),
-        FindTool(),
-        GrepTool(),
-        BashTool(secrets),
-        TodoTool(),
-        AskTool(),
-        PlanTool(),
-    ]
+    return [LazyTool(name, load) for name, load in loaders(tuple(secrets)).items()]
+
+
+def load(tools: Iterable[Tool]) -> None:
+    """Import the built-in ones among these tools, which their first call does otherwise; meant for a thread."""
+    from tools.lazy import LazyTool
+
+    for tool in tools:
+        if isinstance(tool, LazyTool):
+            tool.load()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,8 +12,7 @@ from harness.errors import InvalidArguments
 from harness.messages import JsonObject, JsonValue
 from harness.tool import Risk, ToolContext, ToolOutput
 from harness.views import View
-
-DESCRIPTIONS = Path(__file__).parent / "descriptions"
+from tools.cards import description_of
 
 
 class Parameters(BaseModel):
@@ -40,7 +38,7 @@ class TypedTool(Generic[P]):
 
     @property
     def description(self) -> str:
-        return _description(self.name)
+        return description_of(self.name)
 
     @property
     def parameters(self) -> JsonObject:
@@ -75,11 +73,6 @@ class TypedTool(Generic[P]):
 
     async def execute(self, arguments: P, context: ToolContext) -> ToolOutput:
         raise NotImplementedError
-
-
-@cache
-def _description(name: str) -> str:
-    return (DESCRIPTIONS / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 @cache

@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from ast import literal_eval
 from pathlib import Path
 
 from harness.modes import EXECUTE, PLAN, tools_of
-from tools import builtin_tools
+from tools import builtin_tools, load
+from tools.builtin import loaders
+from tools.cards import CARDS, as_text
+from tools.read import ReadTool
 
 ORDER = [
     "read_file",
@@ -53,9 +57,31 @@ def test_importing_the_tools_folder_loads_no_tool() -> None:
     assert loaded.stdout.strip() == "[]"
 
 
-def test_building_the_tools_does_not_load_the_shell_grammar() -> None:
-    code = "import sys, tools; tools.builtin_tools(); print('tree_sitter' in sys.modules)"
+def test_building_the_tools_loads_none_until_one_is_called() -> None:
+    code = (
+        "import sys, tools; read, *others = tools.builtin_tools(); [tool.parameters for tool in others]\n"
+        "print([m for m in sys.modules if m.startswith(('tools.ask', 'tools.read', 'pydantic', 'tree_sitter'))])\n"
+        "read.validate({'path': 'x'}); print({'tools.ask', 'tools.read', 'pydantic'} & set(sys.modules))"
+    )
 
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
 
-    assert loaded.stdout.strip() == "False"
+    before, after = loaded.stdout.splitlines()
+    assert before == "[]"
+    assert set(literal_eval(after)) == {"tools.read", "pydantic"}
+
+
+def test_the_cards_tell_what_the_tools_are() -> None:
+    tools = [build() for build in loaders().values()]
+
+    assert CARDS.read_text(encoding="utf-8") == as_text(tools), "make snapshots writes the cards anew"
+    assert [tool.name for tool in tools] == list(loaders())
+
+
+def test_loading_in_advance_leaves_other_tools_alone() -> None:
+    lazy, own = builtin_tools()[0], ReadTool()
+
+    load([lazy, own])
+
+    assert lazy.parameters == own.parameters
+    assert lazy.description == own.description

@@ -1,0 +1,86 @@
+"""How each built-in tool is imported and built, in the order a model sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.tool import Tool
+
+
+def loaders(secrets: tuple[str, ...] = ()) -> dict[str, Callable[[], Tool]]:
+    """By name. Each tool brings pydantic and more: only who calls it pays for it."""
+    return {
+        "read_file": _read,
+        "write_file": _write,
+        "edit_file": _edit,
+        "list_files": _list,
+        "find_files": _find,
+        "grep": _grep,
+        "bash": partial(_bash, secrets),
+        "todo": _todo,
+        "ask_user": _ask,
+        "submit_plan": _plan,
+    }
+
+
+def _read() -> Tool:
+    from tools.read import ReadTool
+
+    return ReadTool()
+
+
+def _write() -> Tool:
+    from tools.write import WriteTool
+
+    return WriteTool()
+
+
+def _edit() -> Tool:
+    from tools.edit import EditTool
+
+    return EditTool()
+
+
+def _list() -> Tool:
+    from tools.list import ListTool
+
+    return ListTool()
+
+
+def _find() -> Tool:
+    from tools.find import FindTool
+
+    return FindTool()
+
+
+def _grep() -> Tool:
+    from tools.grep import GrepTool
+
+    return GrepTool()
+
+
+def _bash(secrets: tuple[str, ...]) -> Tool:
+    from tools.bash import BashTool
+
+    return BashTool(secrets)
+
+
+def _todo() -> Tool:
+    from tools.todo import TodoTool
+
+    return TodoTool()
+
+
+def _ask() -> Tool:
+    from tools.ask import AskTool
+
+    return AskTool()
+
+
+def _plan() -> Tool:
+    from tools.plan import PlanTool
+
+    return PlanTool()

@@ -1,0 +1,59 @@
+"""LazyTool: a built-in tool that is imported when it is first called.
+
+Its pydantic model and what it works with take longer to load than a short answer takes to come, and most runs call few
+tools. What is told of a tool before that is on its card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tools.cards import card_of, description_of
+
+if TYPE_CHECKING:
+    from harness.messages import JsonObject
+    from harness.tool import Risk, Tool, ToolContext, ToolOutput
+    from harness.views import View
+
+
+class LazyTool:
+    """The tool of that name; `build` imports and builds it."""
+
+    def __init__(self, name: str, build: Callable[[], Tool]) -> None:
+        card = card_of(name)
+        self.name = name
+        self.label = card.label
+        self.mutates = card.mutates
+        self.parameters = card.parameters
+        self._build = build
+        self._loaded: Tool | None = None
+
+    @property
+    def description(self) -> str:
+        return description_of(self.name)
+
+    def load(self) -> Tool:
+        """The tool itself; may be called from any thread."""
+        if self._loaded is None:
+            self._loaded = self._build()
+        return self._loaded
+
+    def validate(self, arguments: JsonObject) -> JsonObject:
+        return self.load().validate(arguments)
+
+    def summary(self, arguments: JsonObject) -> str:
+        return self.load().summary(arguments)
+
+    def risk(self, arguments: JsonObject) -> Risk:
+        return self.load().risk(arguments)
+
+    async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
+        return await self.load().preview(arguments, context)
+
+    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return await self.load().run(arguments, context)
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = LazyTool

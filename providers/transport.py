@@ -6,10 +6,12 @@ httpx is imported and the client built at the first request, or before by `warm`
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import logging
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -112,6 +114,7 @@ class Transport:
             return self._client
 
     def _build(self) -> httpx.AsyncClient:
+        _import_httpx()
         import httpx
 
         endpoint = self.endpoint
@@ -177,6 +180,21 @@ class Transport:
 
         way = ", or the proxy of the environment is not" if getproxies() else ""
         return NetworkError(f"nothing answers at {self._where}: no network, or the server is not running{way}")
+
+
+def _import_httpx() -> None:
+    """Import httpx without its command line, which brings click, rich and pygments and takes a sixth of the start.
+
+    httpx does without it where it cannot be imported; such is a module that is None.
+    """
+    if "httpx" in sys.modules:
+        return
+    command_line = "httpx._main"
+    sys.modules[command_line] = None  # pyright: ignore[reportArgumentType] - the language allows it, its stubs do not
+    try:
+        importlib.import_module("httpx")
+    finally:
+        del sys.modules[command_line]
 
 
 def _trust(endpoint: Endpoint) -> ssl.SSLContext:

@@ -3,8 +3,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from fakes.model_server import ModelServer, Reply
 
 HEAVY = {"textual", "rich", "httpx", "pydantic", "keyring", "genai_prices", "asyncio"}
 OURS = {"cinch_tui", "providers", "tools", "themes"}
@@ -16,6 +18,7 @@ def loaded_by(code: str, **environment: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", code + report],
         env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
@@ -29,6 +32,16 @@ def test_print_mode_loads_no_screen(module: str) -> None:
     loaded = loaded_by(f"import cinch_tui.{module}")
 
     assert loaded.isdisjoint({"textual", "rich"})
+
+
+def test_an_answer_in_print_mode_loads_no_more_than_the_request_needs(tmp_path: Path) -> None:
+    with ModelServer([Reply("done")]) as server:
+        command = ["-p", "hi", "-m", "openai-chat/m", "--base-url", server.openai_url]
+        code = f"from cinch_tui.cli import main; assert main({command!r}) == 0"
+        loaded = loaded_by(code, CINCH_HOME=str(tmp_path), CINCH_KEYRING="off", OPENAI_API_KEY="none")
+
+    assert "httpx" in loaded
+    assert loaded.isdisjoint({"textual", "rich", "click", "pygments", "pydantic", "genai_prices", "keyring"})
 
 
 @pytest.mark.parametrize("flag", ["--version", "--help"])

@@ -38,6 +38,8 @@ AFTER: list[float] = []
 
 def wall(command: list[str], folder: str) -> float:
     env = {**os.environ, "CINCH_HOME": folder, "CINCH_KEYRING": "off", "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "x"}
+    # As after an installation: bytecode is kept, whatever the environment forbids.
+    env |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{folder}/bytecode"}
     began = time.perf_counter()
     program = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert program.stdout is not None
@@ -63,6 +65,7 @@ def compare(name: str, folder: str, turns: int, goal: str) -> None:
         with ModelServer([*calls, Reply("done")]) as server:
             return wall([sys.executable, "-c", BARE, server.openai_url, str(turns)], folder)
 
+    ours(), bare()
     took, reference = in_turn(RUNS, ours, bare)
     report(name, took, reference, unit="ms", than="bare httpx", goal=goal)
 

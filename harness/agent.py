@@ -189,17 +189,20 @@ class Agent:
                 results.append(asyncio.run(once()))
             except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
                 failures.append(error)
+            finally:
+                ended.set()
 
-        thread = threading.Thread(target=work, name="cinch-prompt-sync")
-        thread.start()
+        # Not `join`: interrupted, CPython 3.11's takes the thread for ended from then on.
+        ended = threading.Event()
         try:
-            thread.join()
+            threading.Thread(target=work, name="cinch-prompt-sync").start()
+            ended.wait()
         except KeyboardInterrupt:
             for loop in loops:
                 # It may have ended in this very moment.
                 with contextlib.suppress(RuntimeError):
                     loop.call_soon_threadsafe(self.abort)
-            thread.join()
+            ended.wait()
             raise
         if failures:
             raise failures[0]

@@ -54,6 +54,7 @@ class Transport:
         """
         try:
             self._built()
+            _load_backend()
         except RequestRejected as error:
             logger.info("the client cannot be built: %s", error)
 
@@ -195,6 +196,16 @@ def _import_httpx() -> None:
         importlib.import_module("httpx")
     finally:
         del sys.modules[command_line]
+
+
+def _load_backend() -> None:
+    """Have httpx's way of waiting loaded: a loop does so when it first waits, and would hold up the first request."""
+    import anyio
+
+    # In a thread of its own, since the caller's may run a loop.
+    waiting = threading.Thread(target=anyio.run, args=(anyio.sleep, 0))
+    waiting.start()
+    waiting.join()
 
 
 def _trust(endpoint: Endpoint) -> ssl.SSLContext:

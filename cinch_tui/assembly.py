@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cinch_tui.credentials import KeyStore
 from cinch_tui.last_choice import recall
@@ -25,16 +26,16 @@ from harness.modes import EXECUTE, MODES, PLAN
 from harness.person import Person
 from harness.provider import Model
 from harness.retry import RetryPolicy
-from harness.session.fork import fork_session
-from harness.session.listing import find_session
 from harness.session.places import project_dir
-from harness.session.resume import LoadedSession, load_session
 from harness.session.store import SessionStore
 from harness.thinking import ThinkingLevel
 from harness.workspace import Workspace
 from providers import connect, presets
-from providers.demo.sample import SAMPLE
 from tools import builtin_tools
+
+# What reads sessions is imported where one is read: most starts begin a new one.
+if TYPE_CHECKING:
+    from harness.session.resume import LoadedSession
 
 TOUR = "demo/tour"
 
@@ -73,6 +74,9 @@ class Assembly:
         Raises:
             SessionMissing, SessionTooNew, SessionError: it cannot be had.
         """
+        from harness.session.listing import find_session
+        from harness.session.resume import load_session
+
         return load_session(find_session(self.options.paths.data, self.options.cwd, which))
 
     def begin(self) -> None:
@@ -126,6 +130,9 @@ class Assembly:
         try:
             store.acquire()
         except SessionLocked:
+            from harness.session.fork import fork_session
+            from harness.session.resume import load_session
+
             loaded = load_session(fork_session(loaded.path, new_id()))
             self.agent.new_session(loaded.session_id, self.agent.history.messages)
             self.warnings.append("This session is open elsewhere, so it goes on here as a copy.")
@@ -244,6 +251,8 @@ def _root(options: Options, model: Model) -> Path:
     """The folder the agent works in: this one, or for the tour a scratch copy of a small project."""
     if model.spec.name != TOUR:
         return options.cwd
+    from providers.demo.sample import SAMPLE
+
     root = Path(tempfile.mkdtemp(prefix="cinch-tour-"))
     for name, text in SAMPLE.items():
         path = root / name
@@ -265,6 +274,10 @@ def wanted_session(options: Options) -> LoadedSession | None:
             which = session_id
         case _:
             return None
+    from harness.session.fork import fork_session
+    from harness.session.listing import find_session
+    from harness.session.resume import load_session
+
     path = find_session(options.paths.data, options.cwd, which)
     return load_session(fork_session(path, new_id()) if options.fork else path)
 

@@ -195,7 +195,7 @@ def _import_httpx() -> None:
     try:
         importlib.import_module("httpx")
     finally:
-        del sys.modules[command_line]
+        sys.modules.pop(command_line, None)
 
 
 def _load_backend() -> None:

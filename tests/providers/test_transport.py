@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Failure, Reply
@@ -7,6 +11,23 @@ from fakes.model_server import Failure, Reply
 from harness.errors import NetworkError, RequestRejected
 from harness.messages import user
 from providers import connect
+
+ROOT = Path(__file__).parents[2]
+LATE = """
+import asyncio, sys
+from harness.messages import user
+from harness.provider import Request
+from providers import connect
+
+async def ask(model):
+    await asyncio.to_thread(model.provider.warm)
+    warmed = set(sys.modules)
+    async for _ in model.provider.stream(Request(model.spec, "", (user("hi"),))):
+        pass
+    print(sorted(set(sys.modules) - warmed))
+
+asyncio.run(ask(connect("openai-chat/m", base_url=sys.argv[1])))
+"""
 
 
 async def test_a_server_on_this_machine_is_reached_without_the_proxy(
@@ -67,3 +88,11 @@ async def test_what_people_paste_as_base_url_is_forgiven(serve: Serve, ask: Aske
         await model.provider.close()
 
     assert [request.path for request in server.requests] == ["/v1/messages", "/v1/chat/completions"]
+
+
+def test_a_warmed_client_sends_its_first_request_without_loading_more(serve: Serve) -> None:
+    server = serve([Reply("Hi")])
+
+    done = subprocess.run([sys.executable, "-c", LATE, server.openai_url], cwd=ROOT, capture_output=True, text=True)
+
+    assert done.stdout.strip() == "[]", done.stderr

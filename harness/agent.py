@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -173,20 +173,32 @@ class Agent:
 
         Interrupted (Ctrl+C), it aborts the run and lets the interruption pass.
         """
-        results: list[AgentResult] = []
-        failures: list[BaseException] = []
-        loops: list[asyncio.AbstractEventLoop] = []
 
         async def once() -> AgentResult:
-            loops.append(asyncio.get_running_loop())
             try:
                 return await self.prompt(prompt)
             finally:
                 await self.close()
 
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            # In the main thread asyncio turns Ctrl+C into a cancellation, so that it comes at no awkward moment.
+            return asyncio.run(once())
+        return self._in_a_thread(once)
+
+    def _in_a_thread(self, once: Callable[[], Coroutine[None, None, AgentResult]]) -> AgentResult:
+        results: list[AgentResult] = []
+        failures: list[BaseException] = []
+        loops: list[asyncio.AbstractEventLoop] = []
+
+        async def known() -> AgentResult:
+            loops.append(asyncio.get_running_loop())
+            return await once()
+
         def work() -> None:
             try:
-                results.append(asyncio.run(once()))
+                results.append(asyncio.run(known()))
             except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
                 failures.append(error)
             finally:

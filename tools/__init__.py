@@ -17,7 +17,7 @@ def builtin_tools(*, secrets: Iterable[str] = ()) -> list[Tool]:
     from tools.builtin import loaders
     from tools.lazy import LazyTool
 
-    return [LazyTool(name, load) for name, load in loaders(tuple(secrets)).items()]
+    return [LazyTool(name, build) for name, build in loaders(tuple(secrets)).items()]
 
 
 def load(tools: Iterable[Tool]) -> None:

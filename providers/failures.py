@@ -30,7 +30,7 @@ OVERFLOW = (
     r"|reduce the length of the (messages|prompt)|maximum context length|exceeds the available context size"
     r"|greater than the context length|context window exceeds limit|exceeded model token limit"
     r"|context[ _]length[ _]exceeded|exceed context limit|too many input tokens|too large for model"
-    r"|input token count .* exceeds|longer than the model's context"
+    r"|input token count .* exceeds|longer than the model's context|context ?window ?exceeded"
 )
 # These also complain of other things, such as a limit of tokens per minute, the size of an image or of the answer.
 PERHAPS_OVERFLOW = r"exceeds the maximum|exceeds the limit of|too many tokens|token limit exceeded"

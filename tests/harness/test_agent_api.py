@@ -94,10 +94,9 @@ async def test_what_was_used_before_a_price_was_known_counts_against_the_limit(m
 def test_ctrl_c_during_prompt_sync_aborts_the_run():
     code = """
 from harness import Agent
-from harness.events import AgentEnd, RequestStart
-from providers.demo import Hang, Reply, scripted
+from providers.demo import scripted
 
-agent = Agent(scripted(Reply((Hang(),))))
+agent = Agent(scripted("word " * 100_000, delay=0.01))
 agent.subscribe(lambda event: print(type(event).__name__, flush=True))
 agent.prompt_sync("go")
 """

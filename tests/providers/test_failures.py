@@ -55,6 +55,7 @@ def classified(status: int, body: str) -> ProviderError:
         (400, "This model's maximum context length is 8192 tokens. However, your messages", ContextWindowOverflow),
         (400, "the request exceeds the available context size (4096 tokens)", ContextWindowOverflow),
         (400, "The prompt exceeds the maximum number of tokens", ContextWindowOverflow),
+        (400, "gateway.ContextWindowExceededError: this is longer than it can be", ContextWindowOverflow),
         (400, "max_tokens: 100000 exceeds the maximum allowed number of output tokens", RequestRejected),
         (400, "max_completion_tokens is too large: exceeds the limit of 16384", RequestRejected),
         (400, "messages.0.content.1.image.source: image exceeds the maximum of 5 MB", RequestRejected),

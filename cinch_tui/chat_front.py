@@ -142,7 +142,7 @@ class ChatFront:
         model = await asyncio.to_thread(self._desk.assembly.connect, name, level)
         self._desk.agent.set_model(model)
         self.notice(f"The model is {model.spec.name} from the next reply on.")
-        await warm(model)
+        await warm(self._desk.agent.state)
 
     @property
     def thinking(self) -> ThinkingLevel:

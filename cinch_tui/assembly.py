@@ -201,7 +201,7 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
             with contextlib.suppress(ConfigError):
                 return connect(preset.name, credentials=keys, thinking=wanted.thinking)
     raise NoModel(
-        "no model is chosen and no API key was found: set ANTHROPIC_API_KEY or OPENROUTER_API_KEY, "
+        "no model is chosen and no API key was found: set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, "
         "name a model with -m provider/model, or try -m demo"
     )
 

@@ -191,7 +191,15 @@ class Desk:
             await self.pick_session()
         if self.options.prompt:
             self.screen.send(self.options.prompt)
+        else:
+            self._invite()
         await warm(self.agent.state)
+
+    def _invite(self) -> None:
+        from cinch_tui.assembly import TOUR
+
+        if self.agent.state.model.spec.name == TOUR and not self.agent.history.messages:
+            self.notice("This is the tour. Say anything, and a scripted model shows you around on a scratch copy.")
 
     def farewell(self) -> str:
         """What to say on the normal screen afterwards: how to come back."""

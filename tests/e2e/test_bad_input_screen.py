@@ -39,6 +39,19 @@ def test_a_rate_limit_is_seen_while_it_is_waited_for_and_esc_ends_the_wait(cinch
     app.see("hello again")
 
 
+def test_another_model_is_taken_in_the_middle_of_a_conversation(cinch):
+    app = cinch([Reply("from the first"), Reply("from the second")])
+    app.enter("hello")
+    app.see("from the first")
+
+    app.enter("/model anthropic/another")
+    app.see("The model is anthropic/another from the next reply on")
+    app.enter("and you?")
+
+    app.see("from the second")
+    assert [request.body["model"] for request in app.server.requests][-1] == "another"
+
+
 def test_a_cut_reply_is_replaced_by_the_whole_one_and_only_that_is_kept(cinch, own_home):
     half = Cut(Reply("half of an answer that will"), after_events=6)
     app = cinch([half, Reply("the whole answer")])

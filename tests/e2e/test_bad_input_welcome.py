@@ -117,6 +117,7 @@ def test_the_tour_is_taken_without_a_key(welcome):
     cinch = welcome()
 
     cinch.choose("3", "demo/tour")
+    cinch.see("Say anything")
 
 
 def test_an_unknown_provider_is_told_with_the_nearest_before_anything_is_asked(welcome):

@@ -125,6 +125,8 @@ class Desk:
         if self._loaded is not None:
             self._end = await asyncio.to_thread(last_turns, self._loaded.messages)
             self.screen.board.show(blocks_of(self._end, builtin_tools()))
+            # Reading the rest keeps the interpreter busy: what there is to see comes first.
+            await self.screen.board.transcript.drained()
 
     async def _assemble(self, model: Model | None) -> Assembly:
         from cinch_tui.answers import ScreenPerson, show_on

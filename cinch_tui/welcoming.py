@@ -12,6 +12,7 @@ from cinch_tui.last_choice import Choice, remember
 from cinch_tui.options import Options
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.welcome import Leave, TakeTour, UseKey, UseLocal, WelcomeScreen
+from cinch_tui.transcript.blocks import as_sentence
 from harness.errors import CinchError, ConfigError
 from providers import Credentials, Secret, connect, list_models
 from providers.local import find_local_servers
@@ -37,7 +38,7 @@ async def ask_for_model(app: App[object], options: Options, reason: str) -> Mode
     """The model the person chose; None when they leave. A choice that cannot work is told, and asked again."""
     keys = KeyStore(options.paths, options.environ)
     while True:
-        choice = await app.push_screen_wait(WelcomeScreen(find_local_servers, why=reason))
+        choice = await app.push_screen_wait(WelcomeScreen(find_local_servers, why=as_sentence(reason)))
         if isinstance(choice, Leave):
             return None
         try:

@@ -138,8 +138,11 @@ class Transport:
         body = await _bounded(response)
         if response.status_code >= 300:
             raise failure(self.endpoint, response.status_code, body, _lower(response.headers))
-        said = plain(self.endpoint.hide_key(message_in(body)))
-        raise StreamError(f"{self.endpoint.preset.label}: answered with {kind}, not with a stream: {said}")
+        # A whole reply says nothing of a failure; a web page or an error does.
+        is_reply = kind == "application/json" and "error" not in body
+        said = "" if is_reply else plain(self.endpoint.hide_key(message_in(body)))
+        reason = f"{self.endpoint.preset.label}: answered with {kind}, not with a stream"
+        raise StreamError(f"{reason}: {said}" if said else reason)
 
     @contextmanager
     def _failures(self) -> Generator[None]:

@@ -109,7 +109,7 @@ def test_a_key_for_a_service_that_does_not_answer_is_not_kept(welcome, own_home)
     cinch.see("never shown")
     cinch.type(f"{KEY}\r")
 
-    cinch.see("nothing answers at http://127.0.0.1:9/v1")
+    cinch.see("Nothing answers at http://127.0.0.1:9/v1")
     assert not (own_home / "cinch" / "data" / "credentials.json").exists()
 
 

@@ -7,7 +7,9 @@ CinchError
 │   ├── NoMessages              there is nothing to continue from
 │   ├── InvalidContinue         the last message is the assistant's
 │   ├── Aborted                 the person stopped it
-│   └── LimitExceeded           turns, tokens, seconds or dollars are used up
+│   ├── LimitExceeded           turns, tokens, seconds or dollars are used up
+│   ├── Rejected                an input filter or a hook did not let the run begin
+│   └── StructuredOutputFailed  the model did not answer in the form that was asked for
 ├── ProviderError               a model did not answer as it should
 │   ├── AuthenticationFailed    401, 403
 │   ├── ModelNotFound           the service does not know or no longer serves the model
@@ -66,6 +68,19 @@ class Aborted(AgentError):
 
 class LimitExceeded(AgentError):
     pass
+
+
+class Rejected(AgentError):
+    pass
+
+
+class StructuredOutputFailed(AgentError):
+    """`attempts` answers were looked at; `last_error` is what was wrong with the last."""
+
+    def __init__(self, attempts: int, last_error: str) -> None:
+        super().__init__(f"the model gave no valid answer in {attempts} attempts: {last_error}")
+        self.attempts = attempts
+        self.last_error = last_error
 
 
 class ProviderError(CinchError):

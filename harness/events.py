@@ -1,11 +1,12 @@
 """What happens: one closed union of frozen dataclasses, each serialisable by `harness.codec`.
 
 Order within a run (notes: `[]` may repeat, `?` may be missing):
-AgentStart, [TurnStart, [MessageStart, MessageEnd of what the person said], ContextWarning?, RequestStart, MessageStart,
-[MessageUpdate], MessageEnd, UsageUpdate, [ToolApprovalRequested, ToolApprovalResolved]?, [ToolExecutionStart,
-[ToolExecutionUpdate], ToolExecutionEnd], TurnEnd], AgentEnd. AgentEnd comes exactly once on every path. Every tool call
-gets exactly one ToolExecutionStart and one ToolExecutionEnd, whether it ran, was denied or was never possible.
-Events are facts: no future, no callback inside.
+AgentStart, [TurnStart, [MessageStart, MessageEnd of what the person said], ModelRouted?, RequestStart, MessageStart,
+[MessageUpdate], MessageEnd, UsageUpdate, ContextWarning?, [ToolApprovalRequested, ToolApprovalResolved]?,
+[ToolExecutionStart, [ToolExecutionUpdate], ToolExecutionEnd], TurnEnd], AgentEnd. AgentEnd comes exactly once on every
+path; where a hook stops a run before it begins, it comes alone. Every tool call gets exactly one ToolExecutionStart and
+one ToolExecutionEnd, whether it ran, was denied or was never possible; only one that a hook blocked has neither: its
+answer stands in HookRan. Events are facts: no future, no callback inside.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from harness.messages import (
     AssistantMessage,
+    CustomMessage,
     Message,
     ModelSpec,
     StopReason,
@@ -23,8 +25,23 @@ from harness.messages import (
     Usage,
     UserMessage,
 )
+from harness.person import Answer, Question
 from harness.provider import BlockDelta, BlockEnd, BlockStart
 from harness.views import View
+
+TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
+"""What began a turn: a prompt, a parent agent, what came before, or another path from an old place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """How a run without a prompt relates to the one before: goes on, is tried again, or takes another path.
+
+    `tag` tells several of a kind apart, by default the moment it was asked for (RFC 3339, UTC).
+    """
+
+    kind: Literal["default", "rerun", "branch"] = "default"
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,23 +57,35 @@ class EventHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStart(EventHeader):
-    pass
+    """A run begins. `continuation` is None for a run that a prompt began; `parent_loop_id` is the run it goes on from,
+    or, for a sub-agent, the run that called it."""
+
+    agent_id: str = ""
+    parent_loop_id: str = ""
+    continuation: Continuation | None = None
+    spec: ModelSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnd(EventHeader):
-    """The run is over. `messages` are those it added; `limit` names the limit that ended it."""
+    """The run is over. `messages` are those it added; `limit` names the limit that ended it.
+
+    `error_type` is the class of ours in `harness.errors` that `error` tells of, where there was one; `rejection` is why
+    an input filter, or a hook before the run, did not let it begin.
+    """
 
     stop_reason: StopReason
     messages: tuple[Message, ...] = ()
     usage: Usage = Usage()
     error: str | None = None
+    error_type: str = ""
     limit: str = ""
+    rejection: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStart(EventHeader):
-    pass
+    trigger: TurnTrigger = "user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +106,7 @@ class RequestStart(EventHeader):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageStart(EventHeader):
     message_id: str
-    role: Literal["user", "assistant"]
+    role: Literal["user", "assistant", "custom"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +117,7 @@ class MessageUpdate(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnd(EventHeader):
-    message: UserMessage | AssistantMessage
+    message: UserMessage | AssistantMessage | CustomMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +157,32 @@ class ToolExecutionUpdate(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolExecutionEnd(EventHeader):
-    """`duration` in seconds; zero when the call never ran."""
+    """`duration` in seconds; zero when the call never ran. `child_loop_id` is the run of the sub-agent it started."""
 
     result: ToolResult
     duration: float = 0.0
+    child_loop_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCacheHit(EventHeader):
+    """The call is answered by what the same call gave before; it comes between its start and its end."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAsked(EventHeader):
+    """A tool asks the person; the answer comes through the `Person` port."""
+
+    call_id: str
+    question: Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswered(EventHeader):
+    call_id: str
+    answer: Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +212,93 @@ class RetryScheduled(EventHeader):
     max_retries: int
     delay: float
     error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionStart(EventHeader):
+    """The window is about to be made smaller; the history stays as it is. `tokens` is our estimate before."""
+
+    reason: Literal["overflow", "window"]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionEnd(EventHeader):
+    """`dropped` messages are not shown to the model; `tokens` is our estimate after."""
+
+    dropped: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRouted(EventHeader):
+    """Another model is asked from this turn on, by the rule of the routing."""
+
+    spec: ModelSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFallback(EventHeader):
+    """`failed` did not answer, because of `error`; `spec` is asked instead, for the rest of the run."""
+
+    failed: ModelSpec
+    spec: ModelSpec
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputRejected(EventHeader):
+    """An input filter kept a message from the model."""
+
+    reason: str
+    message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookRan(EventHeader):
+    """A hook changed the course of things: it stopped a run, blocked or changed a call, injected a message, or failed.
+
+    `result` is the answer to a call that was blocked.
+    """
+
+    point: str
+    outcome: Literal["stopped", "blocked", "modified", "injected", "failed"]
+    reason: str = ""
+    call_id: str = ""
+    result: ToolResult | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentEvent(EventHeader):
+    """What happened in an agent that a tool call of this one started."""
+
+    call_id: str
+    event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParallelStart(EventHeader):
+    """One prompt goes to several configurations; `loop_ids` are their runs, in order."""
+
+    loop_ids: tuple[str, ...]
+    specs: tuple[ModelSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchEvent(EventHeader):
+    """What happened in one of several parallel runs; the header of `event` tells which."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParallelEnd(EventHeader):
+    """One run was chosen, `selected_index` counting from 0; `usage` is what the choice itself cost."""
+
+    selected_loop_id: str
+    selected_index: int
+    usage: Usage = Usage()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,9 +345,22 @@ Event: TypeAlias = (
     | ToolExecutionStart
     | ToolExecutionUpdate
     | ToolExecutionEnd
+    | ToolCacheHit
+    | QuestionAsked
+    | QuestionAnswered
     | UsageUpdate
     | ContextWarning
+    | CompactionStart
+    | CompactionEnd
     | RetryScheduled
+    | ModelRouted
+    | ModelFallback
+    | InputRejected
+    | HookRan
+    | SubagentEvent
+    | ParallelStart
+    | BranchEvent
+    | ParallelEnd
     | PlanSubmitted
     | ModeChanged
     | ModelChanged

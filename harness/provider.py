@@ -8,7 +8,7 @@ the reply failed, also after the first delta. It never retries: `harness.retry` 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from harness.messages import JsonObject, ModelMessage, ModelSpec, StopReason, Usage
@@ -26,8 +26,20 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSchema:
+    """The form an answer must have, where the provider can hold the model to it; `schema` is a JSON Schema."""
+
+    name: str
+    schema: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model. `max_tokens` None lets the provider take the model's own limit."""
+    """One question to a model. `max_tokens` None lets the provider take the model's own limit.
+
+    `answer_schema` is only set where `Model.native_schema` says that the provider knows what to do with it. `api_key`,
+    where it is not None, is used instead of the provider's own for this request.
+    """
 
     spec: ModelSpec
     system: str
@@ -36,6 +48,8 @@ class Request:
     max_tokens: int | None = None
     temperature: float | None = None
     session_id: str = ""
+    answer_schema: AnswerSchema | None = None
+    api_key: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +152,9 @@ class KnownFacts:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A provider and the model to ask it for."""
+    """A provider and the model to ask it for. `native_schema`: it can be held to an `AnswerSchema`."""
 
     provider: Provider
     spec: ModelSpec
     facts: Facts
+    native_schema: bool = False

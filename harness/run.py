@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,21 +10,29 @@ from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
 from harness.bus import Bus
 from harness.cost import Ledger
+from harness.errors import ProviderError
+from harness.events import Continuation, TurnTrigger
+from harness.execution.cache import ResultCache
 from harness.history import History
+from harness.hooks.chain import HookChain
 from harness.inbox import Inbox
 from harness.limits import Meter
-from harness.messages import Usage
+from harness.messages import AssistantMessage, Message, ModelSpec, Usage, UserMessage
 from harness.modes import Mode, tools_of
+from harness.options import AgentOptions
 from harness.person import Person
-from harness.provider import Model, ModelFacts, ToolSpec
+from harness.provider import AnswerSchema, Model, ModelFacts, ToolSpec
 from harness.retry import RetryPolicy
-from harness.tool import Tool
+from harness.tool import Delegate, Tool
 from harness.workspace import Workspace
 
 
 @dataclass(slots=True)
 class State:
-    """What a person may change at any time; a run reads it anew for each turn."""
+    """What a person may change at any time; a run reads it anew for each turn.
+
+    `budget` is how many tokens a request may have, learned when a service refused one that was longer; 0: not known.
+    """
 
     model: Model
     tools: Sequence[Tool]
@@ -34,6 +42,7 @@ class State:
     grants: Grants
     max_tokens: int | None = None
     ledger: Ledger = field(default_factory=Ledger)
+    budget: int = 0
 
     @property
     def usage(self) -> Usage:
@@ -46,7 +55,7 @@ class State:
 
     @property
     def tool_specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(ToolSpec(tool.name, tool.description, tool.parameters) for tool in self.available_tools)
+        return specs_of(self.available_tools)
 
     @property
     def system(self) -> str:
@@ -62,6 +71,42 @@ def known_facts(model: Model) -> ModelFacts:
     return model.facts.now or ModelFacts()
 
 
+def specs_of(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
+    return tuple(ToolSpec(tool.name, tool.description, tool.parameters) for tool in tools)
+
+
+def _nothing_more(reply: AssistantMessage) -> UserMessage | None:
+    del reply
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How a run begins, and what it has that others have not.
+
+    `tools` are offered in this run only. `last_word` is asked when the model has nothing more to do: what it hands back
+    is said to the model, and the run goes on. `answer_schema` holds the model to a form.
+    """
+
+    prompts: tuple[Message, ...] = ()
+    continuation: Continuation | None = None
+    trigger: TurnTrigger = "user"
+    tools: tuple[Tool, ...] = ()
+    last_word: Callable[[AssistantMessage], UserMessage | None] = _nothing_more
+    answer_schema: AnswerSchema | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run stands. `turn` counts its turns from 1; `failure` is why the last request failed for good."""
+
+    turn: int = 0
+    asked: ModelSpec | None = None
+    fallbacks: int = 0
+    failure: ProviderError | None = None
+    rejected: set[str] = field(default_factory=set[str])
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     state: State
@@ -69,8 +114,31 @@ class Run:
     history: History
     inbox: Inbox
     meter: Meter
-    person: Person
+    options: AgentOptions
     workspace: Workspace
-    retry: RetryPolicy
     spill_dir: Path
-    patience: float = 5.0
+    hooks: HookChain
+    cache: ResultCache
+    entry: Entry = Entry()
+    delegate: Delegate | None = None
+    progress: Progress = field(default_factory=Progress)
+
+    @property
+    def person(self) -> Person:
+        return self.options.person
+
+    @property
+    def retry(self) -> RetryPolicy:
+        return self.options.retry
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools the model is shown now."""
+        shown: Sequence[Tool] = self.state.available_tools
+        if self.options.tool_filter is not None:
+            shown = self.options.tool_filter(shown, self.history.messages)
+        return (*shown, *self.entry.tools)
+
+    def tool(self, name: str) -> Tool | None:
+        """A tool by its name, shown or not."""
+        return next((each for each in (*self.state.tools, *self.entry.tools) if each.name == name), None)

@@ -21,21 +21,37 @@ program · dangerous: asked about even when the tool is trusted · forbidden: ne
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What a call may do. `scope` is what a lasting rule would cover: a command prefix, or empty for the whole tool."""
+    """What a call may do. `scope` is what a lasting rule would cover: a command prefix, or empty for the whole tool.
+
+    `paths` are the files it reads or changes, where it can tell: calls of one reply that change the same file run one
+    after another, and one that changes files it cannot name runs alone. `cacheable`: the same arguments give the same
+    result as long as no call changed anything and the `paths` are as they were.
+    """
 
     level: RiskLevel
     reason: str = ""
     scope: str = ""
+    paths: tuple[str, ...] = ()
+    cacheable: bool = False
+
+    @property
+    def changes(self) -> bool:
+        return self.level not in ("none", "read")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool hands back: `content` for the model, `view` for the person, `details` for programs."""
+    """What a tool hands back: `content` for the model, `view` for the person, `details` for programs.
+
+    `ends_run`: the model is not asked again. `child_loop_id` is the run of the sub-agent that did the work.
+    """
 
     content: tuple[UserContent, ...]
     view: View | None = None
     details: JsonObject | None = None
     is_error: bool = False
+    ends_run: bool = False
+    child_loop_id: str = ""
 
     @classmethod
     def text(cls, text: str, *, view: View | None = None, details: JsonObject | None = None) -> ToolOutput:
@@ -44,6 +60,23 @@ class ToolOutput:
     @classmethod
     def failure(cls, text: str, *, view: View | None = None, details: JsonObject | None = None) -> ToolOutput:
         return cls((Text(text),), view, details, is_error=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """A task for a sub-agent. `tools` names those it may use, empty for all that the caller has."""
+
+    task: str
+    name: str = ""
+    tools: tuple[str, ...] = ()
+    max_turns: int = 20
+    call_id: str = ""
+
+
+class Delegate(Protocol):
+    async def __call__(self, delegation: Delegation) -> ToolOutput:
+        """Let a sub-agent do a task; its last words are the output."""
+        ...
 
 
 def _ignore_update(view: View) -> None:
@@ -55,7 +88,8 @@ class ToolContext:
     """What a running tool may use. Cancellation arrives as `asyncio.CancelledError`; a tool cleans up and lets it pass.
 
     `update` shows progress; `propose_plan` asks the person to accept a plan (and leaves plan mode if they do);
-    `spill_dir` is a folder the model may read from, for output too long to hand back.
+    `spill_dir` is a folder the model may read from, for output too long to hand back. `delegate` hands a task to a
+    sub-agent; None where there may be none.
     """
 
     call_id: str
@@ -64,6 +98,7 @@ class ToolContext:
     propose_plan: Callable[[str], Awaitable[PlanVerdict]]
     spill_dir: Path
     update: Callable[[View], None] = field(default=_ignore_update)
+    delegate: Delegate | None = None
 
 
 class Tool(Protocol):

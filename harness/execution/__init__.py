@@ -1,0 +1,1 @@
+"""How the calls of a reply are run."""

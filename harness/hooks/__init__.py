@@ -1,0 +1,1 @@
+"""Where a program may act on a run."""

@@ -1,0 +1,52 @@
+"""Who an agent is, which session it is in, and how its runs are numbered.
+
+A run's id is `{session}.{configuration}.{n}`, as in phi-core: `n` counts from 1 per session and configuration.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from harness.messages import ModelSpec, new_id
+
+
+@dataclass(slots=True)
+class Identity:
+    """`config_id` names the configuration; empty derives it from the model. `parent_loop_id` is the run of another
+    agent that this one works for."""
+
+    agent_id: str = field(default_factory=new_id)
+    session_id: str = field(default_factory=new_id)
+    config_id: str = ""
+    parent_loop_id: str = ""
+    last_loop_id: str = ""
+    last_active: float | None = None
+    loops: int = 0
+    counters: dict[str, int] = field(default_factory=dict[str, int])
+
+    def next_loop(self, spec: ModelSpec) -> str:
+        """The id of the run that begins now."""
+        segment = self.config_id or segment_of(spec)
+        self.counters[segment] = self.counters.get(segment, 0) + 1
+        self.loops += 1
+        self.last_loop_id = f"{self.session_id}.{segment}.{self.counters[segment]}"
+        self.last_active = time.monotonic()
+        return self.last_loop_id
+
+    def rotate(self, session_id: str = "") -> str:
+        """Begin another session; the agent stays who it is."""
+        self.session_id = session_id or new_id()
+        self.counters.clear()
+        self.loops = 0
+        self.last_loop_id = ""
+        return self.session_id
+
+    def idle_for(self) -> float | None:
+        """Seconds since the last run began; None when there was none."""
+        return None if self.last_active is None else time.monotonic() - self.last_active
+
+
+def segment_of(spec: ModelSpec) -> str:
+    """A configuration without a name, by what it is. Dots separate the parts of a loop's id, so it has none."""
+    return f"{spec.provider}/{spec.model_id}/{spec.thinking}".replace(".", "_")

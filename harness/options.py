@@ -1,0 +1,101 @@
+"""How an agent is to work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from harness.approval.policy import ApprovalMode
+from harness.approval.rules import Grants
+from harness.context.window import Window
+from harness.filters import InputFilter
+from harness.hooks.points import Hooks
+from harness.inbox import QueueMode
+from harness.limits import Limits
+from harness.messages import CustomMessage, Message, ModelMessage
+from harness.modes import EXECUTE, Mode
+from harness.person import Nobody, Person
+from harness.provider import Model
+from harness.retry import RetryPolicy
+from harness.routing import Routing
+from harness.tool import Tool
+from harness.workspace import Workspace
+
+Concurrency: TypeAlias = Literal["parallel", "sequential"] | int
+"""parallel: all calls that do not get in each other's way · sequential: one after another · a number: in batches."""
+
+SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
+"""interrupt: running calls are cancelled after a moment's grace · after_batch: they finish, what waits is skipped."""
+
+ToLlm: TypeAlias = Callable[[Message], ModelMessage | None]
+Transform: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[Sequence[Message]]]
+"""Makes of the history what the model is shown; the flag says that the last request was too long."""
+
+ToolFilter: TypeAlias = Callable[[Sequence[Tool], Sequence[Message]], Sequence[Tool]]
+"""Picks from the tools those that fit what is being talked about."""
+
+
+def to_llm(message: Message) -> ModelMessage | None:
+    """What an application keeps in the conversation is not for the model."""
+    return None if isinstance(message, CustomMessage) else message
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How tool calls run. `timeout` in seconds, None for none; `timeouts` are exceptions by tool name.
+
+    A result of more than `max_result_chars` characters is cut in its middle and kept whole in a file (0: never cut).
+    Results that stay true are kept for `cache_turns` turns, at most `cache_entries` of them (0: none).
+    """
+
+    concurrency: Concurrency = "parallel"
+    timeout: float | None = None
+    timeouts: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    max_result_chars: int = 30_000
+    cache_entries: int = 100
+    cache_turns: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """How an agent is to work; the defaults ask nobody and therefore change nothing.
+
+    `workspace` None is the current folder. `spill_dir` takes output too long to hand back; None is a folder of the
+    system's temporary ones. `messages` is a conversation to go on with. `patience`: seconds that a cancelled tool gets
+    to clean up, before it is left behind.
+
+    `hooks` act on a run, `filters` look at what is said to it. `transform_context` is called before `convert_to_llm`,
+    each turn; `get_api_key` before each request, None leaves the provider its own. `routing` chooses a model per turn,
+    else the agent's own is asked; when it fails for good, those of `fallback` are, in order. `config_id` names this
+    configuration in the ids of its runs.
+    """
+
+    workspace: Workspace | None = None
+    person: Person = Nobody()
+    approval: ApprovalMode = "smart"
+    grants: Grants | None = None
+    mode: Mode = EXECUTE
+    limits: Limits = Limits()
+    retry: RetryPolicy = RetryPolicy()
+    max_tokens: int | None = None
+    temperature: float | None = None
+    steering: QueueMode = "one"
+    follow_up: QueueMode = "one"
+    steering_mode: SteeringMode = "interrupt"
+    execution: Execution = Execution()
+    window: Window = Window()
+    hooks: Sequence[Hooks] = ()
+    filters: Sequence[InputFilter] = ()
+    convert_to_llm: ToLlm = to_llm
+    transform_context: Transform | None = None
+    get_api_key: Callable[[str], Awaitable[str | None]] | None = None
+    tool_filter: ToolFilter | None = None
+    routing: Routing | None = None
+    fallback: Sequence[Model] = ()
+    config_id: str = ""
+    session_id: str = ""
+    messages: Sequence[Message] = ()
+    spill_dir: Path | None = None
+    patience: float = 5.0

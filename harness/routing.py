@@ -1,0 +1,51 @@
+"""Which model is asked at which turn. Turns count from 1 within a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from harness.provider import Model
+
+
+class Routing(Protocol):
+    def model_for(self, turn: int) -> Model: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """Always the same."""
+
+    model: Model
+
+    def model_for(self, turn: int) -> Model:
+        del turn
+        return self.model
+
+
+@dataclass(frozen=True, slots=True)
+class ByTurn:
+    """One model, but for some turns another."""
+
+    default: Model
+    overrides: Mapping[int, Model] = field(default_factory=dict[int, Model])
+
+    def model_for(self, turn: int) -> Model:
+        return self.overrides.get(turn, self.default)
+
+
+@dataclass(frozen=True, slots=True)
+class CheapThenPowerful:
+    """The cheap model looks around; from turn `switch_at` on the powerful one decides."""
+
+    cheap: Model
+    powerful: Model
+    switch_at: int
+
+    def model_for(self, turn: int) -> Model:
+        return self.cheap if turn < self.switch_at else self.powerful
+
+
+if TYPE_CHECKING:
+    _: tuple[type[Routing], ...] = (Single, ByTurn, CheapThenPowerful)

@@ -15,9 +15,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from measure import in_turn, report  # noqa: E402  the path comes first
 
-from harness.agent import Agent, AgentOptions  # noqa: E402
+from harness.agent import Agent  # noqa: E402
 from harness.events import Event, RequestStart, ToolExecutionEnd, ToolExecutionStart  # noqa: E402
 from harness.limits import Limits  # noqa: E402
+from harness.options import AgentOptions  # noqa: E402
 from harness.workspace import Workspace  # noqa: E402
 from providers.demo import Call, Reply, scripted  # noqa: E402
 from tools import builtin_tools  # noqa: E402

@@ -15,7 +15,7 @@ from cinch_tui.credentials import KeyStore
 from cinch_tui.last_choice import recall
 from cinch_tui.options import Continue, Options, Resume
 from cinch_tui.settings import Settings
-from harness.agent import Agent, AgentOptions
+from harness.agent import Agent
 from harness.approval.rules import Grants, Rule
 from harness.context.normalise import normalise
 from harness.errors import ConfigError, SessionLocked
@@ -23,6 +23,7 @@ from harness.instructions import build_system_prompt, describe_environment, load
 from harness.limits import Limits
 from harness.messages import Message, new_id
 from harness.modes import EXECUTE, MODES, PLAN
+from harness.options import AgentOptions
 from harness.person import Person
 from harness.provider import Model
 from harness.retry import RetryPolicy

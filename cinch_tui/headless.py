@@ -20,10 +20,11 @@ from cinch_tui.output import Output
 from cinch_tui.printers import Narrator, Printer, printer_for
 from cinch_tui.settings import Settings
 from cinch_tui.start import collect_garbage
-from harness.agent import Agent, AgentResult
+from harness.agent import Agent
 from harness.cost import priced
 from harness.errors import ConfigError
 from harness.person import Nobody
+from harness.result import AgentResult
 
 MAX_STDIN_BYTES = 10_000_000
 PATIENCE_S = 3.0

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from harness.agent import AgentResult
 from harness.events import (
     AgentEnd,
     Event,
@@ -19,6 +18,7 @@ from harness.events import (
     TurnEnd,
 )
 from harness.messages import AssistantMessage, JsonObject, JsonValue, ToolCall, Usage
+from harness.result import AgentResult
 from harness.session.records import STOP_REASONS
 
 # The limits Claude Code has a word for; the others are errors to its readers.

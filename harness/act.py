@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from harness.approval.leave import Allowed, Refused, decide_call
 from harness.errors import WorkspaceError
@@ -30,7 +30,15 @@ GRACE = 0.05
 """Seconds that running calls get to finish when the person steers."""
 
 
-async def act(run: Run, reply: AssistantMessage) -> tuple[ToolResult, ...]:
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """The answers to a reply's calls, in their order; `ends_run`: one of them says that the model need not go on."""
+
+    results: tuple[ToolResult, ...]
+    ends_run: bool = False
+
+
+async def act(run: Run, reply: AssistantMessage) -> Acted:
     """Answer the calls of a reply. On every path out, cancellation included, each has its result in the history."""
     batch = _Batch(run, reply)
     try:
@@ -38,7 +46,7 @@ async def act(run: Run, reply: AssistantMessage) -> tuple[ToolResult, ...]:
         await batch.execute()
     finally:
         batch.close()
-    return batch.results
+    return Acted(batch.results, batch.ends_run)
 
 
 class _Batch:
@@ -49,6 +57,7 @@ class _Batch:
         self._started: dict[str, float] = {}
         self._answers: dict[str, ToolResult] = {}
         self._excuse = INTERRUPTED
+        self.ends_run = False
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
@@ -94,7 +103,7 @@ class _Batch:
     async def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         """Cancel what still runs and wait for its end. What does not end is left behind, so that the person is not."""
         try:
-            await stop_tasks(tasks, self._run.patience)
+            await stop_tasks(tasks, self._run.options.patience)
         finally:
             for call_id in self._started.keys() - self._answers.keys():
                 call = next(each for each in self._reply.tool_calls if each.id == call_id)
@@ -141,7 +150,7 @@ class _Batch:
         self._answer(allowed.call, output)
 
     def _start(self, call: ToolCall) -> None:
-        tool = next((each for each in self._run.state.tools if each.name == call.name), None)
+        tool = self._run.tool(call.name)
         label = tool.label if tool else call.name
         self._started[call.id] = time.monotonic()
         self._run.bus.publish(ToolExecutionStart(call=call, label=label, summary=_summary(tool, call)))
@@ -154,6 +163,7 @@ class _Batch:
         if not ran:
             self._start(call)
         content = output.content or (Text("(no output)"),)
+        self.ends_run = self.ends_run or output.ends_run
         result = ToolResult(call.id, call.name, content, output.is_error, output.details, output.view)
         self._answers[call.id] = result
         duration = time.monotonic() - self._started[call.id] if ran else 0.0

@@ -3,77 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import tempfile
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
+from harness.blocking import run_blocking
 from harness.bus import Bus, Subscriber
 from harness.channel import Channel
+from harness.conduct import Conductor
 from harness.cost import Ledger
-from harness.errors import AlreadyRunning, InvalidContinue, NoMessages
-from harness.events import AgentEnd, AgentStart, Event, ModeChanged, ModelChanged, Notice
+from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
+from harness.events import AgentEnd, Continuation, Event, ModeChanged, ModelChanged, Notice
+from harness.execution.cache import ResultCache
 from harness.history import History
-from harness.inbox import Inbox, QueueMode
-from harness.limits import Limits, Meter
-from harness.loop import Ending, hear_unheard, run_loop
-from harness.messages import AssistantMessage, Message, StopReason, Text, Usage, UserContent, UserMessage, new_id
-from harness.modes import EXECUTE, Mode
-from harness.person import Nobody, Person
+from harness.hooks.chain import HookChain
+from harness.identity import Identity
+from harness.inbox import Inbox
+from harness.limits import Meter
+from harness.messages import AssistantMessage, Image, Message, Text, UserContent, UserMessage, new_id
+from harness.modes import Mode
+from harness.options import AgentOptions
 from harness.provider import Model
-from harness.retry import RetryPolicy
-from harness.run import Run, State
-from harness.stopping import stop_tasks
+from harness.result import AgentResult
+from harness.run import Entry, Run, State
+from harness.saved import dump_messages, load_messages
 from harness.thinking import ThinkingLevel
 from harness.tool import Tool
 from harness.workspace import Workspace
 
-Prompt: TypeAlias = str | Sequence[UserContent]
-
-STOPPED = Ending("aborted", "stopped by the person")
-
-
-@dataclass(frozen=True, slots=True)
-class AgentOptions:
-    """How an agent is to work; the defaults ask nobody and therefore change nothing.
-
-    `workspace` None is the current folder. `spill_dir` takes output too long to hand back; None is a folder of the
-    system's temporary ones. `messages` is a conversation to go on with. `patience`: seconds that a cancelled tool gets
-    to clean up, before it is left behind.
-    """
-
-    workspace: Workspace | None = None
-    person: Person = Nobody()
-    approval: ApprovalMode = "smart"
-    grants: Grants | None = None
-    mode: Mode = EXECUTE
-    limits: Limits = Limits()
-    retry: RetryPolicy = RetryPolicy()
-    max_tokens: int | None = None
-    steering: QueueMode = "one"
-    follow_up: QueueMode = "one"
-    session_id: str = ""
-    messages: Sequence[Message] = ()
-    spill_dir: Path | None = None
-    patience: float = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class AgentResult:
-    """What a run came to. `text` is the last reply's; `messages` are all that the run added; `limit` names the limit
-    that ended it, if one did."""
-
-    messages: tuple[Message, ...]
-    text: str
-    stop_reason: StopReason
-    usage: Usage
-    error: str | None = None
-    limit: str = ""
+Prompt: TypeAlias = str | Sequence[UserContent] | UserMessage | Sequence[Message]
 
 
 class Agent:
@@ -89,6 +51,7 @@ class Agent:
         self.options = options
         self.history = History(options.messages)
         self.inbox = Inbox(options.steering, options.follow_up)
+        self.identity = Identity(session_id=options.session_id or new_id(), config_id=options.config_id)
         self.state = State(
             model=model,
             tools=tools,
@@ -98,20 +61,29 @@ class Agent:
             grants=options.grants or Grants(),
         )
         self.state.max_tokens = options.max_tokens
-        self._bus = Bus(options.session_id or new_id())
+        self._bus = Bus(self.identity.session_id)
+        self._cache = ResultCache(options.execution.cache_entries, options.execution.cache_turns)
         self._workspace = options.workspace
-        self._runs = 0
-        self._task: asyncio.Task[Ending] | None = None
+        self._conductor: Conductor | None = None
         self._idle = asyncio.Event()
         self._idle.set()
 
     @property
+    def agent_id(self) -> str:
+        return self.identity.agent_id
+
+    @property
     def session_id(self) -> str:
-        return self._bus.session_id
+        return self.identity.session_id
 
     @property
     def is_running(self) -> bool:
         return not self._idle.is_set()
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether something said waits to be heard."""
+        return bool(self.inbox)
 
     @property
     def workspace(self) -> Workspace:
@@ -125,10 +97,11 @@ class Agent:
         Raises:
             AlreadyRunning: a run is on; `steer` or `follow_up` instead.
         """
-        return await self._run((_message(prompt),))
+        return await self.run(Entry(_messages(prompt), trigger=self.identity.origin))
 
-    async def continue_run(self) -> AgentResult:
-        """Let the model go on from where the history stands, with what is queued.
+    async def continue_run(self, continuation: Continuation = Continuation()) -> AgentResult:
+        """Let the model go on from where the history stands, with what is queued. A reply that failed or was aborted
+        is no last word: the model is asked again.
 
         Raises:
             AlreadyRunning: a run is on.
@@ -138,12 +111,13 @@ class Agent:
         self._refuse_second_run()
         if not len(self.history):
             raise NoMessages("there is no conversation to continue")
-        queued = self.inbox.steering.take() or self.inbox.follow_up.take()
-        if self.history.at_rest and not queued:
+        if self.history.at_rest and not self.has_pending:
             raise InvalidContinue("the last message is the assistant's: prompt instead")
-        return await self._run(queued)
+        queued = self.inbox.steering.take() or self.inbox.follow_up.take()
+        tag = continuation.tag or datetime.now(UTC).isoformat(timespec="milliseconds")
+        return await self.run(Entry(queued, replace(continuation, tag=tag)))
 
-    async def stream(self, prompt: Prompt) -> AsyncIterator[Event]:
+    async def stream(self, prompt: Prompt | Continuation) -> AsyncIterator[Event]:
         """Say something and read what happens, up to and including `AgentEnd`. Leaving early aborts the run.
 
         Raises:
@@ -152,7 +126,8 @@ class Agent:
         self._refuse_second_run()
         channel = Channel()
         unsubscribe = self.subscribe(channel.put)
-        run = asyncio.create_task(self.prompt(prompt))
+        began = self.continue_run(prompt) if isinstance(prompt, Continuation) else self.prompt(prompt)
+        run = asyncio.create_task(began)
         try:
             # Let it begin, or be refused because another began in the same moment.
             await asyncio.sleep(0)
@@ -173,69 +148,37 @@ class Agent:
 
         Interrupted (Ctrl+C), it aborts the run and lets the interruption pass.
         """
+        return self._blocking(Entry(_messages(prompt), trigger=self.identity.origin))
+
+    def continue_sync(self, continuation: Continuation = Continuation()) -> AgentResult:
+        """`continue_run`, waiting as `prompt_sync` does."""
 
         async def once() -> AgentResult:
             try:
-                return await self.prompt(prompt)
+                return await self.continue_run(continuation)
             finally:
                 await self.close()
 
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            # In the main thread asyncio turns Ctrl+C into a cancellation, so that it comes at no awkward moment.
-            return asyncio.run(once())
-        return self._in_a_thread(once)
-
-    def _in_a_thread(self, once: Callable[[], Coroutine[None, None, AgentResult]]) -> AgentResult:
-        results: list[AgentResult] = []
-        failures: list[BaseException] = []
-        loops: list[asyncio.AbstractEventLoop] = []
-
-        async def known() -> AgentResult:
-            loops.append(asyncio.get_running_loop())
-            return await once()
-
-        def work() -> None:
-            try:
-                results.append(asyncio.run(known()))
-            except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
-                failures.append(error)
-            finally:
-                ended.set()
-
-        # Not `join`: interrupted, CPython 3.11's takes the thread for ended from then on.
-        ended = threading.Event()
-        try:
-            threading.Thread(target=work, name="cinch-prompt-sync").start()
-            ended.wait()
-        except KeyboardInterrupt:
-            for loop in loops:
-                # It may have ended in this very moment.
-                with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(self.abort)
-            ended.wait()
-            raise
-        if failures:
-            raise failures[0]
-        return results[0]
+        return run_blocking(once, self.abort)
 
     def steer(self, prompt: Prompt) -> None:
         """Say something to the run that is on: it interrupts the tools and is heard at the next turn."""
-        self.inbox.steering.put(_message(prompt))
+        for message in _words(prompt):
+            self.inbox.steering.put(message)
 
     def follow_up(self, prompt: Prompt) -> None:
         """Say something once the run has ended well."""
-        self.inbox.follow_up.put(_message(prompt))
+        for message in _words(prompt):
+            self.inbox.follow_up.put(message)
 
     def take_back(self) -> tuple[UserMessage, ...]:
-        """Empty both queues; hands back what was in them."""
+        """Empty both queues; hands back what was in them. `inbox.steering.clear()` empties one."""
         return self.inbox.steering.clear() + self.inbox.follow_up.clear()
 
     def abort(self) -> None:
         """Stop the run that is on, if one is; what was said and done so far stays."""
-        if self._task is not None:
-            self._task.cancel()
+        if self._conductor is not None:
+            self._conductor.abort()
 
     async def wait_idle(self) -> None:
         await self._idle.wait()
@@ -246,12 +189,16 @@ class Agent:
 
     def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
         """Publish a notice to all subscribers."""
-        self._bus.publish(Notice(text=text, level=level))
+        self.publish(Notice(text=text, level=level))
+
+    def publish(self, event: Event) -> None:
+        """Tell all subscribers of something; the header is filled in."""
+        self._bus.publish(event)
 
     def set_model(self, model: Model) -> None:
         """Ask another model from the next turn on."""
         self.state.model = model
-        self._bus.publish(ModelChanged(spec=model.spec))
+        self.publish(ModelChanged(spec=model.spec))
 
     def set_thinking(self, level: ThinkingLevel) -> None:
         model = self.state.model
@@ -260,10 +207,57 @@ class Agent:
     def set_mode(self, mode: Mode) -> None:
         """Change between planning and executing; for the person's hand only."""
         self.state.mode = mode
-        self._bus.publish(ModeChanged(mode=mode.name))
+        self.publish(ModeChanged(mode=mode.name))
 
-    def new_session(self, session_id: str = "", messages: Sequence[Message] = ()) -> None:
-        """Begin another conversation, or go on with `messages`; trust given for the session ends.
+    def set_system_prompt(self, text: str) -> None:
+        """Tell the model something else from the next turn on."""
+        self.state.system_prompt = text
+
+    def set_tools(self, tools: Sequence[Tool]) -> None:
+        """Offer these tools from the next turn on; a call that is running goes on.
+
+        Raises:
+            ConfigError: two have the same name.
+        """
+        names = [tool.name for tool in tools]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ConfigError(f"two tools of the same name: {', '.join(twice)}")
+        self.state.tools = tuple(tools)
+
+    def add_tool(self, tool: Tool) -> None:
+        """Raises:
+        ConfigError: there is one of that name.
+        """
+        self.set_tools((*self.state.tools, tool))
+
+    def remove_tool(self, name: str) -> None:
+        self.set_tools([tool for tool in self.state.tools if tool.name != name])
+
+    def replace_messages(self, messages: Sequence[Message]) -> None:
+        """Go on from another conversation, in the same session; nobody is told.
+
+        Raises:
+            AlreadyRunning: a run is on.
+        """
+        self._refuse_second_run()
+        self.history.replace(messages)
+
+    def save_messages(self) -> str:
+        """The conversation as JSON."""
+        return dump_messages(self.history.messages)
+
+    def restore_messages(self, text: str) -> None:
+        """Go on from what `save_messages` gave.
+
+        Raises:
+            AlreadyRunning: a run is on.
+            ConfigError: it is no such text; the conversation stays as it is.
+        """
+        self.replace_messages(load_messages(text))
+
+    def new_session(self, session_id: str = "", messages: Sequence[Message] = ()) -> str:
+        """Begin another conversation, or go on with `messages`; trust given for the session ends. Its id.
 
         Raises:
             AlreadyRunning: a run is on.
@@ -271,87 +265,104 @@ class Agent:
         self._refuse_second_run()
         self.history.replace(messages)
         self.state.ledger = Ledger()
+        self.state.budget = 0
         for each in messages:
             if isinstance(each, AssistantMessage):
                 self.state.ledger.add(f"{each.provider}/{each.model}", each.usage)
         self.state.grants.untrust(None)
-        self._bus.session_id = session_id or new_id()
+        self._cache.clear()
+        self._bus.session_id = self.identity.rotate(session_id)
         self._bus.turn = 0
-        self._runs = 0
+        return self.session_id
+
+    def check_and_rotate(self, idle_seconds: float) -> str | None:
+        """Begin another session, with the same conversation, when no run began for so long; its id if it did.
+
+        Raises:
+            AlreadyRunning: a run is on.
+        """
+        idle = self.identity.idle_for()
+        if idle is None or idle <= idle_seconds:
+            return None
+        return self.new_session(messages=self.history.messages)
+
+    def reset(self) -> None:
+        """Forget the conversation and what is queued, and begin another session.
+
+        Raises:
+            AlreadyRunning: a run is on.
+        """
+        self.new_session()
+        self.take_back()
 
     async def close(self) -> None:
         """Stop what is on and let go of connections."""
         self.abort()
         await self.wait_idle()
-        await self.state.model.provider.close()
+        for model in (self.state.model, *self.options.fallback):
+            await model.provider.close()
+
+    async def run(self, entry: Entry) -> AgentResult:
+        """A run that begins as `entry` says; `prompt` and `continue_run` are the usual ways to it.
+
+        Raises:
+            AlreadyRunning: a run is on.
+        """
+        self._refuse_second_run()
+        parent = self.identity.parent_loop_id if entry.continuation is None else self.identity.last_loop_id
+        self._bus.loop_id = self.identity.next_loop(self.state.model.spec)
+        self._idle.clear()
+        try:
+            self._conductor = Conductor(self._new_run(entry), self.identity, parent)
+            return await self._conductor.conduct()
+        finally:
+            self._conductor = None
+            self._idle.set()
+
+    def _blocking(self, entry: Entry) -> AgentResult:
+        async def once() -> AgentResult:
+            try:
+                return await self.run(entry)
+            finally:
+                await self.close()
+
+        return run_blocking(once, self.abort)
 
     def _refuse_second_run(self) -> None:
         if self.is_running:
             raise AlreadyRunning("a run is on: steer it, queue a follow-up, or abort it")
 
-    async def _run(self, prompts: tuple[UserMessage, ...]) -> AgentResult:
-        self._refuse_second_run()
-        meter = Meter(self.options.limits)
-        run = self._new_run(meter)
-        self._idle.clear()
-        self._runs += 1
-        self._bus.loop_id = f"{self.session_id}.{self._runs}"
-        before = len(self.history)
-        ending = Ending("error", "the run failed")
-        try:
-            ending = await self._guarded(run, prompts)
-        except asyncio.CancelledError:
-            ending = STOPPED
-            raise
-        finally:
-            end = self._end(ending, meter, before)
-            self._task = None
-            self._idle.set()
-        return AgentResult(end.messages, self._last_text(end), end.stop_reason, end.usage, end.error, end.limit)
-
-    async def _guarded(self, run: Run, prompts: tuple[UserMessage, ...]) -> Ending:
-        """The run in a task of its own, so that `abort` stops it and not its caller."""
-        self._task = task = asyncio.create_task(run_loop(run, prompts))
-        # Only now, so that whoever hears of the run can abort it.
-        self._bus.publish(AgentStart())
-        try:
-            await asyncio.wait([task])
-        finally:
-            try:
-                await stop_tasks([task])
-            finally:
-                hear_unheard(run, prompts)
-        return STOPPED if task.cancelled() else task.result()
-
-    def _new_run(self, meter: Meter) -> Run:
+    def _new_run(self, entry: Entry) -> Run:
+        options = self.options
         return Run(
             state=self.state,
             bus=self._bus,
             history=self.history,
             inbox=self.inbox,
-            meter=meter,
-            person=self.options.person,
+            meter=Meter(options.limits),
+            options=options,
             workspace=self.workspace,
-            retry=self.options.retry,
-            spill_dir=self.options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
-            patience=self.options.patience,
+            spill_dir=options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
+            hooks=HookChain(options.hooks, self._bus, self._remind),
+            cache=self._cache,
+            entry=entry,
+            began=len(self.history),
         )
 
-    def _end(self, ending: Ending, meter: Meter, before: int) -> AgentEnd:
-        end = AgentEnd(
-            stop_reason=ending.stop_reason,
-            messages=self.history.since(before),
-            usage=meter.ledger.usage,
-            error=ending.error,
-            limit=ending.limit,
-        )
-        self._bus.publish(end)
-        return end
-
-    def _last_text(self, end: AgentEnd) -> str:
-        reply = self.history.last_reply() if end.messages else None
-        return reply.text if reply else ""
+    def _remind(self, text: str) -> None:
+        self.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))
 
 
-def _message(prompt: Prompt) -> UserMessage:
-    return UserMessage((Text(prompt),) if isinstance(prompt, str) else tuple(prompt))
+def _messages(prompt: Prompt) -> tuple[Message, ...]:
+    if isinstance(prompt, str):
+        return (UserMessage((Text(prompt),)),)
+    if isinstance(prompt, UserMessage):
+        return (prompt,)
+    content = tuple(each for each in prompt if isinstance(each, Text | Image))
+    if content:
+        return (UserMessage(content),)
+    return tuple(each for each in prompt if not isinstance(each, Text | Image))
+
+
+def _words(prompt: Prompt) -> tuple[UserMessage, ...]:
+    return tuple(each for each in _messages(prompt) if isinstance(each, UserMessage))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.agent import Agent, AgentOptions, AgentResult
+from harness.agent import Agent
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants, Rule
 from harness.errors import (
@@ -48,6 +48,7 @@ from harness.messages import (
     user,
 )
 from harness.modes import EXECUTE, PLAN
+from harness.options import AgentOptions
 from harness.person import (
     Always,
     Answer,
@@ -64,6 +65,7 @@ from harness.person import (
     Session,
 )
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Model, Provider, Request
+from harness.result import AgentResult
 from harness.retry import RetryPolicy
 from harness.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.workspace import Workspace

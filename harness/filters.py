@@ -40,7 +40,7 @@ def filtered(message: UserMessage, filters: Sequence[InputFilter]) -> UserMessag
     for each in filters:
         try:
             verdict = each.check(message)
-        except Exception as error:  # a filter is a stranger's code, and what it guards must not pass when it breaks
+        except Exception as error:  # noqa: BLE001  a filter is a stranger's code, and what it guards must not pass when it breaks
             return Reject(f"an input filter failed: {type(error).__name__}: {error}")
         match verdict:
             case Pass():

@@ -33,9 +33,11 @@ class History:
 
     @property
     def at_rest(self) -> bool:
-        """True when nothing is waiting for the model: no messages, or the last word is the assistant's."""
+        """True when nothing is waiting for the model: no messages, or the last word is the assistant's. A reply that
+        failed or was aborted is no word."""
         spoken = (each for each in reversed(self._messages) if not isinstance(each, CustomMessage))
-        return isinstance(next(spoken, None), AssistantMessage | None)
+        last = next(spoken, None)
+        return last is None or (isinstance(last, AssistantMessage) and last.stop_reason not in ("error", "aborted"))
 
     def since(self, count: int) -> tuple[Message, ...]:
         """The messages added after the first `count`."""

@@ -8,18 +8,20 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from harness.events import TurnTrigger
 from harness.messages import ModelSpec, new_id
 
 
 @dataclass(slots=True)
 class Identity:
     """`config_id` names the configuration; empty derives it from the model. `parent_loop_id` is the run of another
-    agent that this one works for."""
+    agent that this one works for, `origin` what begins its prompts."""
 
     agent_id: str = field(default_factory=new_id)
     session_id: str = field(default_factory=new_id)
     config_id: str = ""
     parent_loop_id: str = ""
+    origin: TurnTrigger = "user"
     last_loop_id: str = ""
     last_active: float | None = None
     loops: int = 0

@@ -1,4 +1,4 @@
-"""What a person says while a run is on: steering for now, follow-ups for its end."""
+"""What is said while a run is on: steering for now, follow-ups for its end."""
 
 from __future__ import annotations
 
@@ -53,6 +53,18 @@ class Queue:
 
 
 class Inbox:
+    """`steering` interrupts a run, `follow_up` waits for its end; `reminders` are what the program itself has to say
+    at the next turn."""
+
     def __init__(self, steering: QueueMode = "one", follow_up: QueueMode = "one") -> None:
         self.steering = Queue(steering)
         self.follow_up = Queue(follow_up)
+        self.reminders = Queue("all")
+
+    def __len__(self) -> int:
+        return len(self.steering) + len(self.follow_up) + len(self.reminders)
+
+    @property
+    def interrupts(self) -> bool:
+        """Whether something is to be said before the run may end."""
+        return bool(self.steering or self.reminders)

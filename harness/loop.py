@@ -2,44 +2,140 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from harness.act import act
-from harness.events import LimitReached, MessageEnd, MessageStart, TurnEnd, TurnStart
-from harness.messages import AssistantMessage, StopReason, Text, ToolResult, UserMessage
+from harness.events import InputRejected, LimitReached, MessageEnd, MessageStart, TurnEnd, TurnStart, TurnTrigger
+from harness.filters import Reject, filtered
+from harness.hooks.points import Stop
+from harness.messages import AssistantMessage, CustomMessage, Message, StopReason, Text, ToolResult, UserMessage
 from harness.run import Run
 from harness.think import think
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a run ended."""
+    """Why a run ended. A run that was rejected has not begun: the history knows nothing of it."""
 
     stop_reason: StopReason
     error: str | None = None
     limit: str = ""
+    rejection: str = ""
 
 
-async def run_loop(run: Run, prompts: tuple[UserMessage, ...]) -> Ending:
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    reply: AssistantMessage
+    results: tuple[ToolResult, ...] = ()
+    ends_run: bool = False
+    stop: Stop | None = None
+
+
+async def run_loop(run: Run) -> Ending:
     """Take turns until the model has nothing more to do and nobody has anything more to say.
 
     Steering is taken before the next turn; follow-ups only when the run would otherwise end well. What is still queued
     when a run ends badly stays queued.
     """
-    pending = prompts
+    pending = _let_in(run, run.entry.prompts)
+    if isinstance(pending, Reject):
+        return rejected(pending.reason)
     while True:
-        reply, results = await _take_turn(run, pending)
-        if reply.stop_reason == "error":
-            return Ending("error", reply.error)
-        if not (results or run.inbox.steering or run.inbox.follow_up):
-            return Ending(reply.stop_reason, reply.error)
-        limit = await _limit(run)
-        if limit:
-            _stop_at(run, limit)
-            return Ending(reply.stop_reason, limit.message, limit.limit)
-        pending = run.inbox.steering.take()
-        if not results and not pending:
-            pending = run.inbox.follow_up.take()
+        pending = (*pending, *run.inbox.reminders.clear())
+        stop = await _before_turn(run, pending)
+        if stop is not None:
+            _hear_all(run, pending)
+            return _stopped(stop)
+        turn = await _take_turn(run, pending)
+        ending = await _ending(run, turn)
+        if ending is not None:
+            return ending
+        pending = _next_words(run, turn)
+        if not (pending or turn.results or run.inbox.reminders):
+            return Ending(turn.reply.stop_reason, turn.reply.error)
+
+
+def rejected(reason: str) -> Ending:
+    return Ending("aborted", reason, rejection=reason)
+
+
+def hear_unheard(run: Run) -> None:
+    """Keep in the history what a run was to hear, if it was stopped before it could."""
+    heard = {message.id for message in run.history.since(run.began)}
+    _hear_all(run, tuple(each for each in run.entry.prompts if each.id not in heard))
+
+
+async def _before_turn(run: Run, pending: tuple[Message, ...]) -> Stop | None:
+    if not run.hooks:
+        return None
+    return await run.hooks.before_turn((*run.history.messages, *pending), run.progress.turn + 1)
+
+
+async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
+    run.progress.turn += 1
+    run.bus.turn += 1
+    run.bus.publish(TurnStart(trigger=_trigger(run)))
+    before = len(run.history)
+    try:
+        _hear_all(run, messages)
+        reply = await think(run)
+        acted = await act(run, reply) if reply.tool_calls else None
+    except asyncio.CancelledError:
+        _end_aborted_turn(run, before)
+        raise
+    turn = _Turn(reply, acted.results, acted.ends_run) if acted else _Turn(reply)
+    end = TurnEnd(message=reply, results=turn.results)
+    run.bus.publish(end)
+    if not run.hooks:
+        return turn
+    stop = await run.hooks.after_turn(end)
+    return _Turn(reply, turn.results, turn.ends_run, stop)
+
+
+def _end_aborted_turn(run: Run, before: int) -> None:
+    said = run.history.since(before)
+    reply = next((each for each in said if isinstance(each, AssistantMessage)), None)
+    if reply is not None:
+        results = tuple(each for each in said if isinstance(each, ToolResult))
+        run.bus.publish(TurnEnd(message=reply, results=results))
+
+
+async def _ending(run: Run, turn: _Turn) -> Ending | None:
+    """Why the run ends after this turn; None when it goes on."""
+    reply = turn.reply
+    if reply.stop_reason == "error":
+        return Ending("error", reply.error)
+    if turn.stop is not None:
+        return _stopped(turn.stop, reply.stop_reason)
+    if turn.ends_run:
+        return Ending("stop")
+    if not turn.results and not run.inbox.interrupts:
+        last_word = run.entry.last_word(reply)
+        if last_word is not None:
+            run.inbox.reminders.put(last_word)
+    if not (turn.results or run.inbox):
+        return Ending(reply.stop_reason, reply.error)
+    limit = await _limit(run)
+    if limit is None:
+        return None
+    run.bus.publish(limit)
+    _hear(run, UserMessage((Text(f"[Agent stopped: {limit.message}]"),), synthetic=True))
+    return Ending(reply.stop_reason, limit.message, limit.limit)
+
+
+def _stopped(stop: Stop, stop_reason: StopReason = "stop") -> Ending:
+    return Ending(stop_reason, stop.reason or "stopped by a hook", "policy")
+
+
+def _next_words(run: Run, turn: _Turn) -> tuple[Message, ...]:
+    """What is said before the next turn. Nothing that a filter keeps back is."""
+    admitted: tuple[Message, ...] = ()
+    at_rest = not (turn.results or run.inbox.reminders)
+    while not admitted and (run.inbox.steering or (at_rest and run.inbox.follow_up)):
+        words = run.inbox.steering.take() or run.inbox.follow_up.take()
+        admitted = tuple(each for each in (_admitted(run, word) for word in words) if each is not None)
+    return admitted
 
 
 async def _limit(run: Run) -> LimitReached | None:
@@ -50,30 +146,47 @@ async def _limit(run: Run) -> LimitReached | None:
     return run.meter.exceeded()
 
 
-async def _take_turn(run: Run, messages: tuple[UserMessage, ...]) -> tuple[AssistantMessage, tuple[ToolResult, ...]]:
-    run.bus.turn += 1
-    run.bus.publish(TurnStart())
+def _trigger(run: Run) -> TurnTrigger:
+    if run.progress.turn > 1:
+        return "continuation"
+    if run.entry.continuation is None:
+        return run.entry.trigger
+    return "branch" if run.entry.continuation.kind == "branch" else "continuation"
+
+
+def _let_in(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reject:
+    """The prompts as the model is to hear them. One that is kept back keeps all back."""
+    let_in: list[Message] = []
+    for prompt in prompts:
+        admitted = _admitted(run, prompt)
+        if admitted is None:
+            return Reject(run.progress.rejection)
+        let_in.append(admitted)
+    return tuple(let_in)
+
+
+def _admitted(run: Run, message: Message) -> Message | None:
+    if not run.options.filters or not isinstance(message, UserMessage) or message.synthetic:
+        return message
+    verdict = filtered(message, run.options.filters)
+    if not isinstance(verdict, Reject):
+        return verdict
+    run.progress.rejection = verdict.reason
+    run.bus.publish(InputRejected(reason=verdict.reason, message_id=message.id))
+    return None
+
+
+def _hear_all(run: Run, messages: tuple[Message, ...]) -> None:
     for message in messages:
         _hear(run, message)
-    reply = await think(run)
-    results = await act(run, reply) if reply.tool_calls else ()
-    run.bus.publish(TurnEnd(message=reply, results=results))
-    return reply, results
 
 
-def _hear(run: Run, message: UserMessage) -> None:
+def _hear(run: Run, message: Message) -> None:
     run.history.append(message)
-    run.bus.publish(MessageStart(message_id=message.id, role="user"))
+    if isinstance(message, ToolResult):
+        return
+    role = (
+        "user" if isinstance(message, UserMessage) else "custom" if isinstance(message, CustomMessage) else "assistant"
+    )
+    run.bus.publish(MessageStart(message_id=message.id, role=role))
     run.bus.publish(MessageEnd(message=message))
-
-
-def hear_unheard(run: Run, messages: tuple[UserMessage, ...]) -> None:
-    """Keep in the history what a run was to hear, if it was stopped before it could."""
-    for message in messages:
-        if not any(each is message for each in reversed(run.history.messages)):
-            _hear(run, message)
-
-
-def _stop_at(run: Run, limit: LimitReached) -> None:
-    run.bus.publish(limit)
-    _hear(run, UserMessage((Text(f"[Agent stopped: {limit.message}]"),), synthetic=True))

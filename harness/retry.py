@@ -13,7 +13,8 @@ from harness.errors import ProviderError
 class RetryPolicy:
     """Delays in seconds. `jitter` spreads a delay by that fraction either way, so that clients do not come in step.
 
-    A service that asks for more than `max_retry_after` seconds is not waited for.
+    A service that asks for more than `max_retry_after` seconds is not waited for. A reply without a word is asked for
+    `max_empty` times more, after `empty_delay` seconds, then twice that, and so on.
     """
 
     max_retries: int = 3
@@ -22,6 +23,8 @@ class RetryPolicy:
     max_delay: float = 30.0
     jitter: float = 0.2
     max_retry_after: float = 120.0
+    max_empty: int = 2
+    empty_delay: float = 0.5
     random: Callable[[], float] = field(default=random.random)
 
     def delay(self, error: ProviderError, attempt: int) -> float | None:

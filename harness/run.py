@@ -98,17 +98,21 @@ class Entry:
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands. `turn` counts its turns from 1; `failure` is why the last request failed for good."""
+    """Where a run stands. `turn` counts its turns from 1; `asked` is the model of the last request, `fallbacks` how
+    many models were given up; `failure` is why the last request failed for good, `rejection` why a filter kept words
+    back."""
 
     turn: int = 0
     asked: ModelSpec | None = None
     fallbacks: int = 0
     failure: ProviderError | None = None
-    rejected: set[str] = field(default_factory=set[str])
+    rejection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
+    """`began`: how many messages there were before this run."""
+
     state: State
     bus: Bus
     history: History
@@ -120,6 +124,7 @@ class Run:
     hooks: HookChain
     cache: ResultCache
     entry: Entry = Entry()
+    began: int = 0
     delegate: Delegate | None = None
     progress: Progress = field(default_factory=Progress)
 

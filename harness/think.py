@@ -1,42 +1,36 @@
-"""One reply of the model: ask, stream, retry."""
+"""One reply of the model: show it the conversation, ask, stream; and what is done when it does not answer."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from dataclasses import replace
-from itertools import count
-from typing import Literal
 
-from harness.context.normalise import normalise
+from harness.context.look import look, make_room
 from harness.context.tokens import estimate
-from harness.cost import priced
-from harness.errors import ContextWindowOverflow, ProviderError
+from harness.errors import ContextWindowOverflow, ProviderError, StreamError
 from harness.events import (
-    ContextWarning,
     MessageDiscarded,
     MessageEnd,
     MessageStart,
     MessageUpdate,
+    ModelFallback,
+    ModelRouted,
     Notice,
     RequestStart,
     RetryScheduled,
-    UsageUpdate,
 )
-from harness.messages import AssistantMessage
+from harness.messages import AssistantMessage, ModelMessage
 from harness.provider import Model, Request
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy
-from harness.run import Run, known_facts
+from harness.run import Run, specs_of
+from harness.tally import account, priced_reply
+
+logger = logging.getLogger(__name__)
 
 BREATH = 0.01
 """Seconds of a fast stream after which the rest of the program gets its turn."""
-
-WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
-    ("critical", 0.95),
-    ("warn", 0.80),
-    ("advise", 0.60),
-)
 
 
 async def think(run: Run) -> AssistantMessage:
@@ -45,101 +39,185 @@ async def think(run: Run) -> AssistantMessage:
     A failed request becomes a reply with stop reason `error`. When the run is cancelled, what was said so far stands in
     the history as an aborted reply, and the cancellation passes on.
     """
-    for attempt in count(1):
-        # Anew for each attempt: a person may choose another model while this one is waited for.
-        model = run.state.model
-        request = _request(run, model)
-        builder = ReplyBuilder(model.spec, run.history.call_ids)
-        run.bus.publish(RequestStart(spec=request.spec, message_count=len(request.messages), tokens=_tokens(run)))
-        try:
-            reply = await _stream(run, model, request, builder)
-        except ProviderError as error:
-            delay = run.retry.delay(error, attempt)
-            if delay is None:
-                return _settle(run, model, builder.fail(_explained(error, run.retry)), started=builder.started)
-            await _wait(
-                run,
-                builder,
-                RetryScheduled(attempt=attempt, max_retries=run.retry.max_retries, delay=delay, error=str(error)),
-            )
-        except asyncio.CancelledError:
-            _settle(run, model, builder.abort(), started=builder.started)
-            raise
-        else:
-            reply = _settle(run, model, reply, started=builder.started)
-            _tell_silence(run, reply)
-            return reply
-    raise AssertionError("unreachable: patience ends")
-
-
-def _request(run: Run, model: Model) -> Request:
-    state = run.state
-    return Request(
-        spec=model.spec,
-        system=state.system,
-        messages=normalise(run.history.messages),
-        tools=state.tool_specs,
-        max_tokens=state.max_tokens,
-        session_id=run.bus.session_id,
-    )
-
-
-def _tokens(run: Run) -> int:
-    return estimate(run.state.system, run.state.tool_specs, run.history.messages)
-
-
-async def _stream(run: Run, model: Model, request: Request, builder: ReplyBuilder) -> AssistantMessage:
-    breath = time.monotonic()
-    async for delta in model.provider.stream(request):
-        if not builder.started:
-            run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
-        seen = builder.take(delta)
-        if seen is not None:
-            run.bus.publish(MessageUpdate(message_id=builder.id, delta=seen))
-        if time.monotonic() - breath > BREATH:
-            await asyncio.sleep(0)
-            breath = time.monotonic()
-    return builder.finish()
-
-
-async def _wait(run: Run, builder: ReplyBuilder, retry: RetryScheduled) -> None:
-    if builder.started:
-        run.bus.publish(MessageDiscarded(message_id=builder.id, reason=retry.error))
-    run.bus.publish(retry)
-    await asyncio.sleep(retry.delay)
-
-
-def _settle(run: Run, model: Model, reply: AssistantMessage, *, started: bool) -> AssistantMessage:
-    reply = replace(reply, usage=priced(reply.usage, known_facts(model).price))
-    run.history.append(reply)
-    if not started:
-        run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
-    run.bus.publish(MessageEnd(message=reply))
-    _account(run, model, reply)
+    thought = _Thought(run)
+    try:
+        reply = await thought.reply()
+    except asyncio.CancelledError:
+        thought.settle(thought.builder.abort())
+        raise
+    if run.hooks:
+        if reply.stop_reason == "error":
+            await run.hooks.on_error(reply.error or "")
+        await run.hooks.after_model(reply)
     return reply
 
 
-def _account(run: Run, model: Model, reply: AssistantMessage) -> None:
-    facts = known_facts(model)
-    run.meter.turns += 1
-    for ledger in (run.meter.ledger, run.state.ledger):
-        ledger.settle(model.spec.name, facts.price)
-        ledger.add(model.spec.name, reply.usage)
-    if not reply.usage.context:
-        return
-    window = facts.context_window
-    context = reply.usage.context
-    run.bus.publish(UsageUpdate(usage=reply.usage, total=run.state.usage, context=context, window=window))
-    for level, share in WARNINGS:
-        if context >= share * window:
-            run.bus.publish(ContextWarning(context=context, window=window, level=level))
-            return
+class _Thought:
+    """Asks for one reply. `attempt` counts from 1 for each model; an overflow is mended once."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._model = _chosen(run)
+        self._attempt = 1
+        self._empty = 0
+        self._mended = False
+        self._shown: tuple[ModelMessage, ...] = ()
+        self.builder = ReplyBuilder(self._model.spec, run.history.call_ids)
+
+    async def reply(self) -> AssistantMessage:
+        try:
+            self._shown = await self._look()
+            while True:
+                # Anew for each attempt: a person may choose another model while this one is waited for.
+                self._model = _chosen(self._run)
+                self.builder = ReplyBuilder(self._model.spec, self._run.history.call_ids)
+                reply = await self._attempted()
+                if reply is not None and not await self._asks_again(reply):
+                    return self.settle(reply)
+        except ProviderError as error:
+            self._run.progress.failure = error
+            return self.settle(self.builder.fail(_explained(error, self._run.retry)))
+
+    def settle(self, reply: AssistantMessage) -> AssistantMessage:
+        run = self._run
+        reply = priced_reply(reply, self._model)
+        run.history.append(reply)
+        if not self.builder.started:
+            run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
+        run.bus.publish(MessageEnd(message=reply))
+        run.meter.turns += 1
+        account(run, self._model, reply)
+        return reply
+
+    async def _attempted(self) -> AssistantMessage | None:
+        """The reply; None when it failed and is to be asked for again."""
+        try:
+            return await self._ask()
+        except ProviderError as error:
+            if not await self._recovers(error):
+                raise
+            return None
+
+    async def _look(self, *, overflow: bool = False) -> tuple[ModelMessage, ...]:
+        try:
+            return await (make_room(self._run, self._model) if overflow else look(self._run))
+        except Exception as error:  # what an application does to the conversation is a stranger's code
+            raise _broken("the conversation could not be prepared", error) from error
+
+    async def _ask(self) -> AssistantMessage:
+        try:
+            request = await self._request()
+            self._run.bus.publish(_start_of(self._run, request))
+            return await self._stream(request)
+        except ProviderError:
+            raise
+        except Exception as error:  # a provider and a source of keys are a stranger's code
+            raise _broken(f"{self._model.spec.provider} failed", error) from error
+
+    async def _request(self) -> Request:
+        run, spec = self._run, self._model.spec
+        key = await run.options.get_api_key(spec.provider) if run.options.get_api_key else None
+        request = Request(
+            spec=spec,
+            system=run.state.system,
+            messages=self._shown,
+            tools=specs_of(run.tools),
+            max_tokens=run.state.max_tokens,
+            temperature=run.options.temperature,
+            session_id=run.bus.session_id,
+            answer_schema=run.entry.answer_schema,
+            api_key=key,
+        )
+        return await run.hooks.before_model(request) if run.hooks else request
+
+    async def _stream(self, request: Request) -> AssistantMessage:
+        run, builder = self._run, self.builder
+        breath = time.monotonic()
+        async for delta in self._model.provider.stream(request):
+            if not builder.started:
+                run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
+            seen = builder.take(delta)
+            if seen is not None:
+                run.bus.publish(MessageUpdate(message_id=builder.id, delta=seen))
+            if time.monotonic() - breath > BREATH:
+                await asyncio.sleep(0)
+                breath = time.monotonic()
+        return builder.finish()
+
+    async def _recovers(self, error: ProviderError) -> bool:
+        """Whether the model, or another, is to be asked once more."""
+        if isinstance(error, ContextWindowOverflow) and not self._mended:
+            self._mended = True
+            self._discard(str(error))
+            self._shown = await self._look(overflow=True)
+            return True
+        retry = self._run.retry
+        delay = retry.delay(error, self._attempt)
+        if delay is not None:
+            self._discard(str(error))
+            await self._wait(delay, retry.max_retries, str(error))
+            return True
+        return self._falls_back(error)
+
+    def _falls_back(self, error: ProviderError) -> bool:
+        run = self._run
+        if run.progress.fallbacks >= len(run.options.fallback):
+            return False
+        failed = self._model.spec
+        self._discard(str(error))
+        run.progress.fallbacks += 1
+        self._attempt = 1
+        run.bus.publish(ModelFallback(failed=failed, spec=_chosen(run).spec, error=str(error)))
+        return True
+
+    async def _asks_again(self, reply: AssistantMessage) -> bool:
+        """Whether a reply without a word is to be asked for once more."""
+        if reply.stop_reason != "stop" or reply.tool_calls or reply.text.strip():
+            return False
+        retry = self._run.retry
+        self._empty += 1
+        if self._empty > retry.max_empty:
+            self._run.bus.publish(Notice(text="The model ended its turn without a word.", level="warning"))
+            return False
+        account(self._run, self._model, priced_reply(reply, self._model))
+        reason = "the model ended its turn without a word"
+        self._discard(reason)
+        await self._wait(retry.empty_delay * self._empty, retry.max_empty, reason, attempt=self._empty)
+        return True
+
+    def _discard(self, reason: str) -> None:
+        if self.builder.started:
+            self._run.bus.publish(MessageDiscarded(message_id=self.builder.id, reason=reason))
+            self.builder = ReplyBuilder(self._model.spec, self._run.history.call_ids)
+
+    async def _wait(self, delay: float, most: int, error: str, *, attempt: int = 0) -> None:
+        number = attempt or self._attempt
+        self._run.bus.publish(RetryScheduled(attempt=number, max_retries=most, delay=delay, error=error))
+        self._attempt += 0 if attempt else 1
+        await asyncio.sleep(delay)
 
 
-def _tell_silence(run: Run, reply: AssistantMessage) -> None:
-    """Who waited for an answer is told that there is none, rather than left to wonder."""
-    if reply.stop_reason == "stop" and not reply.tool_calls and not reply.text.strip():
-        run.bus.publish(Notice(text="The model ended its turn without a word.", level="warning"))
+def _chosen(run: Run) -> Model:
+    """The model to ask now: a fallback once one was needed, else by the routing, else the agent's own."""
+    if run.progress.fallbacks:
+        return run.options.fallback[run.progress.fallbacks - 1]
+    if run.options.routing is None:
+        return run.state.model
+    model = run.options.routing.model_for(run.progress.turn)
+    if model.spec != (run.progress.asked or run.state.model.spec):
+        run.bus.publish(ModelRouted(spec=model.spec))
+    run.progress.asked = model.spec
+    return model
+
+
+def _start_of(run: Run, request: Request) -> RequestStart:
+    tokens = estimate(request.system, request.tools, request.messages)
+    return RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
+
+
+def _broken(what: str, error: Exception) -> StreamError:
+    logger.error("%s", what, exc_info=error)
+    return StreamError(f"{what}: {type(error).__name__}: {error}")
 
 
 def _explained(error: ProviderError, retry: RetryPolicy) -> str:

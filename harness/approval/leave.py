@@ -41,7 +41,7 @@ Decision: TypeAlias = Allowed | Refused
 
 async def decide_call(run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason) -> Decision:
     """Decide about one call, asking the person where the policy says so. Never runs the tool."""
-    tool = next((each for each in run.state.tools if each.name == call.name), None)
+    tool = run.tool(call.name)
     if tool is None:
         return _refuse(_unknown(run, call.name))
     if call.partial_json:
@@ -151,7 +151,7 @@ def _denial(reason: str, *, unasked: bool) -> ToolOutput:
 
 
 def _unknown(run: Run, name: str) -> str:
-    known = [tool.name for tool in run.state.available_tools]
+    known = [tool.name for tool in run.tools]
     near = difflib.get_close_matches(name, known, n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
     return f"Error: unknown tool '{name}'; {hint}"

@@ -29,7 +29,12 @@ def estimate(system: str, tools: Iterable[ToolSpec], messages: Sequence[Message]
         if isinstance(message, AssistantMessage) and message.usage.context:
             return message.usage.context + tail
         tail += estimate_message(message)
-    return tail + estimate_text(system) + sum(_estimate_tool(tool) for tool in tools)
+    return tail + estimate_overhead(system, tools)
+
+
+def estimate_overhead(system: str, tools: Iterable[ToolSpec]) -> int:
+    """Tokens of a request before anything is said."""
+    return estimate_text(system) + sum(_estimate_tool(tool) for tool in tools)
 
 
 def _estimate_block(block: Text | Thinking | Image | ToolCall) -> int:

@@ -1,7 +1,8 @@
 """Fits a conversation into a budget without a model: the beginning and the newest part stay, the middle goes.
 
 The history itself is not touched. A call and its results stay together, whatever the budget: every provider refuses one
-without the other. The order of means is phi-core's: first old tool output is cut to some lines, then messages go.
+without the other. The order of means: first old tool output is cut to some lines, then messages go, and where the first
+prompt, the newest one and the last words alone are too long, they are cut in their middle, tool output before prompts.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
-from harness.context.tokens import estimate_message
-from harness.messages import AssistantMessage, Message, Text, ToolResult, UserContent, UserMessage
+from harness.context.squeeze import fewer_lines, squeezed
+from harness.context.tokens import estimate_message, estimate_text
+from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolResult, UserMessage
 
 MIN_BUDGET = 200
-"""Tokens: below this a request says nothing, so it is sent as it is and may fail."""
+"""Tokens: a request shorter than this says nothing, so nothing is cut below it."""
+STEPS = 4
+"""In how many steps a growing conversation is cut: between two of them the cut stays where it is."""
+MARKER = "[Context compacted: {} messages removed to fit context window]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +42,23 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What is shown of a conversation; `tokens` is our estimate of it, `dropped` counts the messages left out."""
+    """What is shown of a conversation; `tokens` is our estimate of it, `dropped` counts the messages left out.
+
+    `fits` is false where it is longer than was asked for: a reply and its calls are never cut, and nothing below
+    `MIN_BUDGET` is.
+    """
 
     messages: tuple[Message, ...]
     tokens: int
     dropped: int = 0
+    fits: bool = True
 
 
 def fit(messages: Sequence[Message], budget: int, window: Window = Window()) -> Fitted:
-    """The messages, cut down to `budget` tokens where that can be done; pure, and the same each time."""
+    """The messages, cut down to `budget` tokens where that can be done; pure, and the same each time.
+
+    The first message (where the window keeps any), the newest prompt of a person and the newest message always stay.
+    """
     tokens = sum(map(estimate_message, messages))
     if tokens <= budget:
         return Fitted(tuple(messages), tokens)
@@ -52,39 +66,36 @@ def fit(messages: Sequence[Message], budget: int, window: Window = Window()) -> 
     first = _reaching(groups, window.keep_first)
     recent = max(first, len(groups) - _reaching(groups[::-1], window.keep_recent))
     if window.tool_output_lines:
-        groups = [
-            [_shortened(each, window.tool_output_lines) for each in group] if first <= at < recent else group
-            for at, group in enumerate(groups)
-        ]
-    if _weigh(groups) > budget:
-        return _without_middle(groups, first, max(budget, MIN_BUDGET))
-    return Fitted(_joined(groups), _weigh(groups))
+        for at in range(first, recent):
+            groups[at] = [_shortened(each, window.tool_output_lines) for each in groups[at]]
+    dropped = 0
+    if sum(map(_weigh, groups)) > budget:
+        groups, dropped = _without_middle(groups, first, recent, max(budget, MIN_BUDGET))
+    shown = tuple(each for group in groups for each in group)
+    tokens = sum(map(estimate_message, shown))
+    return Fitted(shown, tokens, dropped, fits=tokens <= budget)
 
 
-def _without_middle(groups: list[list[Message]], first: int, budget: int) -> Fitted:
-    kept = groups[:first]
-    left = budget - _weigh(kept)
-    at = len(groups)
-    while at > first and (_weigh([groups[at - 1]]) <= left or at == len(groups)):
-        at -= 1
-        left -= _weigh([groups[at]])
-    tail = groups[at:]
-    if left < 0:
-        tail = [[_within(each, budget // max(1, len(group))) for each in group] for group in tail]
-    gone = [message for group in groups[first:at] for message in group]
-    marker: list[list[Message]] = [[_marker(gone)]] if gone else []
-    shown = _joined([*kept, *marker, *tail])
-    return Fitted(shown, sum(map(estimate_message, shown)), len(gone))
+def last_reply_failed(messages: Sequence[Message]) -> bool:
+    """Whether the conversation ends with a reply that came to nothing: it is not the model's last word."""
+    last = messages[-1] if messages else None
+    return isinstance(last, AssistantMessage) and last.stop_reason in ("error", "aborted") and not last.tool_calls
 
 
 def _groups(messages: Sequence[Message]) -> list[list[Message]]:
-    """What may not be parted: a reply with the results of its calls, everything else alone."""
+    """What may not be parted: a reply with all up to the last result of its calls, everything else alone."""
     groups: list[list[Message]] = []
+    due: set[str] = set()
     for message in messages:
-        if isinstance(message, ToolResult) and groups:
+        belongs = isinstance(message, ToolResult) or (bool(due) and not isinstance(message, AssistantMessage))
+        if groups and belongs:
             groups[-1].append(message)
         else:
             groups.append([message])
+        if isinstance(message, AssistantMessage):
+            due = {call.id for call in message.tool_calls}
+        elif isinstance(message, ToolResult):
+            due.discard(message.call_id)
     return groups
 
 
@@ -98,55 +109,74 @@ def _reaching(groups: Sequence[list[Message]], count: int) -> int:
     return len(groups)
 
 
-def _weigh(groups: Sequence[Sequence[Message]]) -> int:
-    return sum(estimate_message(each) for group in groups for each in group)
-
-
-def _joined(groups: Sequence[Sequence[Message]]) -> tuple[Message, ...]:
-    return tuple(each for group in groups for each in group)
+def _weigh(group: Sequence[Message]) -> int:
+    return sum(map(estimate_message, group))
 
 
 def _shortened(message: Message, lines: int) -> Message:
     if not isinstance(message, ToolResult):
         return message
-    return replace(message, content=tuple(_fewer_lines(block, lines) for block in message.content))
+    return replace(message, content=tuple(fewer_lines(block, lines) for block in message.content))
 
 
-def _fewer_lines(block: UserContent, lines: int) -> UserContent:
-    if not isinstance(block, Text):
-        return block
-    written = block.text.splitlines()
-    if len(written) <= lines:
-        return block
-    head = lines - lines // 2
-    gone = len(written) - lines
-    kept = [*written[:head], f"[... {gone} lines truncated ...]", *written[len(written) - lines // 2 :]]
-    return Text("\n".join(kept))
+def _without_middle(
+    groups: list[list[Message]], first: int, recent: int, budget: int
+) -> tuple[list[list[Message]], int]:
+    """The groups that stay, a note where others were, and how many messages went."""
+    kept = _kept(groups, first, recent, budget - _marker_tokens(groups))
+    stay = [group for at, group in enumerate(groups) if at in kept]
+    gone = [message for at, group in enumerate(groups) if at not in kept for message in group]
+    if sum(map(_weigh, stay)) > budget - _marker_tokens(groups):
+        stay = squeezed(stay, budget - _marker_tokens(groups))
+    if not gone:
+        return stay, 0
+    place = next(at for at in range(len(groups)) if at not in kept)
+    said = [each for each in gone if not isinstance(each, CustomMessage)]
+    return [*stay[:place], [_marker(said or gone)], *stay[place:]], len(said)
 
 
-def _within(message: Message, tokens: int) -> Message:
-    """A tool result or prompt that alone is too long, cut in its middle; a reply stays as it was said."""
-    if not isinstance(message, ToolResult | UserMessage) or estimate_message(message) <= tokens:
-        return message
-    return replace(message, content=tuple(_fewer_characters(block, tokens * 4) for block in message.content))
+def _kept(groups: Sequence[list[Message]], first: int, recent: int, budget: int) -> set[int]:
+    weights = [_weigh(group) for group in groups]
+    kept = {*range(min(first, 1)), _newest_prompt(groups), len(groups) - 1}
+    left = budget - sum(weights[at] for at in kept)
+    for at in range(first):
+        if at not in kept and weights[at] <= left:
+            kept.add(at)
+            left -= weights[at]
+    cut = len(groups) - 1
+    while cut > first and (cut - 1 in kept or weights[cut - 1] <= left):
+        cut -= 1
+        left -= 0 if cut in kept else weights[cut]
+    return kept | set(range(_steady(weights, cut, recent, budget), len(groups)))
 
 
-def _fewer_characters(block: UserContent, characters: int) -> UserContent:
-    if not isinstance(block, Text) or len(block.text) <= characters:
-        return block
-    half = characters // 2
-    gone = len(block.text) - 2 * half
-    return Text(f"{block.text[:half]}\n[... {gone} characters truncated ...]\n{block.text[len(block.text) - half :]}")
+def _steady(weights: Sequence[int], cut: int, recent: int, budget: int) -> int:
+    """A little further than where we must cut, to where we shall still cut some turns from now.
+
+    What stands before a cut that stays in its place is found in the provider's cache.
+    """
+    step = max(1, budget // STEPS)
+    before = sum(weights[:cut])
+    target = ceil(before / step) * step
+    while cut < recent and before < target:
+        before += weights[cut]
+        cut += 1
+    return cut
+
+
+def _newest_prompt(groups: Sequence[list[Message]]) -> int:
+    """The group of what the person said last: what is being worked on. The last group where they said nothing."""
+    for at in range(len(groups) - 1, -1, -1):
+        if any(isinstance(each, UserMessage) and not each.synthetic for each in groups[at]):
+            return at
+    return len(groups) - 1
+
+
+def _marker_tokens(groups: Sequence[list[Message]]) -> int:
+    return estimate_text(MARKER.format(sum(map(len, groups))))
 
 
 def _marker(gone: Sequence[Message]) -> UserMessage:
-    text = f"[Context compacted: {len(gone)} messages removed to fit context window]"
     # Derived, not random: the same window must read the same, or no prefix of it is ever found in a cache.
     made = uuid.uuid5(uuid.NAMESPACE_OID, f"{gone[0].id}/{len(gone)}")
-    return UserMessage((Text(text),), synthetic=True, id=str(made), time=gone[-1].time)
-
-
-def last_reply_failed(messages: Sequence[Message]) -> bool:
-    """Whether the conversation ends with a reply that came to nothing: it is not the model's last word."""
-    last = messages[-1] if messages else None
-    return isinstance(last, AssistantMessage) and last.stop_reason in ("error", "aborted") and not last.tool_calls
+    return UserMessage((Text(MARKER.format(len(gone))),), synthetic=True, id=str(made), time=gone[-1].time)

@@ -79,7 +79,7 @@ class HookChain:
         for hook in self._hooks:
             try:
                 hook.after_update(call, view)
-            except Exception as error:  # a hook is a stranger's code
+            except Exception as error:  # noqa: BLE001  a hook is a stranger's code
                 self._failed("after_update", error, call.id)
 
     def blocked(self, call: ToolCall, result: ToolResult) -> None:
@@ -113,14 +113,14 @@ class HookChain:
     async def _attempt(self, point: str, asked: Awaitable[T], call_id: str = "") -> T | Exception:
         try:
             return await asked
-        except Exception as error:  # a hook is a stranger's code
+        except Exception as error:  # noqa: BLE001  a hook is a stranger's code
             self._failed(point, error, call_id)
             return error
 
     def _shows(self, hook: Hooks, call: ToolCall, view: View) -> bool:
         try:
             return hook.before_update(call, view)
-        except Exception as error:  # a hook is a stranger's code
+        except Exception as error:  # noqa: BLE001  a hook is a stranger's code
             self._failed("before_update", error, call.id)
             return True
 

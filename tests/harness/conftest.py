@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from fakes.people import ScriptedPerson
 
-from harness.agent import Agent, AgentOptions
+from harness.agent import Agent
 from harness.events import Event
+from harness.options import AgentOptions
 from harness.provider import Model
 from harness.retry import RetryPolicy
 from harness.tool import Tool
@@ -16,7 +17,7 @@ from harness.workspace import Workspace
 from providers.demo import DemoProvider, Reply, scripted
 
 MakeAgent = Callable[..., Agent]
-AT_ONCE = RetryPolicy(initial=0.0, max_delay=0.0)
+AT_ONCE = RetryPolicy(initial=0.0, max_delay=0.0, empty_delay=0.0)
 
 
 @pytest.fixture

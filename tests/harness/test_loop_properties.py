@@ -9,7 +9,7 @@ from fakes.simple_tools import SimpleTool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agent import Agent, AgentOptions
+from harness.agent import Agent
 from harness.context.normalise import normalise
 from harness.errors import NetworkError, RequestRejected
 from harness.events import (
@@ -24,13 +24,14 @@ from harness.events import (
 )
 from harness.limits import Limits
 from harness.messages import AssistantMessage, JsonObject, UserMessage
+from harness.options import AgentOptions
 from harness.person import Always, Approval, ApprovalRequest, Denied, Edited, Nobody, Once, Session
 from harness.retry import RetryPolicy
 from harness.tool import ToolContext, ToolOutput
 from harness.workspace import Workspace
 from providers.demo import Break, Call, Reply, Say, Think, scripted
 
-AT_ONCE = RetryPolicy(max_retries=1, initial=0.0, max_delay=0.0)
+AT_ONCE = RetryPolicy(max_retries=1, initial=0.0, max_delay=0.0, empty_delay=0.0)
 BEHAVIOURS = ("answer", "yield", "raise", "hang", "deaf", "cancel itself", "steer")
 RISKS = ("read", "edit", "dangerous", "forbidden")
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from fakes.people import ScriptedPerson
 
-from harness.agent import Agent, AgentOptions
+from harness.agent import Agent
 from harness.messages import ModelSpec
+from harness.options import AgentOptions
 from harness.person import Answer, Denied
 from harness.provider import KnownFacts, Model
 from harness.workspace import Workspace

@@ -1,0 +1,115 @@
+"""One run from its first hook to its last: begins it, guards it, ends it exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from harness.events import AgentEnd, AgentStart
+from harness.identity import Identity
+from harness.loop import Ending, hear_unheard, rejected, run_loop
+from harness.result import AgentResult
+from harness.run import Run
+from harness.stopping import stop_tasks
+
+STOPPED = Ending("aborted", "stopped by the person")
+
+
+class Conductor:
+    """Takes a run through its life. The work is a task of its own, so that `abort` stops it and not its caller."""
+
+    def __init__(self, run: Run, identity: Identity, parent_loop_id: str) -> None:
+        self._run = run
+        self._identity = identity
+        self._parent_loop_id = parent_loop_id
+        self._task: asyncio.Task[object] | None = None
+
+    def abort(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def conduct(self) -> AgentResult:
+        """Raises:
+        CancelledError: the caller was cancelled; the run has ended in good order all the same.
+        """
+        ending = Ending("error", "the run failed")
+        try:
+            ending = await self._guarded()
+        except asyncio.CancelledError:
+            ending = STOPPED
+            raise
+        finally:
+            end = self._end(ending)
+            await self._after(end)
+        return self._result(end)
+
+    async def _guarded(self) -> Ending:
+        task = asyncio.create_task(self._live())
+        self._task = task
+        try:
+            await asyncio.wait([task])
+        finally:
+            try:
+                await stop_tasks([task])
+            finally:
+                self._keep_what_was_said(task)
+        return STOPPED if task.cancelled() else task.result()
+
+    async def _live(self) -> Ending:
+        run = self._run
+        if run.hooks:
+            said = (*run.history.messages, *run.entry.prompts)
+            stop = await run.hooks.before_loop(said, self._identity.loops)
+            if stop is not None:
+                return rejected(stop.reason or "stopped by a hook")
+        run.bus.publish(
+            AgentStart(
+                agent_id=self._identity.agent_id,
+                parent_loop_id=self._parent_loop_id,
+                continuation=run.entry.continuation,
+                spec=run.state.model.spec,
+            )
+        )
+        return await run_loop(run)
+
+    def _keep_what_was_said(self, task: asyncio.Task[Ending]) -> None:
+        broke = task.cancelled() or task.exception() is not None
+        if broke or not task.result().rejection:
+            hear_unheard(self._run)
+
+    def _end(self, ending: Ending) -> AgentEnd:
+        run = self._run
+        run.inbox.reminders.clear()
+        failure = run.progress.failure if ending.stop_reason == "error" else None
+        end = AgentEnd(
+            stop_reason=ending.stop_reason,
+            messages=run.history.since(run.began),
+            usage=run.meter.ledger.usage,
+            error=ending.error,
+            error_type=type(failure).__name__ if failure else "",
+            limit=ending.limit,
+            rejection=ending.rejection,
+        )
+        run.bus.publish(end)
+        return end
+
+    async def _after(self, end: AgentEnd) -> None:
+        if not self._run.hooks:
+            return
+        self._task = task = asyncio.create_task(self._run.hooks.after_loop(end))
+        try:
+            await asyncio.wait([task])
+        finally:
+            await stop_tasks([task])
+
+    def _result(self, end: AgentEnd) -> AgentResult:
+        reply = self._run.history.last_reply() if end.messages else None
+        return AgentResult(
+            end.messages,
+            reply.text if reply else "",
+            end.stop_reason,
+            end.usage,
+            end.error,
+            end.limit,
+            end.rejection,
+            self._run.progress.failure if end.stop_reason == "error" else None,
+        )

@@ -1,0 +1,50 @@
+"""What a run came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.errors import Aborted, AgentError, CinchError, LimitExceeded, ProviderError, Rejected
+from harness.messages import Message, StopReason, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResult:
+    """What a run came to. `text` is the last reply's; `messages` are all that the run added; `limit` names the limit
+    that ended it, if one did; `rejection` is why it was not let begin; `failure` is the error that `error` tells of,
+    where it is one of ours."""
+
+    messages: tuple[Message, ...]
+    text: str
+    stop_reason: StopReason
+    usage: Usage
+    error: str | None = None
+    limit: str = ""
+    rejection: str = ""
+    failure: ProviderError | None = None
+
+    def raise_for_failure(self) -> None:
+        """For programs that would rather have an exception.
+
+        Raises:
+            ProviderError: the model did not answer; the exact class says why (`ContextWindowOverflow`, …).
+            Rejected: a filter or hook did not let the run begin.
+            Aborted: it was stopped.
+            LimitExceeded: a limit ended it.
+            AgentError: it ended badly for another reason.
+        """
+        problem = self._problem()
+        if problem is not None:
+            raise problem
+
+    def _problem(self) -> CinchError | None:
+        text = self.error or "the run failed"
+        if self.failure is not None:
+            return self.failure
+        if self.rejection:
+            return Rejected(self.rejection)
+        if self.limit:
+            return LimitExceeded(text)
+        if self.stop_reason == "aborted":
+            return Aborted(text)
+        return AgentError(text) if self.stop_reason == "error" else None

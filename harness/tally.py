@@ -1,0 +1,39 @@
+"""What a reply used: priced, counted, and told when the window fills."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from harness.cost import priced
+from harness.events import ContextWarning, UsageUpdate
+from harness.messages import AssistantMessage
+from harness.provider import Model
+from harness.run import Run, known_facts
+
+WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
+    ("critical", 0.95),
+    ("warn", 0.80),
+    ("advise", 0.60),
+)
+
+
+def priced_reply(reply: AssistantMessage, model: Model) -> AssistantMessage:
+    return replace(reply, usage=priced(reply.usage, known_facts(model).price))
+
+
+def account(run: Run, model: Model, reply: AssistantMessage) -> None:
+    """Count what a reply used, for the run and for the agent."""
+    facts = known_facts(model)
+    for ledger in (run.meter.ledger, run.state.ledger):
+        ledger.settle(model.spec.name, facts.price)
+        ledger.add(model.spec.name, reply.usage)
+    if not reply.usage.context:
+        return
+    window = facts.context_window
+    context = reply.usage.context
+    run.bus.publish(UsageUpdate(usage=reply.usage, total=run.state.usage, context=context, window=window))
+    for level, share in WARNINGS:
+        if context >= share * window:
+            run.bus.publish(ContextWarning(context=context, window=window, level=level))
+            return

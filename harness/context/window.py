@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from harness.context.squeeze import fewer_lines, squeezed
+from harness.context.squeeze import capped, fewer_lines, squeezed
 from harness.context.tokens import estimate_message, estimate_text
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolResult, UserMessage
 
@@ -60,6 +60,7 @@ def fit(messages: Sequence[Message], budget: int, window: Window = Window()) -> 
     The first message (where the window keeps any), the newest prompt of a person and the newest message always stay.
     """
     tokens = sum(map(estimate_message, messages))
+    budget = max(budget, 0)
     if tokens <= budget:
         return Fitted(tuple(messages), tokens)
     groups = _groups(messages)
@@ -70,7 +71,10 @@ def fit(messages: Sequence[Message], budget: int, window: Window = Window()) -> 
             groups[at] = [_shortened(each, window.tool_output_lines) for each in groups[at]]
     dropped = 0
     if sum(map(_weigh, groups)) > budget:
-        groups, dropped = _without_middle(groups, first, recent, max(budget, MIN_BUDGET))
+        aim = max(budget, MIN_BUDGET)
+        # One enormous output must not be all that is left.
+        groups = [[capped(each, aim // 2) for each in group] for group in groups]
+        groups, dropped = _without_middle(groups, first, recent, aim)
     shown = tuple(each for group in groups for each in group)
     tokens = sum(map(estimate_message, shown))
     return Fitted(shown, tokens, dropped, fits=tokens <= budget)
@@ -83,12 +87,14 @@ def last_reply_failed(messages: Sequence[Message]) -> bool:
 
 
 def _groups(messages: Sequence[Message]) -> list[list[Message]]:
-    """What may not be parted: a reply with all up to the last result of its calls, everything else alone."""
+    """What may not be parted: a reply with all up to the last result of its calls, everything else alone.
+
+    What an application keeps in the conversation goes with what it stands beside.
+    """
     groups: list[list[Message]] = []
     due: set[str] = set()
     for message in messages:
-        belongs = isinstance(message, ToolResult) or (bool(due) and not isinstance(message, AssistantMessage))
-        if groups and belongs:
+        if groups and (_belongs(message, due) or all(isinstance(each, CustomMessage) for each in groups[-1])):
             groups[-1].append(message)
         else:
             groups.append([message])
@@ -97,6 +103,11 @@ def _groups(messages: Sequence[Message]) -> list[list[Message]]:
         elif isinstance(message, ToolResult):
             due.discard(message.call_id)
     return groups
+
+
+def _belongs(message: Message, due: set[str]) -> bool:
+    """Whether it stays with what is before it, where `due` are the calls that wait for a result."""
+    return isinstance(message, ToolResult | CustomMessage) or (bool(due) and isinstance(message, UserMessage))
 
 
 def _reaching(groups: Sequence[list[Message]], count: int) -> int:
@@ -116,23 +127,22 @@ def _weigh(group: Sequence[Message]) -> int:
 def _shortened(message: Message, lines: int) -> Message:
     if not isinstance(message, ToolResult):
         return message
-    return replace(message, content=tuple(fewer_lines(block, lines) for block in message.content))
+    content = tuple(fewer_lines(block, lines) for block in message.content)
+    return message if content == message.content else replace(message, content=content)
 
 
 def _without_middle(
     groups: list[list[Message]], first: int, recent: int, budget: int
 ) -> tuple[list[list[Message]], int]:
     """The groups that stay, a note where others were, and how many messages went."""
-    kept = _kept(groups, first, recent, budget - _marker_tokens(groups))
-    stay = [group for at, group in enumerate(groups) if at in kept]
+    budget -= estimate_text(MARKER.format(sum(map(len, groups))))
+    kept = _kept(groups, first, recent, budget)
+    stay = squeezed([group for at, group in enumerate(groups) if at in kept], budget)
     gone = [message for at, group in enumerate(groups) if at not in kept for message in group]
-    if sum(map(_weigh, stay)) > budget - _marker_tokens(groups):
-        stay = squeezed(stay, budget - _marker_tokens(groups))
     if not gone:
         return stay, 0
     place = next(at for at in range(len(groups)) if at not in kept)
-    said = [each for each in gone if not isinstance(each, CustomMessage)]
-    return [*stay[:place], [_marker(said or gone)], *stay[place:]], len(said)
+    return [*stay[:place], [_marker(gone)], *stay[place:]], len(gone)
 
 
 def _kept(groups: Sequence[list[Message]], first: int, recent: int, budget: int) -> set[int]:
@@ -147,7 +157,9 @@ def _kept(groups: Sequence[list[Message]], first: int, recent: int, budget: int)
     while cut > first and (cut - 1 in kept or weights[cut - 1] <= left):
         cut -= 1
         left -= 0 if cut in kept else weights[cut]
-    return kept | set(range(_steady(weights, cut, recent, budget), len(groups)))
+    if cut > first:
+        cut = _steady(weights, cut, recent, budget)
+    return kept | set(range(cut, len(groups)))
 
 
 def _steady(weights: Sequence[int], cut: int, recent: int, budget: int) -> int:
@@ -170,10 +182,6 @@ def _newest_prompt(groups: Sequence[list[Message]]) -> int:
         if any(isinstance(each, UserMessage) and not each.synthetic for each in groups[at]):
             return at
     return len(groups) - 1
-
-
-def _marker_tokens(groups: Sequence[list[Message]]) -> int:
-    return estimate_text(MARKER.format(sum(map(len, groups))))
 
 
 def _marker(gone: Sequence[Message]) -> UserMessage:

@@ -1,0 +1,93 @@
+"""Makes single messages shorter: fewer lines, fewer characters, no images.
+
+Only what tools and people said is cut; a reply must go back to its vendor as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from harness.context.tokens import CHARS_PER_TOKEN, IMAGE_TOKENS, estimate_message, estimate_text
+from harness.messages import Image, Message, Text, ToolResult, UserContent, UserMessage
+
+Kinds: TypeAlias = tuple[type[ToolResult] | type[UserMessage], ...]
+
+NO_IMAGE = Text("[Image removed to fit context window]")
+
+
+def fewer_lines(block: UserContent, lines: int) -> UserContent:
+    """The block with its first and last lines, `lines` in all, and a note of how many went."""
+    if not isinstance(block, Text):
+        return block
+    written = block.text.splitlines()
+    if len(written) <= lines:
+        return block
+    head = lines - lines // 2
+    gone = len(written) - lines
+    kept = [*written[:head], f"[... {gone} lines truncated ...]", *written[len(written) - lines // 2 :]]
+    return _shorter(block, "\n".join(kept))
+
+
+def capped(message: Message, share: int, kinds: Kinds = (ToolResult,)) -> Message:
+    """The message with none of its blocks above `share` tokens, if it is of one of these kinds."""
+    if not isinstance(message, kinds) or all(_weigh(block) <= share for block in message.content):
+        return message
+    return replace(message, content=tuple(_cut(block, share) for block in message.content))
+
+
+def squeezed(groups: Sequence[Sequence[Message]], budget: int) -> list[list[Message]]:
+    """The same messages in `budget` tokens, if need be and where it can be done; the longest texts are cut most.
+
+    Tool output goes before what a person said.
+    """
+    shorter = _squeezed(groups, budget, (ToolResult,))
+    if sum(estimate_message(each) for group in shorter for each in group) <= budget:
+        return shorter
+    return _squeezed(groups, budget, (ToolResult, UserMessage))
+
+
+def _squeezed(groups: Sequence[Sequence[Message]], budget: int, kinds: Kinds) -> list[list[Message]]:
+    fixed = 0
+    weights: list[int] = []
+    for each in (message for group in groups for message in group):
+        if isinstance(each, kinds):
+            weights.extend(_weigh(block) for block in each.content)
+        else:
+            fixed += estimate_message(each)
+    share = _share(weights, budget - fixed)
+    return [[capped(each, share, kinds) for each in group] for group in groups]
+
+
+def _share(weights: Sequence[int], room: int) -> int:
+    """The most that each may weigh so that all together fit: what small ones leave is for the large ones."""
+    for at, weight in enumerate(sorted(weights)):
+        share = max(0, room) // (len(weights) - at)
+        if weight > share:
+            return share
+        room -= weight
+    return max(weights, default=0)
+
+
+def _weigh(block: UserContent) -> int:
+    return IMAGE_TOKENS if isinstance(block, Image) else estimate_text(block.text)
+
+
+def _cut(block: UserContent, tokens: int) -> UserContent:
+    if _weigh(block) <= tokens:
+        return block
+    if isinstance(block, Image):
+        return NO_IMAGE
+    text = block.text
+    room = int(tokens * CHARS_PER_TOKEN) - 1 - len(_note(len(text)))
+    half = max(0, room // 2)
+    return _shorter(block, text[:half] + _note(len(text) - 2 * half) + text[len(text) - half :])
+
+
+def _note(gone: int) -> str:
+    return f"\n[... {gone} characters truncated ...]\n"
+
+
+def _shorter(block: Text, text: str) -> Text:
+    return Text(text) if len(text) < len(block.text) else block

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from fakes.talk import call, reply, result
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from harness.context.normalise import normalise
+from harness.context.squeeze import NO_IMAGE
+from harness.context.tokens import estimate_message
+from harness.context.window import MIN_BUDGET, Fitted, Window, fit
+from harness.messages import (
+    AssistantMessage,
+    CustomMessage,
+    Image,
+    Message,
+    Text,
+    ToolResult,
+    UserContent,
+    UserMessage,
+    user,
+)
+
+PICTURE = Image("image/png", "aGk=")
+
+# Texts by length and alphabet, not letter by letter: what counts is how long they are.
+a_text = st.builds(
+    lambda unit, times: unit * times, st.sampled_from(["word ", "line\n", "中", "👩‍👩‍👧", "é\r\n"]), st.integers(0, 400)
+)
+a_block: st.SearchStrategy[UserContent] = a_text.map(Text) | a_text.map(Text) | st.just(PICTURE)
+blocks = st.lists(a_block, max_size=2).map(tuple)
+a_round = st.tuples(a_text, st.lists(blocks, max_size=3))
+an_act = st.one_of(
+    st.builds(UserMessage, blocks, st.booleans()), a_round, a_round, st.just(CustomMessage("note", {"size": 3}))
+)
+budgets = st.integers(-10, 3_000)
+windows = st.builds(
+    Window,
+    keep_first=st.integers(0, 4),
+    keep_recent=st.integers(0, 6),
+    tool_output_lines=st.sampled_from([0, 1, 2, 5, 50]),
+)
+
+
+def played(acts: list[object]) -> list[Message]:
+    """A conversation in which every call is answered."""
+    messages: list[Message] = []
+    for at, act in enumerate(acts):
+        if not isinstance(act, tuple):
+            messages.append(replace(act, id=f"said {at}"))
+            continue
+        text, outputs = act
+        ids = [f"{at}.{number}" for number in range(len(outputs))]
+        messages.append(replace(reply(text, *map(call, ids)), id=f"reply {at}"))
+        messages += [ToolResult(each, "look", content) for each, content in zip(ids, outputs, strict=True)]
+    return messages
+
+
+conversations = st.lists(an_act, max_size=14).map(played)
+
+
+def own(fitted: Fitted) -> list[Message]:
+    """What is shown, without the note of what is not."""
+    return [each for each in fitted.messages if not is_note(each)]
+
+
+def is_note(message: Message) -> bool:
+    return isinstance(message, UserMessage) and message.text.startswith("[Context compacted: ")
+
+
+def weigh(messages: list[Message]) -> int:
+    return sum(map(estimate_message, messages))
+
+
+@given(conversations, budgets, windows)
+@settings(max_examples=400)
+def test_calls_and_results_are_never_parted_and_nothing_changes_places(messages, budget, window):
+    fitted = fit(messages, budget, window)
+
+    shown = own(fitted)
+    ids = [each.id for each in messages]
+    places = [ids.index(each.id) for each in shown]
+    asked = {each.id for message in shown if isinstance(message, AssistantMessage) for each in message.tool_calls}
+    answered = {each.call_id for each in shown if isinstance(each, ToolResult)}
+    assert places == sorted(set(places))
+    assert asked == answered
+    assert fitted.dropped == len(messages) - len(shown)
+    assert len(fitted.messages) - len(shown) == (1 if fitted.dropped else 0)
+
+
+@given(conversations, budgets, windows)
+@settings(max_examples=400)
+def test_the_first_the_newest_prompt_and_the_newest_stay(messages, budget, window):
+    shown = [each.id for each in own(fit(messages, budget, window))]
+
+    prompts = [each.id for each in messages if isinstance(each, UserMessage) and not each.synthetic]
+    assert shown[-1:] == [each.id for each in messages[-1:]]
+    assert not prompts or prompts[-1] in shown
+    if window.keep_first:
+        assert shown[:1] == [each.id for each in messages[:1]]
+
+
+@given(conversations, budgets, windows)
+@settings(max_examples=400)
+def test_it_says_truly_whether_it_fits_and_fits_whenever_that_can_be(messages, budget, window):
+    fitted = fit(messages, budget, window)
+
+    assert fitted.tokens == weigh(list(fitted.messages))
+    assert fitted.fits == (fitted.tokens <= max(budget, 0))
+    if not fitted.fits and budget >= MIN_BUDGET:
+        # What cannot be cut, and what is left of each text that was.
+        uncut = [each for each in fitted.messages if isinstance(each, AssistantMessage)]
+        stubs = sum(len(each.content) for each in own(fitted) if not isinstance(each, AssistantMessage | CustomMessage))
+        assert weigh(uncut) + 20 * stubs + 20 > budget
+
+
+@given(conversations, budgets, windows)
+def test_what_is_shown_never_grows_and_is_the_same_each_time(messages, budget, window):
+    before = list(messages)
+
+    once, again = fit(messages, budget, window), fit(messages, budget, window)
+
+    assert messages == before
+    assert once == again
+    assert weigh(own(once)) <= weigh(messages)
+
+
+@given(conversations, windows)
+def test_what_fits_is_left_alone(messages, window):
+    fitted = fit(messages, weigh(messages), window)
+
+    assert fitted == Fitted(tuple(messages), weigh(messages))
+    assert all(shown is given for shown, given in zip(fitted.messages, messages, strict=True))
+
+
+@given(conversations, st.integers(MIN_BUDGET, 3_000), windows)
+def test_replies_are_shown_as_they_were_said(messages, budget, window):
+    said = {each.id: each for each in messages if isinstance(each, AssistantMessage)}
+
+    shown = [each for each in own(fit(messages, budget, window)) if isinstance(each, AssistantMessage)]
+
+    assert all(each is said[each.id] for each in shown)
+
+
+@given(conversations, budgets, windows)
+def test_what_is_shown_needs_no_healing_but_of_what_says_nothing(messages, budget, window):
+    shown = fit(messages, budget, window).messages
+
+    healed = normalise(shown)
+
+    assert [each for each in healed if isinstance(each, ToolResult)] == [
+        each for each in shown if isinstance(each, ToolResult)
+    ]
+
+
+@given(conversations, windows)
+@example(played([]), Window())
+def test_a_budget_of_nothing_is_no_obstacle(messages, window):
+    fitted = fit(messages, 0, window)
+
+    assert fitted.fits == (weigh(messages) == 0)
+    assert not messages or own(fitted)
+
+
+def rounds(count: int, text: str = "x" * 400) -> list[Message]:
+    return [
+        message
+        for at in range(count)
+        for message in (replace(reply(call(f"c{at}", path=f"{at}")), id=f"r{at}"), result(f"c{at}", text))
+    ]
+
+
+def test_old_output_is_cut_before_anything_goes():
+    long = "\n".join(f"line {number}" for number in range(200))
+    messages = [user("go"), *rounds(3, long), *rounds(1, long)]
+
+    fitted = fit(messages, 1_200, Window(keep_recent=2, tool_output_lines=4))
+
+    assert fitted.dropped == 0
+    assert fitted.fits
+    assert fitted.messages[2].text == "line 0\nline 1\n[... 196 lines truncated ...]\nline 198\nline 199"
+    assert fitted.messages[-1].text == long
+
+
+def test_what_went_is_told_where_it_stood():
+    messages = [user("go"), *rounds(20)]
+
+    fitted = fit(messages, 1_000, Window(keep_first=2))
+
+    assert [each.id for each in fitted.messages[:2]] == [messages[0].id, "r0"]
+    note = fitted.messages[3]
+    assert is_note(note)
+    assert note.synthetic
+    assert note.text == f"[Context compacted: {fitted.dropped} messages removed to fit context window]"
+    assert fitted.messages[-1] is messages[-1]
+    assert 500 <= fitted.tokens <= 1_000
+
+
+def test_what_is_being_worked_on_stays_however_long_ago_it_was_said():
+    messages = [user("the first task"), *rounds(5), user("the task of now"), *rounds(30)]
+
+    fitted = fit(messages, 1_000)
+
+    said = [each.text for each in own(fitted) if isinstance(each, UserMessage)]
+    assert said == ["the first task", "the task of now"]
+    assert fitted.fits
+
+
+def test_a_growing_conversation_is_cut_at_the_same_place_for_several_turns():
+    messages = [user("go"), *rounds(60)]
+
+    begins = [tuple(each.id for each in fit(messages[: 61 + 2 * at], 2_000).messages[:4]) for at in range(30)]
+
+    changes = sum(one != other for one, other in pairwise(begins))
+    assert changes <= 8
+
+
+def test_one_enormous_output_leaves_room_for_what_came_before():
+    messages = [user("go"), *rounds(4), *rounds(1, "y" * 1_000_000)]
+
+    fitted = fit(messages, 2_000)
+
+    assert fitted.fits
+    assert fitted.dropped == 0
+    assert "characters truncated" in fitted.messages[-1].text
+    assert fitted.messages[-1].text.startswith("yyy")
+    assert fitted.messages[-1].text.endswith("yyy")
+
+
+def test_one_enormous_prompt_is_cut_in_its_middle():
+    prompt = user("start " + "中" * 100_000 + " end")
+
+    fitted = fit([prompt], 1_000)
+
+    assert fitted.fits
+    assert fitted.tokens > 900
+    (shown,) = fitted.messages
+    assert shown.id == prompt.id
+    assert shown.text.startswith("start 中")
+    assert shown.text.endswith("中 end")
+
+
+def test_a_prompt_is_spared_as_long_as_output_can_be_cut():
+    messages = [user("p" * 2_000), reply(call("a"), call("b")), result("a", "z" * 4_000), result("b", "ok")]
+
+    fitted = fit(messages, 1_000)
+
+    assert fitted.fits
+    assert fitted.messages[0] is messages[0]
+    assert fitted.messages[-1] is messages[-1]
+    assert "characters truncated" in fitted.messages[2].text
+
+
+def test_an_image_that_has_no_room_is_told_of():
+    messages = [user("look"), reply(call("a")), ToolResult("a", "look", (Text("a picture:"), PICTURE))]
+
+    fitted = fit(messages, 1_000)
+
+    assert fitted.fits
+    assert fitted.messages[-1].content == (Text("a picture:"), NO_IMAGE)
+
+
+def test_a_reply_too_long_to_be_sent_is_sent_as_it_is_and_told_of():
+    written = reply(call("a", content="w" * 40_000))
+    messages = [user("write it"), written, result("a")]
+
+    fitted = fit(messages, 1_000)
+
+    assert not fitted.fits
+    assert fitted.messages[1] is written
+
+
+@pytest.mark.parametrize("budget", [0, -5, 1])
+def test_nothing_is_cut_to_less_than_makes_sense(budget):
+    messages = [user("please do this " * 40), *rounds(10)]
+
+    fitted = fit(messages, budget)
+
+    assert not fitted.fits
+    assert "please do this" in fitted.messages[0].text
+    assert fitted.tokens <= MIN_BUDGET
+
+
+def test_an_empty_conversation_stays_empty():
+    assert fit([], 0) == Fitted((), 0)
+    assert fit([], -1) == Fitted((), 0)

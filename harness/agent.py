@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from harness.answers import Answers
 from harness.approval.rules import Grants
 from harness.blocking import run_blocking
 from harness.bus import Bus, Subscriber
-from harness.channel import Channel
+from harness.channel import Listener
 from harness.conduct import Conductor
 from harness.cost import Ledger
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
-from harness.events import AgentEnd, Continuation, Event, ModeChanged, ModelChanged, Notice
+from harness.events import Continuation, Event, ModeChanged, ModelChanged, Notice
 from harness.execution.cache import ResultCache
 from harness.history import History
 from harness.hooks.chain import HookChain
@@ -31,6 +32,7 @@ from harness.provider import Model
 from harness.result import AgentResult
 from harness.run import Entry, Run, State
 from harness.saved import dump_messages, load_messages
+from harness.stream import RunStream
 from harness.thinking import ThinkingLevel
 from harness.tool import Tool
 from harness.workspace import Workspace
@@ -62,6 +64,8 @@ class Agent:
         )
         self.state.max_tokens = options.max_tokens
         self._bus = Bus(self.identity.session_id)
+        if isinstance(options.person, Answers):
+            self._bus.subscribe(options.person.hear)
         self._cache = ResultCache(options.execution.cache_entries, options.execution.cache_turns)
         self._workspace = options.workspace
         self._conductor: Conductor | None = None
@@ -117,31 +121,16 @@ class Agent:
         tag = continuation.tag or datetime.now(UTC).isoformat(timespec="milliseconds")
         return await self.run(Entry(queued, replace(continuation, tag=tag)))
 
-    async def stream(self, prompt: Prompt | Continuation) -> AsyncIterator[Event]:
-        """Say something and read what happens, up to and including `AgentEnd`. Leaving early aborts the run.
+    def stream(self, prompt: Prompt | Continuation) -> RunStream:
+        """Say something, or go on, and read what happens, up to and including `AgentEnd`; speak to the run meanwhile.
 
-        Raises:
-            AlreadyRunning: a run is on.
+        Leaving early aborts the run. That another run is on is told when the first event is asked for.
         """
-        self._refuse_second_run()
-        channel = Channel()
-        unsubscribe = self.subscribe(channel.put)
-        began = self.continue_run(prompt) if isinstance(prompt, Continuation) else self.prompt(prompt)
-        run = asyncio.create_task(began)
-        try:
-            # Let it begin, or be refused because another began in the same moment.
-            await asyncio.sleep(0)
-            while not run.done() or channel:
-                event = await channel.get()
-                yield event
-                if isinstance(event, AgentEnd):
-                    break
-        finally:
-            unsubscribe()
-            # Read late, the end may be that of a run long over, and what is on now be another's.
-            if not run.done():
-                self.abort()
-            await run
+        return RunStream(self, prompt)
+
+    def listen(self, capacity: int = 256) -> Listener:
+        """What happens from now on, in this and later runs, for one consumer that may lag behind; ends with `close`."""
+        return self._bus.listen(capacity)
 
     def prompt_sync(self, prompt: Prompt) -> AgentResult:
         """Say something and wait; needs no event loop, and works beside one that is running in this thread.
@@ -157,7 +146,7 @@ class Agent:
             try:
                 return await self.continue_run(continuation)
             finally:
-                await self.close()
+                await self._let_go()
 
         return run_blocking(once, self.abort)
 
@@ -296,7 +285,11 @@ class Agent:
         self.take_back()
 
     async def close(self) -> None:
-        """Stop what is on and let go of connections."""
+        """Stop what is on, let go of connections, and tell those who listen that nothing more comes."""
+        await self._let_go()
+        self._bus.close()
+
+    async def _let_go(self) -> None:
         self.abort()
         await self.wait_idle()
         for model in (self.state.model, *self.options.fallback):
@@ -324,7 +317,7 @@ class Agent:
             try:
                 return await self.run(entry)
             finally:
-                await self.close()
+                await self._let_go()
 
         return run_blocking(once, self.abort)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from harness.channel import Channel, Listener
 from harness.events import Event
 
 logger = logging.getLogger(__name__)
@@ -27,6 +28,7 @@ class Bus:
         self.turn = 0
         self._seq = 0
         self._subscribers: list[Subscriber] = []
+        self._channels: list[Channel] = []
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` with every event from now on, until the returned function is called."""
@@ -37,6 +39,18 @@ class Bus:
                 self._subscribers.remove(subscriber)
 
         return unsubscribe
+
+    def listen(self, capacity: int) -> Listener:
+        """Everything from now on, for one consumer that may lag behind."""
+        channel = Channel(capacity)
+        self._channels.append(channel)
+        return Listener(channel, self._forget)
+
+    def close(self) -> None:
+        """Tell those who listen that nothing more comes; subscribers stay."""
+        for channel in tuple(self._channels):
+            channel.close()
+        self._channels.clear()
 
     def publish(self, event: Event) -> None:
         self._seq += 1
@@ -50,6 +64,8 @@ class Bus:
         )
         for subscriber in tuple(self._subscribers):
             self._hand_over(stamped, subscriber)
+        for channel in tuple(self._channels):
+            channel.put(stamped)
 
     def _hand_over(self, event: Event, subscriber: Subscriber) -> None:
         try:
@@ -58,3 +74,7 @@ class Bus:
             logger.exception("a subscriber failed at %s and is removed", type(event).__name__)
             if subscriber in self._subscribers:
                 self._subscribers.remove(subscriber)
+
+    def _forget(self, channel: Channel) -> None:
+        if channel in self._channels:
+            self._channels.remove(channel)

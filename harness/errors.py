@@ -8,6 +8,7 @@ CinchError
 │   ├── InvalidContinue         the last message is the assistant's
 │   ├── Aborted                 the person stopped it
 │   ├── LimitExceeded           turns, tokens, seconds or dollars are used up
+│   ├── NotAsked                nobody waits for that answer
 │   ├── Rejected                an input filter or a hook did not let the run begin
 │   └── StructuredOutputFailed  the model did not answer in the form that was asked for
 ├── ProviderError               a model did not answer as it should
@@ -67,6 +68,10 @@ class Aborted(AgentError):
 
 
 class LimitExceeded(AgentError):
+    pass
+
+
+class NotAsked(AgentError):
     pass
 
 

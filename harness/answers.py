@@ -1,0 +1,209 @@
+"""A person for programs: what the agent asks waits until somebody answers it by the id of its call."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from harness.errors import NotAsked
+from harness.events import (
+    BranchEvent,
+    Event,
+    PlanSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
+    SubagentEvent,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+)
+from harness.person import Answer, Approval, ApprovalRequest, Denied, Person, PlanVerdict, Question
+
+RequestT = TypeVar("RequestT")
+ReplyT = TypeVar("ReplyT")
+
+THE_PLAN = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """What waits for an answer; `request` is the text of a plan where it is a string, and then there is no call."""
+
+    call_id: str
+    request: ApprovalRequest | Question | str
+
+
+class Answers:
+    """Answered by `respond`, `answer` and `review`, from any task, callback or thread.
+
+    The events ToolApprovalRequested, QuestionAsked and PlanSubmitted tell what is asked; an answer may be given as soon
+    as they are heard. What nobody answers within `timeout` seconds (None: no limit) is refused. A run that is stopped
+    takes its questions with it. Where several calls of the same id wait, the one that asked first is answered.
+    """
+
+    def __init__(self, timeout: float | None = None) -> None:
+        self._timeout = timeout
+        self._approvals: _Desk[ApprovalRequest, Approval] = _Desk("approval")
+        self._questions: _Desk[Question, Answer] = _Desk("answer")
+        self._plans: _Desk[str, PlanVerdict] = _Desk("verdict")
+        self._asking: list[tuple[str, Question]] = []
+
+    @property
+    def open(self) -> tuple[Unanswered, ...]:
+        """What waits for an answer now: approvals, questions, plans, each kind in the order it was asked."""
+        return tuple(
+            Unanswered(waiting.call_id, waiting.request)
+            for desk in (self._approvals, self._questions, self._plans)
+            for waiting in desk.waiting
+        )
+
+    def respond(self, call_id: str, approval: Approval) -> None:
+        """Say whether a call may run.
+
+        Raises:
+            NotAsked: that call does not wait for leave.
+        """
+        self._approvals.reply(call_id, approval)
+
+    def answer(self, call_id: str, answer: Answer) -> None:
+        """Answer the question that a call asks.
+
+        Raises:
+            NotAsked: that call does not ask anything.
+        """
+        self._questions.reply(call_id, answer)
+
+    def review(self, verdict: PlanVerdict) -> None:
+        """Accept or reject the plan that was submitted.
+
+        Raises:
+            NotAsked: no plan waits.
+        """
+        self._plans.reply(THE_PLAN, verdict)
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        approval = await self._approvals.wait(request.call.id, request, self._timeout)
+        return approval or Denied("nobody answered in time; continue without it", unasked=True)
+
+    async def ask(self, question: Question) -> Answer:
+        limits = [limit for limit in (question.timeout, self._timeout) if limit is not None]
+        answer = await self._questions.wait(self._call_of(question), question, min(limits, default=None))
+        return answer or Answer("timed_out")
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        verdict = await self._plans.wait(THE_PLAN, plan, self._timeout)
+        return verdict or PlanVerdict(accepted=False, feedback="nobody answered in time; your plan is the answer")
+
+    def hear(self, event: Event) -> None:
+        """Know what is about to be asked. An agent whose person this is tells it before any other subscriber."""
+        match event:
+            case ToolApprovalRequested(call=call):
+                self._approvals.announce(call.id)
+            case ToolApprovalResolved(call_id=call_id):
+                self._approvals.withdraw(call_id)
+            case QuestionAsked(call_id=call_id, question=question):
+                self._questions.announce(call_id)
+                self._asking.append((call_id, question))
+            case QuestionAnswered(call_id=call_id):
+                self._questions.withdraw(call_id)
+                self._asking = [each for each in self._asking if each[0] != call_id]
+            case PlanSubmitted():
+                self._plans.announce(THE_PLAN)
+            case SubagentEvent(event=inner) | BranchEvent(event=inner):
+                # Whose plan it is can not be told from the event, and it may have a person of its own.
+                if not isinstance(inner, PlanSubmitted):
+                    self.hear(inner)
+            case _:
+                pass
+
+    def _call_of(self, question: Question) -> str:
+        """The port does not say which call asks; the event that came just before does."""
+        for at in reversed(range(len(self._asking))):
+            if self._asking[at][1] == question:
+                return self._asking.pop(at)[0]
+        return ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting(Generic[RequestT, ReplyT]):
+    call_id: str
+    request: RequestT
+    reply: asyncio.Future[ReplyT]
+
+    def settle(self, reply: ReplyT) -> None:
+        if not self.reply.done():
+            self.reply.set_result(reply)
+
+
+class _Desk(Generic[RequestT, ReplyT]):
+    """Requests of one kind and the replies to them, by the id of the call; safe to use from any thread."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._lock = threading.Lock()
+        self._announced: set[str] = set()
+        self._early: dict[str, ReplyT] = {}
+        self._waiting: list[_Waiting[RequestT, ReplyT]] = []
+
+    @property
+    def waiting(self) -> tuple[_Waiting[RequestT, ReplyT], ...]:
+        return tuple(self._waiting)
+
+    def announce(self, call_id: str) -> None:
+        with self._lock:
+            self._announced.add(call_id)
+
+    def withdraw(self, call_id: str) -> None:
+        with self._lock:
+            self._announced.discard(call_id)
+            self._early.pop(call_id, None)
+
+    def reply(self, call_id: str, reply: ReplyT) -> None:
+        with self._lock:
+            waiting = next((each for each in self._waiting if each.call_id == call_id), None)
+            if waiting is None:
+                self._keep(call_id, reply)
+                return
+            self._waiting.remove(waiting)
+        try:
+            waiting.reply.get_loop().call_soon_threadsafe(waiting.settle, reply)
+        except RuntimeError as error:
+            raise NotAsked("the run that asked is over, and its event loop with it") from error
+
+    async def wait(self, call_id: str, request: RequestT, patience: float | None) -> ReplyT | None:
+        """The reply; None when none came in time."""
+        waiting: _Waiting[RequestT, ReplyT] = _Waiting(call_id, request, asyncio.get_running_loop().create_future())
+        with self._lock:
+            self._announced.discard(call_id)
+            if call_id in self._early:
+                return self._early.pop(call_id)
+            self._waiting.append(waiting)
+        try:
+            # Not `asyncio.timeout`: it would cancel the future that another thread may be about to settle.
+            await asyncio.wait([waiting.reply], timeout=patience)
+            return None if self._leave(waiting) else await waiting.reply
+        finally:
+            self._leave(waiting)
+
+    def _keep(self, call_id: str, reply: ReplyT) -> None:
+        """A reply to what is announced and will be asked in a moment."""
+        if call_id not in self._announced:
+            about = (
+                f"call {call_id!r} does not wait for an {self._kind}" if call_id else f"no {self._kind} is waited for"
+            )
+            raise NotAsked(f"{about}; it was not asked, or is answered already")
+        self._announced.discard(call_id)
+        self._early[call_id] = reply
+
+    def _leave(self, waiting: _Waiting[RequestT, ReplyT]) -> bool:
+        """Wait no more; whether no reply is on its way."""
+        with self._lock:
+            if waiting not in self._waiting:
+                return False
+            self._waiting.remove(waiting)
+            return True
+
+
+if TYPE_CHECKING:
+    _: type[Person] = Answers

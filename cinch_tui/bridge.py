@@ -18,8 +18,10 @@ from cinch_tui.widgets.status_bar import AgentState
 from harness.events import (
     AgentEnd,
     AgentStart,
+    CompactionEnd,
     ContextWarning,
     Event,
+    InputRejected,
     LimitReached,
     MessageDiscarded,
     MessageEnd,
@@ -27,6 +29,8 @@ from harness.events import (
     MessageUpdate,
     ModeChanged,
     ModelChanged,
+    ModelFallback,
+    ModelRouted,
     Notice,
     RetryScheduled,
     ToolApprovalRequested,
@@ -36,9 +40,10 @@ from harness.events import (
     ToolExecutionUpdate,
     UsageUpdate,
 )
-from harness.messages import UserMessage
+from harness.messages import AssistantMessage, UserMessage
 from harness.modes import PLAN
 from harness.provider import BlockDelta, BlockEnd, BlockStart
+from harness.retry import in_words
 from harness.views import TerminalView, TodoView, View
 
 if TYPE_CHECKING:
@@ -74,6 +79,10 @@ class Bridge:
             UsageUpdate: self._usage_updated,
             ContextWarning: self._context_warned,
             RetryScheduled: self._retry_scheduled,
+            ModelFallback: self._fell_back,
+            ModelRouted: self._model_changed,
+            CompactionEnd: self._made_room,
+            InputRejected: self._input_rejected,
             ModeChanged: self._mode_changed,
             ModelChanged: self._model_changed,
             LimitReached: self._limit_reached,
@@ -148,6 +157,8 @@ class Bridge:
         if isinstance(message, UserMessage):
             self._board.transcript.add(NoticeBlock(message.text) if message.synthetic else UserBlock(message.text))
             return
+        if not isinstance(message, AssistantMessage):
+            return
         for index in tuple(self._streaming):
             self._finish_block(index)
         if message.stop_reason == "error" and message.error:
@@ -206,7 +217,8 @@ class Bridge:
 
     def _retry_scheduled(self, event: RetryScheduled) -> None:
         self._drop_retry_notice()
-        text = f"{_sentence(event.error)} Trying again in {event.delay:.0f} s ({event.attempt} of {event.max_retries})."
+        again = f"Trying again in {in_words(event.delay)} ({event.attempt} of {event.max_retries})."
+        text = f"{_sentence(event.error)} {again}"
         self._retry_notice = self._board.notice(text, "warning")
         self._set(note=f"retry {event.attempt}/{event.max_retries}")
 
@@ -219,8 +231,23 @@ class Bridge:
     def _mode_changed(self, event: ModeChanged) -> None:
         self._set(plan=event.mode == PLAN.name)
 
-    def _model_changed(self, event: ModelChanged) -> None:
+    def _model_changed(self, event: ModelChanged | ModelRouted) -> None:
         self._set(model=event.spec.name)
+
+    def _fell_back(self, event: ModelFallback) -> None:
+        self._drop_retry_notice()
+        text = f"{_sentence(event.error)} {event.spec.name} goes on in place of {event.failed.name}."
+        self._board.notice(text, "warning")
+        self._set(model=event.spec.name)
+
+    def _made_room(self, event: CompactionEnd) -> None:
+        if event.reason == "window":
+            return
+        left_out = f"{event.dropped} older messages are" if event.dropped else "the length of older tool output is"
+        self._board.notice(f"The conversation was too long for the model: {left_out} left out of what it sees.", "info")
+
+    def _input_rejected(self, event: InputRejected) -> None:
+        self._board.notice(f"The model was not told this: {event.reason}", "warning")
 
     def _limit_reached(self, event: LimitReached) -> None:
         self._board.notice(f"Stopped: {event.message}. Say “go on” to continue.", "warning")

@@ -10,7 +10,17 @@ from cinch_tui.outcome import Outcome, result_object
 from cinch_tui.output import Output
 from harness.agent import Agent
 from harness.codec import encode
-from harness.events import Event, LimitReached, Notice, RetryScheduled, ToolExecutionEnd, ToolExecutionStart
+from harness.events import (
+    Event,
+    InputRejected,
+    LimitReached,
+    ModelFallback,
+    Notice,
+    RetryScheduled,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+)
+from harness.retry import in_words
 from tools.text.control import harmless
 
 
@@ -109,7 +119,12 @@ class Narrator:
             case Notice(text=text, level="warning" | "error"):
                 self.say(text)
             case RetryScheduled():
-                self.say(f"{event.error}; trying again in {event.delay:.0f} s ({event.attempt}/{event.max_retries})")
+                again = f"trying again in {in_words(event.delay)} ({event.attempt}/{event.max_retries})"
+                self.say(f"{event.error}; {again}")
+            case ModelFallback(failed=failed, spec=spec, error=error):
+                self.say(f"{error}; {spec.name} goes on in place of {failed.name}")
+            case InputRejected(reason=reason):
+                self.say(f"the model was not told this: {reason}")
             case _ if self._verbose:
                 self._tell_step(event)
             case _:

@@ -226,6 +226,7 @@ class CompactionStart(EventHeader):
 class CompactionEnd(EventHeader):
     """`dropped` messages are not shown to the model; `tokens` is our estimate after."""
 
+    reason: Literal["overflow", "window"]
     dropped: int
     tokens: int
 

@@ -35,3 +35,10 @@ class RetryPolicy:
             return error.retry_after if error.retry_after <= self.max_retry_after else None
         spread = 1 + self.jitter * (2 * self.random() - 1)
         return min(self.initial * self.multiplier ** (attempt - 1), self.max_delay) * spread
+
+
+def in_words(seconds: float) -> str:
+    """A wait as a person reads it: `0.5 s`, `30 s`, `5 min`."""
+    if seconds >= 180:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f}".removesuffix(".0") + " s"

@@ -23,7 +23,7 @@ from harness.events import (
 from harness.messages import AssistantMessage, ModelMessage
 from harness.provider import Model, Request
 from harness.reply import ReplyBuilder
-from harness.retry import RetryPolicy
+from harness.retry import RetryPolicy, in_words
 from harness.run import Run, specs_of
 from harness.tally import account, priced_reply
 
@@ -222,11 +222,8 @@ def _broken(what: str, error: Exception) -> StreamError:
 
 def _explained(error: ProviderError, retry: RetryPolicy) -> str:
     if error.retry_after is not None and error.retry_after > retry.max_retry_after:
-        return f"{error} It asks to wait {_minutes(error.retry_after)}, so it is not asked again by itself."
+        return f"{error} It asks to wait {in_words(error.retry_after)}, so it is not asked again by itself."
     if isinstance(error, ContextWindowOverflow):
         return f"{error} Start afresh with /new, or /reset; nothing of this conversation is lost."
     return str(error)
 
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 180 else f"{seconds / 60:.0f} min"

@@ -63,7 +63,7 @@ def _converted(run: Run, messages: Sequence[Message]) -> tuple[ModelMessage, ...
 
 def _tell(run: Run, messages: Sequence[Message], fitted: Fitted, reason: Literal["overflow", "window"]) -> None:
     run.bus.publish(CompactionStart(reason=reason, tokens=_weigh(messages)))
-    run.bus.publish(CompactionEnd(dropped=fitted.dropped, tokens=fitted.tokens))
+    run.bus.publish(CompactionEnd(reason=reason, dropped=fitted.dropped, tokens=fitted.tokens))
 
 
 def _overhead(run: Run) -> int:

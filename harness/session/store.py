@@ -26,7 +26,7 @@ from harness.events import (
     ToolExecutionEnd,
     TurnEnd,
 )
-from harness.messages import AssistantMessage, JsonObject, ModelSpec, ToolCall, ToolResult, UserMessage
+from harness.messages import AssistantMessage, CustomMessage, JsonObject, ModelSpec, ToolCall, ToolResult, UserMessage
 from harness.session.journal import Journal
 from harness.session.places import git_branch, session_path
 from harness.session.records import (
@@ -170,8 +170,14 @@ class SessionStore:
         match event:
             case ModeChanged(mode=mode):
                 kind, facts = "mode", {"mode": mode}
-            case AgentStart():
+            case MessageEnd(message=CustomMessage(kind=name, data=data)):
+                kind, facts = "custom", {"kind": name, "data": data}
+            case AgentStart(parent_loop_id=parent, continuation=continuation):
                 kind, facts = "run", {"phase": "start", "loopId": event.loop_id}
+                if parent:
+                    facts["parentLoopId"] = parent
+                if continuation:
+                    facts["continuation"] = continuation.kind
             case AgentEnd(stop_reason=stop, limit=limit):
                 kind, facts = "run", {"phase": "end", "loopId": event.loop_id, "stop": stop, "limit": limit}
             case _:

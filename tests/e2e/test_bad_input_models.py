@@ -151,7 +151,8 @@ def test_a_web_page_instead_of_a_stream_is_named_as_one(ask):
 
 
 def test_a_model_that_says_nothing_is_told_to_have_said_nothing(ask):
-    done, _ = ask([Reply("")])
+    done, server = ask([Reply(""), Reply(""), Reply("")])
 
     assert done.returncode == 0
     assert "without a word" in done.stderr
+    assert len(server.requests) == 3

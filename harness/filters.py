@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from harness.messages import Text, UserMessage
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +40,84 @@ class InputFilter(Protocol):
 
 
 def filtered(message: UserMessage, filters: Sequence[InputFilter]) -> UserMessage | Reject:
-    """The message as the model is to hear it, or the first rejection. A filter that raises rejects."""
+    """The message as the model is to hear it, or the first rejection. A filter that raises rejects.
+
+    Each filter looks at what was said, not at the warnings of those before it.
+    """
+    warnings: list[Text] = []
     for each in filters:
-        try:
-            verdict = each.check(message)
-        except Exception as error:  # noqa: BLE001  a filter is a stranger's code, and what it guards must not pass when it breaks
-            return Reject(f"an input filter failed: {type(error).__name__}: {error}")
-        match verdict:
+        match _verdict(each, message):
             case Pass():
                 pass
             case Warn(text):
-                message = replace(message, content=(*message.content, Text(f"\n[Warning: {text}]")))
-            case Reject():
-                return verdict
-    return message
+                warnings.append(Text(f"\n[Warning: {text}]"))
+            case Reject() as rejection:
+                return rejection
+            case _:  # a stranger's code may well give none
+                return Reject(f"an input filter failed: {type(each).__name__} gave no verdict")
+    return replace(message, content=(*message.content, *warnings)) if warnings else message
+
+
+def _verdict(each: InputFilter, message: UserMessage) -> FilterVerdict:
+    """What it guards must not pass when the filter breaks."""
+    try:
+        return each.check(message)
+    except Exception as error:  # a filter is a stranger's code
+        logger.exception("an input filter failed")
+        return Reject(f"an input filter failed: {type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class MaxLength:
+    """Rejects a message of more than `characters`, all its texts together."""
+
+    characters: int
+
+    def check(self, message: UserMessage) -> FilterVerdict:
+        length = len(message.text)
+        if length <= self.characters:
+            return Pass()
+        return Reject(f"it has {length:,} characters, {self.characters:,} are allowed; put it into a file")
+
+
+@dataclass(frozen=True, slots=True)
+class SecretGuard:
+    """Rejects a message with a private key, or an API key of a form known to be one.
+
+    Only well-known forms count, and of these only what looks random: `sk-your-key-here` passes. A password, or a token
+    without a form of its own, is not found.
+    """
+
+    def check(self, message: UserMessage) -> FilterVerdict:
+        kind = _secret_in(message.text)
+        return Reject(f"there seems to be {kind} in it; say it without") if kind else Pass()
+
+
+_PRIVATE_KEY = r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr])*[\w+/=:-]{8}"
+_API_KEYS = {
+    "an API key": r"\b(?:sk-[A-Za-z0-9]{32,}|sk-(?:ant|proj|or|svcacct)-[\w-]{20,}|gsk_\w{40,}|xai-\w{40,}|hf_\w{30,})",
+    "a Google API key": r"\bAIza[\w-]{35}",
+    "an AWS access key": r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    "a GitHub token": r"\b(?:gh[pousr]_\w{36,}|github_pat_\w{50,})",
+    "a GitLab token": r"\bglpat-[\w-]{20,}",
+    "a Slack token": r"\bxox[abeoprs]-[\w-]{20,}",
+    "a Stripe key": r"\b[sr]k_live_\w{20,}",
+    "a package registry's token": r"\b(?:npm_\w{36}|pypi-[\w-]{50,})",
+}
+
+
+def _secret_in(text: str) -> str:
+    """What kind of secret there is; empty when none was found."""
+    if re.search(_PRIVATE_KEY, text):
+        return "a private key"
+    found = (kind for kind, form in _API_KEYS.items() if any(map(_is_random, re.findall(form, text))))
+    return next(found, "")
+
+
+def _is_random(key: str) -> bool:
+    """A placeholder or an example of the documentation is no secret."""
+    return any(map(str.isdigit, key)) and len(set(key)) >= 12 and "example" not in key.lower()
+
+
+if TYPE_CHECKING:
+    _: tuple[type[InputFilter], ...] = (MaxLength, SecretGuard)

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import pytest
+from fakes.runs import calls, results_of, texts_of
+from fakes.simple_tools import SimpleTool
+
+from harness.events import AgentEnd, InputRejected, MessageEnd
+from harness.filters import FilterVerdict, MaxLength, Pass, Reject, SecretGuard, Warn, filtered
+from harness.messages import Image, JsonObject, UserMessage, user
+from harness.tool import ToolContext, ToolOutput
+
+PICTURE = Image("image/png", "aGk=")
+HEARD = ["MessageStart", "MessageEnd"]
+LOOK = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+
+
+class Watch:
+    """Gives a verdict on what holds a word; keeps what it was shown."""
+
+    def __init__(self, word: str, verdict: FilterVerdict | Exception | None) -> None:
+        self.seen: list[str] = []
+        self._word = word
+        self._verdict = verdict
+
+    def check(self, message: UserMessage) -> FilterVerdict:
+        self.seen.append(message.text)
+        if self._word not in message.text:
+            return Pass()
+        if isinstance(self._verdict, Exception):
+            raise self._verdict
+        return self._verdict
+
+
+def brief(names: list[str]) -> list[str]:
+    return [name for name in names if name != "MessageUpdate"]
+
+
+def test_what_nobody_minds_passes_as_it_is():
+    message = user("hello")
+
+    assert filtered(message, [Watch("x", Reject("no")), MaxLength(5)]) is message
+
+
+def test_filters_are_asked_in_order_and_the_first_rejection_ends_it():
+    first, second, third = Watch("", Warn("careful")), Watch("a", Reject("no a")), Watch("", Reject("never"))
+
+    verdict = filtered(user("a"), [first, second, third])
+
+    assert verdict == Reject("no a")
+    assert (first.seen, second.seen, third.seen) == (["a"], ["a"], [])
+
+
+def test_warnings_are_added_in_order_and_no_filter_sees_those_of_another():
+    last = Watch("", Pass())
+    message = UserMessage((*user("look").content, PICTURE))
+
+    heard = filtered(message, [Watch("", Warn("one")), Watch("", Warn("two")), MaxLength(4), last])
+
+    assert isinstance(heard, UserMessage)
+    assert heard.text == "look\n[Warning: one]\n[Warning: two]"
+    assert heard.content[:2] == message.content
+    assert heard.id == message.id
+    assert last.seen == ["look"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"), [(ValueError("broken"), "ValueError: broken"), (None, "Watch gave no verdict")]
+)
+def test_a_filter_that_breaks_lets_nothing_pass(verdict, reason):
+    assert filtered(user("hi"), [Watch("", verdict)]) == Reject(f"an input filter failed: {reason}")
+
+
+async def test_a_rejected_prompt_leaves_nothing_behind(make_agent, record, requests):
+    agent = make_agent("never said", filters=[Watch("secret", Reject("no secrets"))])
+    happened = record(agent)
+
+    result = await agent.prompt("the secret is out")
+
+    assert happened.names == ["AgentStart", "InputRejected", "AgentEnd"]
+    assert happened.of(InputRejected)[0].reason == "no secrets"
+    (end,) = happened.of(AgentEnd)
+    assert (end.messages, end.rejection, end.stop_reason) == ((), "no secrets", "aborted")
+    assert (result.rejection, result.messages, result.text) == ("no secrets", (), "")
+    assert len(agent.history) == 0
+    assert requests(agent) == []
+
+
+async def test_after_a_rejection_the_agent_hears_the_next_prompt(make_agent):
+    agent = make_agent("hello", filters=[Watch("secret", Reject("no secrets"))])
+    await agent.prompt("secret")
+
+    result = await agent.prompt("hi")
+
+    assert result.text == "hello"
+    assert result.rejection == ""
+    assert texts_of(agent) == ["hi"]
+
+
+async def test_one_rejected_prompt_of_several_keeps_all_back(make_agent, record):
+    agent = make_agent("never said", filters=[Watch("bad", Reject("no"))])
+    happened = record(agent)
+    good, bad = user("good"), user("bad")
+
+    await agent.prompt([good, bad])
+
+    assert happened.names == ["AgentStart", "InputRejected", "AgentEnd"]
+    assert happened.of(InputRejected)[0].message_id == bad.id
+    assert len(agent.history) == 0
+
+
+async def test_a_warning_is_heard_with_the_prompt(make_agent, record, requests):
+    agent = make_agent("I see", filters=[Watch("old", Warn("this is an old file"))])
+    happened = record(agent)
+
+    await agent.prompt("read the old file")
+
+    assert brief(happened.names) == ["AgentStart", "TurnStart", *HEARD, *LOOK, "TurnEnd", "AgentEnd"]
+    heard = happened.of(MessageEnd)[0].message
+    assert heard.text == "read the old file\n[Warning: this is an old file]"
+    assert requests(agent)[0].messages == (heard,)
+    assert agent.history.messages[0] == heard
+
+
+async def test_steering_that_is_rejected_is_not_heard_and_the_run_goes_on(make_agent, record):
+    async def steered(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        agent.steer("a bad word")
+        return ToolOutput.text("done")
+
+    agent = make_agent(
+        calls("work"), "all done", tools=[SimpleTool("work", steered)], filters=[Watch("bad", Reject("no"))]
+    )
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert brief(happened.names) == [
+        "AgentStart",
+        "TurnStart",
+        *HEARD,
+        *LOOK,
+        "ToolExecutionStart",
+        "ToolExecutionEnd",
+        "TurnEnd",
+        "InputRejected",
+        "TurnStart",
+        *LOOK,
+        "TurnEnd",
+        "AgentEnd",
+    ]
+    assert result.text == "all done"
+    assert result.rejection == ""
+    assert texts_of(agent) == ["go"]
+    assert [each.text for each in results_of(agent)] == ["done"]
+
+
+async def test_a_rejected_follow_up_makes_way_for_the_next(make_agent, record):
+    agent = make_agent("one", "two", filters=[Watch("bad", Reject("no"))])
+    agent.follow_up("bad")
+    agent.follow_up("good")
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    turn = [*HEARD, *LOOK, "TurnEnd"]
+    assert brief(happened.names) == ["AgentStart", "TurnStart", *turn, "InputRejected", "TurnStart", *turn, "AgentEnd"]
+    assert texts_of(agent) == ["go", "good"]
+    assert result.text == "two"
+    assert not agent.has_pending
+
+
+async def test_a_rejected_follow_up_alone_lets_the_run_end_well(make_agent, record):
+    agent = make_agent("one", "never said", filters=[Watch("bad", Reject("no"))])
+    agent.follow_up("bad")
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert brief(happened.names)[-3:] == ["TurnEnd", "InputRejected", "AgentEnd"]
+    assert (result.text, result.stop_reason, result.rejection) == ("one", "stop", "")
+
+
+async def test_what_the_program_itself_says_is_not_filtered(make_agent):
+    watch = Watch("", Reject("no"))
+    agent = make_agent("fine", filters=[watch])
+
+    result = await agent.prompt(UserMessage(user("a reminder").content, synthetic=True))
+
+    assert result.text == "fine"
+    assert watch.seen == []
+
+
+async def test_a_long_message_is_told_how_long_it_may_be(make_agent):
+    agent = make_agent("never said", filters=[MaxLength(1_000)])
+
+    result = await agent.prompt("x" * 2_000)
+
+    assert result.rejection == "it has 2,000 characters, 1,000 are allowed; put it into a file"
+
+
+RANDOM = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6kL8n"
+SECRETS = {
+    "a private key": f"-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA{RANDOM}\n-----END RSA PRIVATE KEY-----",
+    "a private key of a service": '"private_key": "-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBg"',
+    "an API key": f"use sk-ant-api03-{RANDOM} for it",
+    "an API key of old": f"OPENAI_API_KEY=sk-{RANDOM}",
+    "a Google API key": f"AIza{RANDOM[:35]}",
+    "an AWS access key": "AKIAQ3EGRT5YU7IO9PLK",
+    "a GitHub token": f"ghp_{RANDOM}",
+    "a GitLab token": f"glpat-{RANDOM[:20]}",
+    "a Slack token": f"xoxb-{RANDOM}",
+    "a Stripe key": f"sk_live_{RANDOM}",
+    "a package registry's token": f"npm_{RANDOM[:36]}",
+}
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+def test_a_secret_is_rejected_without_being_repeated(kind):
+    verdict = SecretGuard().check(user(f"please read this:\n{SECRETS[kind]}\nthanks"))
+
+    assert isinstance(verdict, Reject)
+    assert " ".join(kind.split()[:3]) in verdict.reason
+    assert RANDOM[:8] not in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "set ANTHROPIC_API_KEY=sk-ant-your-key-goes-here-please and start",
+        "sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "what does AKIAIOSFODNN7EXAMPLE stand for?",
+        "fix the branch sk-learn-contrib-py-earth-2024-with-a-long-name",
+        "grep for '-----BEGIN PRIVATE KEY-----' in the repository",
+        "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQ\n-----END PUBLIC KEY-----",
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b broke it",
+        "the session 0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0 is gone",
+        "def risk_live_of(x): return x  # desk-0123456789abcdefghijklmnopqrstuvwxyz",
+    ],
+)
+def test_talk_about_secrets_is_none(text):
+    assert SecretGuard().check(user(text)) == Pass()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -20,7 +19,7 @@ from providers.catalog import (
     preset_for,
     presets,
 )
-from providers.endpoint import Endpoint
+from providers.endpoint import Endpoint, is_key
 from providers.local import LocalFacts, WindowSource
 
 __all__ = [
@@ -33,6 +32,8 @@ __all__ = [
     "list_models",
     "presets",
 ]
+
+DIALECTS = ("anthropic", "openai_chat")
 
 
 class Service(Provider, Protocol):
@@ -73,11 +74,14 @@ def connect(
         return demo_model()
     preset = preset_for(name)
     model_id = model_id or preset.default_model
-    service = _service(preset, base_url, credentials)
+    endpoint = _reached(preset, base_url, credentials)
+    service = _service(endpoint)
     if not model_id:
         raise ConfigError(f"{preset.name}: say which model, as in {preset.name}/NAME; cinch models lists them")
     spec = ModelSpec(preset.name, model_id, thinking, base_url=base_url or "")
-    return Model(service, spec, _facts(preset, model_id, service))
+    # Another server that speaks the dialect may not know this part of it.
+    holds = endpoint.is_vendors_own and preset.holds_to_schema(model_id)
+    return Model(service, spec, _facts(preset, model_id, service), native_schema=holds)
 
 
 async def list_models(
@@ -89,7 +93,7 @@ async def list_models(
         ConfigError: as `connect`.
         ProviderError: the server could not be asked.
     """
-    service = _service(preset_for(preset_name), base_url, credentials)
+    service = _service(_reached(preset_for(preset_name), base_url, credentials))
     try:
         return await service.models()
     finally:
@@ -110,21 +114,23 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
     return Endpoint(preset, _tidy(chosen or preset.base_url), _usable(secret) if secret else None)
 
 
-def _service(preset: Preset, base_url: str | None, credentials: Credentials | None) -> Service:
+def _reached(preset: Preset, base_url: str | None, credentials: Credentials | None) -> Endpoint:
+    if preset.protocol not in DIALECTS:
+        raise ConfigError(
+            f"{preset.name}: the Responses API comes with a later release; until then use {preset.name}-chat/MODEL"
+        )
+    return endpoint_of(preset, base_url, credentials)
+
+
+def _service(endpoint: Endpoint) -> Service:
     # Only the one dialect that was asked for is imported: start-up time.
-    match preset.protocol:
-        case "anthropic":
-            from providers.anthropic.provider import AnthropicProvider
+    if endpoint.preset.protocol == "anthropic":
+        from providers.anthropic.provider import AnthropicProvider
 
-            return AnthropicProvider(endpoint_of(preset, base_url, credentials))
-        case "openai_chat":
-            from providers.openai_chat.provider import ChatProvider
+        return AnthropicProvider(endpoint)
+    from providers.openai_chat.provider import ChatProvider
 
-            return ChatProvider(endpoint_of(preset, base_url, credentials))
-        case _:
-            raise ConfigError(
-                f"{preset.name}: the Responses API comes with a later release; until then use {preset.name}-chat/MODEL"
-            )
+    return ChatProvider(endpoint)
 
 
 def _facts(preset: Preset, model_id: str, service: Service) -> Facts:
@@ -142,7 +148,7 @@ def _missing_key(preset: Preset) -> str:
 
 def _usable(secret: Secret) -> Secret:
     value = secret.value.strip()
-    if not re.fullmatch(r"[\x21-\x7e]+", value):
+    if not is_key(value):
         raise ConfigError(f"the key from {secret.source} has characters that no key has; enter it again")
     return Secret(value, secret.source, secret.variable)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,6 +75,7 @@ class Preset:
     prices: str = ""
     local_port: int | None = None
     window_path: str = ""
+    native_schema: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
@@ -85,6 +87,10 @@ class Preset:
     def variables(self) -> Sequence[str]:
         """Every environment variable that may hold the key."""
         return (*self.key_variables, *self.bearer_variables)
+
+    def holds_to_schema(self, model_id: str) -> bool:
+        """Whether the service can make this model answer in a form."""
+        return bool(self.native_schema) and re.match(self.native_schema, model_id) is not None
 
     @property
     def is_local(self) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit, urlunsplit
 
+from harness.errors import AuthenticationFailed
 from providers.catalog import Preset, Secret
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
@@ -47,6 +49,22 @@ class Endpoint:
     def bearer_header(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.secret.value}"} if self.secret else {}
 
+    def with_key(self, key: str) -> Endpoint:
+        """The same address with a program's own key, sent as this one's is.
+
+        Raises:
+            AuthenticationFailed: it is no key.
+        """
+        key = key.strip()
+        if not is_key(key):
+            raise AuthenticationFailed(f"the key given for {self.preset.label} is empty or has characters no key has")
+        return replace(self, secret=Secret(key, "this program", self.secret.variable if self.secret else ""))
+
     def hide_key(self, text: str) -> str:
         """The text without the key: services like to quote it back."""
         return text.replace(self.secret.value, "[key]") if self.secret else text
+
+
+def is_key(text: str) -> bool:
+    """Whether it can be sent in a header; what cannot would be quoted in somebody else's error."""
+    return re.fullmatch(r"[\x21-\x7e]+", text) is not None

@@ -35,17 +35,22 @@ logger = logging.getLogger(__name__)
 
 
 class Transport:
-    """Sends requests to one endpoint. Usable from one event loop after another, not from two at once."""
+    """Sends requests to one endpoint. Usable from one event loop after another, not from two at once.
 
-    def __init__(self, endpoint: Endpoint, headers: Mapping[str, str]) -> None:
+    `pool` is another transport's, whose connections this one then uses.
+    """
+
+    def __init__(self, endpoint: Endpoint, headers: Mapping[str, str], pool: _Pool | None = None) -> None:
         self.endpoint = endpoint
         self._headers = {"user-agent": "cinch", **endpoint.preset.headers, **headers}
-        self._lock = threading.Lock()
-        self._client: httpx.AsyncClient | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pool = pool or _Pool(endpoint)
 
     def __repr__(self) -> str:
         return f"Transport({self.endpoint.shown_url!r})"
+
+    def speaking_for(self, endpoint: Endpoint, headers: Mapping[str, str]) -> Transport:
+        """The same connections, used with another key."""
+        return Transport(endpoint, headers, self._pool)
 
     def warm(self) -> None:
         """Import httpx and build the client; may be called from any thread, and more than once.
@@ -53,15 +58,13 @@ class Transport:
         What cannot be built is told at the first request.
         """
         try:
-            self._built()
+            self._pool.built()
             _load_backend()
         except RequestRejected as error:
             logger.info("the client cannot be built: %s", error)
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.aclose()
+        await self._pool.close()
 
     @asynccontextmanager
     async def post(self, path: str, body: JsonObject) -> AsyncGenerator[AsyncIterator[bytes]]:
@@ -72,7 +75,7 @@ class Transport:
         """
         # A lone surrogate, which a broken model can produce, has no UTF-8 form.
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
-        client = await self._client_here()
+        client = await self._pool.client_here()
         with self._failures():
             async with client.stream("POST", self._url(path), content=content, headers=self._headers) as response:
                 await self._check(response)
@@ -84,7 +87,7 @@ class Transport:
         Raises:
             ProviderError: as `post`; also when it is no JSON.
         """
-        client = await self._client_here()
+        client = await self._pool.client_here()
         with self._failures():
             response = await client.get(self._url(path), headers=self._headers, timeout=seconds)
         if response.status_code >= 300:
@@ -99,36 +102,6 @@ class Transport:
             return path
         base, mark, query = self.endpoint.base_url.partition("?")
         return f"{base}{path}{mark}{query}"
-
-    async def _client_here(self) -> httpx.AsyncClient:
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            # Open connections belong to the loop that opened them.
-            self._client = self._client if self._loop is None else None
-            self._loop = loop
-        return self._client or await asyncio.to_thread(self._built)
-
-    def _built(self) -> httpx.AsyncClient:
-        with self._lock:
-            if self._client is None:
-                self._client = self._build()
-            return self._client
-
-    def _build(self) -> httpx.AsyncClient:
-        _import_httpx()
-        import httpx
-
-        endpoint = self.endpoint
-        silence = LOCAL_SILENCE_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else SILENCE_SECONDS
-        try:
-            return httpx.AsyncClient(
-                timeout=httpx.Timeout(silence, connect=CONNECT_SECONDS),
-                verify=_trust(endpoint),
-                # A proxy for the world outside cannot reach a server on this machine.
-                trust_env=not endpoint.is_loopback,
-            )
-        except (ValueError, ImportError, OSError) as error:
-            raise RequestRejected(f"the proxy or certificates of the environment cannot be used: {error}") from error
 
     async def _check(self, response: httpx.Response) -> None:
         """Raise unless the answer is an event stream."""
@@ -184,6 +157,51 @@ class Transport:
 
         way = ", or the proxy of the environment is not" if getproxies() else ""
         return NetworkError(f"nothing answers at {self._where}: no network, or the server is not running{way}")
+
+
+class _Pool:
+    """The HTTP client of an endpoint: built late, and anew for each event loop."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._lock = threading.Lock()
+        self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def client_here(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            # Open connections belong to the loop that opened them.
+            self._client = self._client if self._loop is None else None
+            self._loop = loop
+        return self._client or await asyncio.to_thread(self.built)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():
+            await client.aclose()
+
+    def built(self) -> httpx.AsyncClient:
+        with self._lock:
+            if self._client is None:
+                self._client = self._build()
+            return self._client
+
+    def _build(self) -> httpx.AsyncClient:
+        _import_httpx()
+        import httpx
+
+        endpoint = self._endpoint
+        silence = LOCAL_SILENCE_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else SILENCE_SECONDS
+        try:
+            return httpx.AsyncClient(
+                timeout=httpx.Timeout(silence, connect=CONNECT_SECONDS),
+                verify=_trust(endpoint),
+                # A proxy for the world outside cannot reach a server on this machine.
+                trust_env=not endpoint.is_loopback,
+            )
+        except (ValueError, ImportError, OSError) as error:
+            raise RequestRejected(f"the proxy or certificates of the environment cannot be used: {error}") from error
 
 
 def _import_httpx() -> None:

@@ -19,6 +19,8 @@ from harness.messages import (
     UserMessage,
 )
 from harness.provider import Request, ToolSpec
+from providers.answer import in_words
+from providers.anthropic.answer import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.names import safe_name
 
@@ -26,9 +28,12 @@ CACHED: JsonObject = {"type": "ephemeral"}
 CACHED_USER_TURNS = 2
 
 
-def encode(request: Request, form: ThinkingForm, unreadable: Set[str] = frozenset()) -> JsonObject:
+def encode(
+    request: Request, form: ThinkingForm, unreadable: Set[str] = frozenset(), *, holds_to_schema: bool = True
+) -> JsonObject:
     """The body of `POST /v1/messages`.
 
+    `holds_to_schema`: the service may be asked to keep the answer to its form; else the model is told of it in words.
     `unreadable` are ids of assistant messages whose thinking the service would refuse; it is left out.
     Four points are marked for the cache, as many as the service takes: tools, system prompt, the last two user turns.
     """
@@ -40,17 +45,36 @@ def encode(request: Request, form: ThinkingForm, unreadable: Set[str] = frozense
         "messages": [*turns],
         "stream": True,
     }
-    if request.system.strip():
-        body["system"] = [{"type": "text", "text": request.system, "cache_control": CACHED}]
+    answer = output_format(request.answer_schema.schema) if request.answer_schema and holds_to_schema else None
+    if system := _system(request, is_held=answer is not None):
+        body["system"] = system
     if request.tools:
         body["tools"] = _tools(request.tools)
     if form.thinking:
         body["thinking"] = form.thinking
-    if form.effort:
-        body["output_config"] = {"effort": form.effort}
+    if config := _output_config(form, answer):
+        body["output_config"] = config
     if request.temperature is not None and form.takes_temperature:
         body["temperature"] = request.temperature
     return body
+
+
+def _system(request: Request, *, is_held: bool) -> list[JsonValue]:
+    blocks: list[JsonValue] = []
+    if request.system.strip():
+        blocks.append({"type": "text", "text": request.system, "cache_control": CACHED})
+    if request.answer_schema is not None and not is_held:
+        blocks.append({"type": "text", "text": in_words(request.answer_schema)})
+    return blocks
+
+
+def _output_config(form: ThinkingForm, answer: JsonObject | None) -> JsonObject:
+    config: JsonObject = {}
+    if form.effort:
+        config["effort"] = form.effort
+    if answer is not None:
+        config["format"] = answer
+    return config
 
 
 def _max_tokens(request: Request, form: ThinkingForm) -> int:

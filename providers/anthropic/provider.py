@@ -23,6 +23,8 @@ MODELS = "/v1/models?limit=1000"
 # A turn with calls that another model began, taken up by one that thinks.
 MISSING_THINKING = r"expected .{0,3}thinking"
 REFUSED_THINKING = r"thinking.*(signature|different conversation)|signature.*thinking"
+# Also one that is too large for it, or has too many properties that may be missing.
+REFUSED_SCHEMA = r"output_config\.format|schema"
 REFUSED_FORM = r"thinking\.type|output_config|effort|adaptive thinking"
 
 
@@ -31,7 +33,7 @@ class AnthropicProvider:
 
     Refusals that concern thinking are mended by asking once more with less, since the same request could never succeed:
     the service no longer takes a thought back (the conversation before it was changed), misses one, or the model does
-    not know the form in which it is told to think.
+    not know the form in which it is told to think. So is the refusal of a schema, which the model is then told of.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -40,6 +42,7 @@ class AnthropicProvider:
         self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
         self._unreadable: set[str] = set()
         self._without_form: set[str] = set()
+        self._without_schema: set[str] = set()
 
     def warm(self) -> None:
         """Prepare for the first request; for a thread, after the first paint."""
@@ -52,28 +55,39 @@ class AnthropicProvider:
         return await model_names(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        transport = self._transport_for(request)
         try:
-            async for delta in self._ask(request, self._form(request)):
+            async for delta in self._ask(request, transport, self._form(request)):
                 yield delta
         except RequestRejected as error:
             form = self._mended_form(request, str(error))
             if form is None:
                 raise
-            async for delta in self._ask(request, form):
+            async for delta in self._ask(request, transport, form):
                 yield delta
         except ModelNotFound as error:
-            raise await better_named(error, self._transport, MODELS, request.spec.model_id) from error
+            raise await better_named(error, transport, MODELS, request.spec.model_id) from error
 
-    def _ask(self, request: Request, form: ThinkingForm) -> AsyncIterator[Delta]:
-        body = encode(request, form, self._unreadable)
-        return deltas(self._transport, "/v1/messages", body, MessageDecoder(self._transport.endpoint))
+    def _ask(self, request: Request, transport: Transport, form: ThinkingForm) -> AsyncIterator[Delta]:
+        holds = request.spec.model_id not in self._without_schema
+        body = encode(request, form, self._unreadable, holds_to_schema=holds)
+        return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))
+
+    def _transport_for(self, request: Request) -> Transport:
+        if request.api_key is None:
+            return self._transport
+        endpoint = self._transport.endpoint.with_key(request.api_key)
+        return self._transport.speaking_for(endpoint, _headers(endpoint))
 
     def _form(self, request: Request) -> ThinkingForm:
         return ThinkingForm() if request.spec.model_id in self._without_form else thinking_form(request.spec)
 
     def _mended_form(self, request: Request, refusal: str) -> ThinkingForm | None:
         """How to ask again; None if that would not help."""
-        words = refusal.lower()
+        words, model_id = refusal.lower(), request.spec.model_id
+        if request.answer_schema and model_id not in self._without_schema and re.search(REFUSED_SCHEMA, words):
+            self._without_schema.add(model_id)
+            return self._form(request)
         if re.search(MISSING_THINKING, words):
             return ThinkingForm()
         if re.search(REFUSED_THINKING, words):
@@ -81,8 +95,8 @@ class AnthropicProvider:
             is_new = bool(told - self._unreadable)
             self._unreadable |= told
             return self._form(request) if is_new else None
-        if re.search(REFUSED_FORM, words) and request.spec.model_id not in self._without_form:
-            self._without_form.add(request.spec.model_id)
+        if re.search(REFUSED_FORM, words) and model_id not in self._without_form:
+            self._without_form.add(model_id)
             return ThinkingForm()
         return None
 

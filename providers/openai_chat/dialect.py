@@ -34,9 +34,13 @@ class Dialect:
     reasoning: Literal["none", "openai", "openrouter"] = "none"
     tool_call_content: Literal["null", "empty"] = "null"
     stream_usage: bool = True
+    holds_to_schema: bool = True
 
     def mended(self, refusal: str) -> Dialect | None:
         """The dialect without what the server just refused; None if the refusal is about something else."""
+        # Refused is also a schema that is too large, or that says what the service has no way to keep to.
+        if self.holds_to_schema and "response_format" in refusal:
+            return replace(self, holds_to_schema=False)
         if not re.search(_UNKNOWN, refusal.lower()):
             return None
         if self.stream_usage and "stream_options" in refusal:

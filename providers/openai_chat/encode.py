@@ -20,7 +20,9 @@ from harness.messages import (
     UserMessage,
 )
 from harness.provider import Request, ToolSpec
+from providers.answer import in_words
 from providers.names import safe_name
+from providers.openai_chat.answer import response_format
 from providers.openai_chat.dialect import Dialect
 
 NO_OUTPUT = "(no output)"
@@ -30,8 +32,8 @@ CACHED_TURNS = 2
 def encode(request: Request, dialect: Dialect) -> JsonObject:
     """The body of `POST /chat/completions`."""
     messages = list(_messages(request.spec, request.messages, dialect))
-    if request.system.strip():
-        messages.insert(0, {"role": dialect.system_role, "content": request.system})
+    if system := _system(request, dialect):
+        messages.insert(0, {"role": dialect.system_role, "content": system})
     if dialect.reasoning == "openrouter" and "claude" in request.spec.model_id:
         _mark_for_cache(messages)
     body: JsonObject = {"model": request.spec.model_id, "messages": [*messages], "stream": True}
@@ -39,13 +41,27 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    if request.max_tokens is not None:
-        body[dialect.max_tokens_field] = request.max_tokens
-    if request.temperature is not None and dialect.takes_temperature(request.spec.model_id):
-        body["temperature"] = request.temperature
+    if request.answer_schema is not None and dialect.holds_to_schema:
+        body["response_format"] = response_format(request.answer_schema)
     if dialect.reasoning == "openai" and request.session_id:
         body["prompt_cache_key"] = request.session_id
-    return body | dialect.reasoning_fields(request)
+    return body | _sampling(request, dialect) | dialect.reasoning_fields(request)
+
+
+def _system(request: Request, dialect: Dialect) -> str:
+    words = [request.system] if request.system.strip() else []
+    if request.answer_schema is not None and not dialect.holds_to_schema:
+        words.append(in_words(request.answer_schema))
+    return "\n\n".join(words)
+
+
+def _sampling(request: Request, dialect: Dialect) -> JsonObject:
+    fields: JsonObject = {}
+    if request.max_tokens is not None:
+        fields[dialect.max_tokens_field] = request.max_tokens
+    if request.temperature is not None and dialect.takes_temperature(request.spec.model_id):
+        fields["temperature"] = request.temperature
+    return fields
 
 
 def _tool(tool: ToolSpec) -> JsonObject:

@@ -17,7 +17,6 @@ from providers.openai_chat.encode import encode
 from providers.stream import deltas
 from providers.transport import Transport
 
-HEADERS = {"content-type": "application/json"}
 MENDS = 3
 
 
@@ -30,7 +29,7 @@ class ChatProvider:
     def __init__(self, endpoint: Endpoint) -> None:
         self.name = endpoint.preset.name
         base_url = endpoint.base_url.removesuffix("/chat/completions")
-        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), HEADERS | endpoint.bearer_header)
+        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
         self._dialect = dialect_of(self._transport.endpoint)
 
     def warm(self) -> None:
@@ -54,9 +53,10 @@ class ChatProvider:
         return window_in(await self._transport.get(root + endpoint.preset.window_path), model_id)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        transport = self._transport_for(request)
         for _ in range(MENDS):
             try:
-                async for delta in self._ask(request):
+                async for delta in self._ask(request, transport):
                     yield delta
                 return
             except RequestRejected as error:
@@ -65,13 +65,23 @@ class ChatProvider:
                     raise
                 self._dialect = mended
             except ModelNotFound as error:
-                raise await better_named(error, self._transport, "/models", request.spec.model_id) from error
-        async for delta in self._ask(request):
+                raise await better_named(error, transport, "/models", request.spec.model_id) from error
+        async for delta in self._ask(request, transport):
             yield delta
 
-    def _ask(self, request: Request) -> AsyncIterator[Delta]:
+    def _ask(self, request: Request, transport: Transport) -> AsyncIterator[Delta]:
         body = encode(request, self._dialect)
-        return deltas(self._transport, "/chat/completions", body, ChatDecoder(self._transport.endpoint))
+        return deltas(transport, "/chat/completions", body, ChatDecoder(transport.endpoint))
+
+    def _transport_for(self, request: Request) -> Transport:
+        if request.api_key is None:
+            return self._transport
+        endpoint = self._transport.endpoint.with_key(request.api_key)
+        return self._transport.speaking_for(endpoint, _headers(endpoint))
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    return {"content-type": "application/json", **endpoint.bearer_header}
 
 
 if TYPE_CHECKING:

@@ -1,0 +1,147 @@
+"""The form of an answer as the Messages API takes it; pure.
+
+The service knows a part of JSON Schema and refuses the rest. What it cannot hold a model to, the model is told of in
+words: the answer is checked here in any case.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from harness.messages import JsonObject, JsonValue
+
+KEPT = ("title", "default", "required")
+NAMED = ("$defs", "definitions")
+TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
+FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid")
+NEVER = frozenset(("allOf", "not", "if", "patternProperties", "prefixItems", "dependentSchemas"))
+
+
+class BeyondTheService(Exception):
+    """The schema says something that the service has no form for."""
+
+
+def output_format(schema: JsonObject) -> JsonObject | None:
+    """The form of an answer; None where the service has none for such a schema."""
+    try:
+        _refuse_cycles(schema)
+        named = {key: _each(schema[key]) for key in NAMED if key in schema}
+        root = {key: value for key, value in schema.items() if key not in NAMED}
+        return {"type": "json_schema", "schema": {**_narrowed(root), **named}}
+    except BeyondTheService:
+        return None
+
+
+def _narrowed(part: JsonValue) -> JsonObject:
+    """A part in what the service knows of the language: at least as narrow, but for what is told in words."""
+    if not isinstance(part, dict) or NEVER & part.keys():
+        raise BeyondTheService
+    if "$ref" in part:
+        return {"$ref": part["$ref"]}
+    kinds = part.get("type")
+    if isinstance(kinds, list):
+        return {"anyOf": [_narrowed({**part, "type": kind}) for kind in kinds]}
+    narrowed = _chosen(part) | _typed(kinds, part)
+    if not narrowed:
+        raise BeyondTheService
+    narrowed |= {key: part[key] for key in KEPT if key in part}
+    return narrowed | _described(part, narrowed)
+
+
+def _typed(kind: JsonValue, part: JsonObject) -> JsonObject:
+    match kind:
+        case "object":
+            return _closed(part)
+        case "array":
+            return _list(part)
+        case str():
+            return _scalar(kind, part)
+        case _:
+            return {}
+
+
+def _chosen(part: JsonObject) -> JsonObject:
+    chosen: JsonObject = {}
+    for key in ("enum", "const"):
+        if key in part:
+            value = part[key]
+            if not all(_is_plain(each) for each in (value if isinstance(value, list) else [value])):
+                raise BeyondTheService
+            chosen[key] = value
+    either = part.get("anyOf", part.get("oneOf"))
+    if isinstance(either, list):
+        chosen["anyOf"] = [_narrowed(each) for each in either]
+    return chosen
+
+
+def _closed(part: JsonObject) -> JsonObject:
+    """An object with no properties but those named; one that is a map of any names cannot be had."""
+    properties = part.get("properties")
+    others = part.get("additionalProperties", properties is None)
+    if not isinstance(properties, dict) or others not in (False, True) or (others is True and not properties):
+        raise BeyondTheService
+    return {"type": "object", "properties": _each(properties), "additionalProperties": False}
+
+
+def _list(part: JsonObject) -> JsonObject:
+    if "items" not in part:
+        raise BeyondTheService
+    narrowed: JsonObject = {"type": "array", "items": _narrowed(part["items"])}
+    if part.get("minItems") in (0, 1):
+        narrowed["minItems"] = part["minItems"]
+    return narrowed
+
+
+def _scalar(kind: str, part: JsonObject) -> JsonObject:
+    if kind not in TYPES:
+        raise BeyondTheService
+    narrowed: JsonObject = {"type": kind}
+    if part.get("format") in FORMATS:
+        narrowed["format"] = part["format"]
+    return narrowed
+
+
+def _described(part: JsonObject, narrowed: JsonObject) -> JsonObject:
+    """The description, with what was left out."""
+    known = {"oneOf", "description", "additionalProperties", "$schema", "$id", *narrowed}
+    rules = {key: value for key, value in part.items() if key not in known}
+    words = [str(part["description"])] if part.get("description") else []
+    if rules:
+        words.append("Rules: " + ", ".join(f"{key} {json.dumps(value)}" for key, value in rules.items()))
+    return {"description": "\n".join(words)} if words else {}
+
+
+def _each(named: JsonValue) -> JsonObject:
+    if not isinstance(named, dict):
+        raise BeyondTheService
+    return {name: _narrowed(part) for name, part in named.items()}
+
+
+def _is_plain(value: JsonValue) -> bool:
+    return not isinstance(value, list | dict)
+
+
+def _refuse_cycles(schema: JsonObject) -> None:
+    """References must lead to a part of the schema, and never back to where they came from."""
+    parts: dict[str, JsonValue] = {}
+    for key in NAMED:
+        named = schema.get(key)
+        parts |= {f"#/{key}/{name}": part for name, part in named.items()} if isinstance(named, dict) else {}
+    root = {key: value for key, value in schema.items() if key not in NAMED}
+    _follow(root, parts, ())
+
+
+def _follow(part: JsonValue, parts: Mapping[str, JsonValue], way: tuple[str, ...]) -> None:
+    if isinstance(part, list):
+        for each in part:
+            _follow(each, parts, way)
+    if not isinstance(part, dict):
+        return
+    for key, value in part.items():
+        if key == "$ref" and isinstance(value, str):
+            if value not in parts or value in way:
+                raise BeyondTheService
+            _follow(parts[value], parts, (*way, value))
+        else:
+            _follow(value, parts, way)

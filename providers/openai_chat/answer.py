@@ -1,0 +1,64 @@
+"""The form of an answer as Chat Completions takes it; pure.
+
+Only a schema within some rules is kept to the letter ("strict"), and one beyond them would be refused as such; then the
+model is merely told of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.messages import JsonObject, JsonValue
+from harness.provider import AnswerSchema
+from providers.names import safe_name
+
+STRICT_KEYWORDS = frozenset(
+    (
+        *("type", "enum", "const", "anyOf", "$ref", "$defs", "definitions", "title", "description"),
+        *("properties", "required", "additionalProperties", "items", "minItems", "maxItems"),
+        *("pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    )
+)
+
+
+def response_format(answer: AnswerSchema) -> JsonObject:
+    schema: JsonObject = {
+        "name": safe_name(answer.name),
+        "schema": answer.schema,
+        "strict": is_strict(answer.schema),
+    }
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def is_strict(schema: JsonObject) -> bool:
+    """Whether the service can keep to this schema: an object all of whose objects are closed and all there."""
+    return schema.get("type") == "object" and all(_fits(part) for part in _parts(schema))
+
+
+def _fits(part: JsonValue) -> bool:
+    if not isinstance(part, dict) or not part.keys() <= STRICT_KEYWORDS:
+        return False
+    if part.get("type") != "object" and "properties" not in part:
+        # A part without a type would be open to anything.
+        return bool(part.keys() & {"type", "enum", "const", "anyOf", "$ref"})
+    properties, required = part.get("properties"), part.get("required", [])
+    return (
+        isinstance(properties, dict)
+        and isinstance(required, list)
+        and set(properties) == {str(name) for name in required}
+        and part.get("additionalProperties") is False
+    )
+
+
+def _parts(schema: JsonValue) -> Iterator[JsonValue]:
+    """The schema and every schema in it."""
+    yield schema
+    if not isinstance(schema, dict):
+        return
+    for key in ("properties", "$defs", "definitions"):
+        named = schema.get(key)
+        for part in named.values() if isinstance(named, dict) else ():
+            yield from _parts(part)
+    listed = schema.get("anyOf")
+    for part in [*(listed if isinstance(listed, list) else ()), *([schema["items"]] if "items" in schema else ())]:
+        yield from _parts(part)

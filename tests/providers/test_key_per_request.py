@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+from fakes.asking import ModelAt, Serve
+from fakes.model_server import Failure, ModelServer, Reply
+
+from harness.errors import AuthenticationFailed
+from harness.messages import ModelSpec, user
+from harness.provider import Model, Request
+from providers import connect
+
+OWN, OTHER = "sk-of-the-provider", "sk-of-this-request"
+
+
+def keys_sent(server: ModelServer) -> list[str]:
+    headers = [recorded.headers for recorded in server.requests]
+    return [sent.get("x-api-key") or sent.get("authorization", "") for sent in headers]
+
+
+def bare(keys: list[str]) -> list[str]:
+    return [key.removeprefix("Bearer ") for key in keys]
+
+
+async def ask_with(model: Model, key: str | None) -> None:
+    request = Request(model.spec, "", (user("Hi"),), api_key=key)
+    assert [delta async for delta in model.provider.stream(request)]
+
+
+@pytest.fixture(autouse=True)
+def own_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", OWN)
+    monkeypatch.setenv("OPENAI_API_KEY", OWN)
+
+
+async def test_a_request_may_bring_its_own_key(serve: Serve, wire: str, model_at: ModelAt) -> None:
+    server = serve([Reply("a"), Reply("b"), Reply("c")])
+    model = model_at(server, wire)
+
+    for key in (None, OTHER, None):
+        await ask_with(model, key)
+
+    assert bare(keys_sent(server)) == [OWN, OTHER, OWN]
+    assert server.connections_opened == 1
+
+
+async def test_a_key_of_a_request_is_sent_the_way_the_providers_own_is(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", OWN)
+    server = serve([Reply("a")])
+    model = connect("anthropic/m", base_url=server.url)
+
+    await ask_with(model, OTHER)
+    await model.provider.close()
+
+    assert keys_sent(server) == [f"Bearer {OTHER}"]
+
+
+async def test_a_key_is_enough_where_the_provider_has_none(
+    serve: Serve, wire: str, model_at: ModelAt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    server = serve([Reply("a"), Reply("b")])
+    model = model_at(server, wire)
+
+    for key in (None, OTHER):
+        await ask_with(model, key)
+
+    assert bare(keys_sent(server)) == ["", OTHER]
+
+
+async def test_a_key_of_a_request_is_in_no_error_and_no_log(
+    serve: Serve, wire: str, model_at: ModelAt, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server = serve([Failure(401, f"Incorrect API key provided: {OTHER}")])
+    request = Request(ModelSpec(wire, "m"), "", (user("Hi"),), api_key=OTHER)
+
+    with pytest.raises(AuthenticationFailed, match="key from this program was refused") as caught:
+        _ = [delta async for delta in model_at(server, wire).provider.stream(request)]
+
+    assert OTHER not in str(caught.value)
+    assert OTHER not in caplog.text
+    assert OTHER not in repr(request)
+
+
+@pytest.mark.parametrize("key", ["", "  ", "sk-ü", "sk-a\r\nx: y"])
+async def test_what_is_no_key_is_refused_before_anything_is_sent(
+    serve: Serve, wire: str, model_at: ModelAt, key: str
+) -> None:
+    server = serve([Reply("a")])
+
+    with pytest.raises(AuthenticationFailed, match="empty or has characters no key has") as caught:
+        await ask_with(model_at(server, wire), key)
+
+    assert not server.requests
+    assert not key.strip() or key not in str(caught.value)

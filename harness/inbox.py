@@ -17,7 +17,7 @@ class Queue:
     def __init__(self, mode: QueueMode = "one") -> None:
         self.mode: QueueMode = mode
         self._waiting: deque[UserMessage] = deque()
-        self._arrival: asyncio.Event | None = None
+        self._arrival: asyncio.Future[None] | None = None
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -27,16 +27,17 @@ class Queue:
         """What waits, oldest first."""
         return tuple(self._waiting)
 
-    async def arrival(self) -> None:
-        """Wait until there is a message. One waiter at a time, which may live in another event loop than the last."""
-        self._arrival = asyncio.Event()
-        if not self._waiting:
-            await self._arrival.wait()
+    def arrival(self) -> asyncio.Future[None]:
+        """Done once there is a message. One waiter at a time, which may live in another event loop than the last."""
+        self._arrival = asyncio.get_running_loop().create_future()
+        if self._waiting:
+            self._arrival.set_result(None)
+        return self._arrival
 
     def put(self, message: UserMessage) -> None:
         self._waiting.append(message)
-        if self._arrival:
-            self._arrival.set()
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
 
     def take(self) -> tuple[UserMessage, ...]:
         if not self._waiting:

@@ -88,8 +88,9 @@ class ToolContext:
     """What a running tool may use. Cancellation arrives as `asyncio.CancelledError`; a tool cleans up and lets it pass.
 
     `update` shows progress; `propose_plan` asks the person to accept a plan (and leaves plan mode if they do);
-    `spill_dir` is a folder the model may read from, for output too long to hand back. `delegate` hands a task to a
-    sub-agent; None where there may be none.
+    `spill_dir` is a folder the model may read from, for output too long to hand back: of more than `max_result_chars`
+    characters (0: of any length) the middle is cut out, so a tool that can hand back a part does. `delegate` hands a
+    task to a sub-agent; None where there may be none.
     """
 
     call_id: str
@@ -99,13 +100,14 @@ class ToolContext:
     spill_dir: Path
     update: Callable[[View], None] = field(default=_ignore_update)
     delegate: Delegate | None = None
+    max_result_chars: int = 0
 
 
 class Tool(Protocol):
     """One capability.
 
     `label` is the tool's name for people ("Edit file"). `mutates` is true for a tool that can change anything outside
-    the conversation: plan mode hides it, and such calls of one reply run one after another in call order.
+    the conversation: plan mode hides it.
     """
 
     name: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
+import logging
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
@@ -11,23 +13,27 @@ from harness.approval.policy import Allow, Ask, Deny, decide
 from harness.approval.rules import Rule, describe
 from harness.errors import InvalidArguments, WorkspaceError
 from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
+from harness.execution.answers import failure_of
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.modes import permits
 from harness.person import Always, Approval, ApprovalRequest, Denied, Edited, Once, Session
 from harness.run import Run
-from harness.tool import Tool, ToolContext, ToolOutput
+from harness.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import View
+
+logger = logging.getLogger(__name__)
 
 WITHDRAWN = "the question was withdrawn"
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A call that may run; `note` is told to the model before the result."""
+    """A call that may run, with the arguments it runs with; `note` is told to the model before the result."""
 
     call: ToolCall
     tool: Tool
     arguments: JsonObject
+    risk: Risk
     note: str = ""
 
 
@@ -41,6 +47,23 @@ Decision: TypeAlias = Allowed | Refused
 
 async def decide_call(run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason) -> Decision:
     """Decide about one call, asking the person where the policy says so. Never runs the tool."""
+    return await _judged(call, _decided(run, call, context, stop_reason))
+
+
+async def decide_changed(run: Run, allowed: Allowed, arguments: JsonObject, context: ToolContext) -> Decision:
+    """Decide anew about a call whose arguments a hook changed, as if the model had sent these."""
+    return await _judged(allowed.call, _decided_changed(run, allowed, arguments, context))
+
+
+async def _judged(call: ToolCall, deciding: Awaitable[Decision]) -> Decision:
+    try:
+        return await deciding
+    except Exception as error:  # a tool is a stranger's code; what could not be judged does not run
+        logger.exception("tool %s could not be judged", call.name)
+        return Refused(failure_of(call, error))
+
+
+async def _decided(run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason) -> Decision:
     tool = run.tool(call.name)
     if tool is None:
         return _refuse(_unknown(run, call.name))
@@ -52,12 +75,16 @@ async def decide_call(run: Run, call: ToolCall, context: ToolContext, stop_reaso
         arguments = tool.validate(call.arguments)
     except InvalidArguments as error:
         return _refuse(str(error))
-    return await _by_policy(run, Allowed(call, tool, arguments), context)
+    return await _by_policy(run, Allowed(call, tool, arguments, tool.risk(arguments)), context)
+
+
+async def _decided_changed(run: Run, allowed: Allowed, arguments: JsonObject, context: ToolContext) -> Decision:
+    changed = _changed(allowed, arguments, "A hook of this program changed the arguments")
+    return await _by_policy(run, changed, context) if isinstance(changed, Allowed) else changed
 
 
 async def _by_policy(run: Run, wanted: Allowed, context: ToolContext) -> Decision:
-    risk = wanted.tool.risk(wanted.arguments)
-    verdict = decide(run.state.approval, risk, run.state.grants, wanted.tool.name)
+    verdict = decide(run.state.approval, wanted.risk, run.state.grants, wanted.tool.name)
     match verdict:
         case Allow():
             return wanted
@@ -90,7 +117,7 @@ def _approval_request(run: Run, wanted: Allowed, ask: Ask, view: View | None) ->
         call=wanted.call,
         label=wanted.tool.label,
         summary=wanted.tool.summary(wanted.arguments),
-        risk=wanted.tool.risk(wanted.arguments),
+        risk=wanted.risk,
         view=view,
         cwd=run.workspace.root,
         rule=describe(ask.rule) if ask.rule else "",
@@ -129,15 +156,26 @@ def _remember(run: Run, rule: Rule) -> None:
 
 def _edited(run: Run, wanted: Allowed, arguments: JsonObject) -> Decision:
     """The person's own words are leave enough, but neither a schema nor what is forbidden bends to them."""
+    changed = _changed(wanted, arguments, "The person changed the arguments before allowing the call")
+    if isinstance(changed, Refused):
+        return changed
+    verdict = decide(run.state.approval, changed.risk, run.state.grants, wanted.tool.name)
+    return _refuse(verdict.reason) if isinstance(verdict, Deny) else changed
+
+
+def _changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
+    """The call with other arguments, which observers and the model are told of."""
     try:
         checked = wanted.tool.validate(arguments)
     except InvalidArguments as error:
         return _refuse(str(error))
-    verdict = decide(run.state.approval, wanted.tool.risk(checked), run.state.grants, wanted.tool.name)
-    if isinstance(verdict, Deny):
-        return _refuse(verdict.reason)
-    note = f"The person changed the arguments before allowing the call: {json.dumps(checked, ensure_ascii=False)}\n"
-    return replace(wanted, arguments=checked, note=note)
+    return replace(
+        wanted,
+        call=replace(wanted.call, arguments=checked),
+        arguments=checked,
+        risk=wanted.tool.risk(checked),
+        note=f"{why}: {json.dumps(checked, ensure_ascii=False)}\n",
+    )
 
 
 def _refuse(text: str) -> Refused:

@@ -1,0 +1,133 @@
+"""The answers to the calls of one reply: each is given once, and observers and hooks hear of it in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+
+from harness.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from harness.messages import Text, ToolCall, ToolResult
+from harness.run import Run
+from harness.stopping import stop_tasks
+from harness.tool import Tool, ToolOutput
+from harness.views import View
+
+logger = logging.getLogger(__name__)
+
+INTERRUPTED = "The call was interrupted before it had a result."
+STEERED = "Skipped due to queued user message."
+UNSTOPPABLE = "The call did not stop when it was told to; it may still be doing something."
+
+
+class Answers:
+    """What became of each call. `excuse` answers those that get no other answer."""
+
+    def __init__(self, run: Run, calls: Sequence[ToolCall]) -> None:
+        self._run = run
+        self._calls = calls
+        self._started: dict[str, float] = {}
+        self._results: dict[str, ToolResult] = {}
+        self._untold: dict[str, tuple[ToolCall, ToolResult]] = {}
+        self.excuse = INTERRUPTED
+        self.ends_run = False
+
+    def __contains__(self, call: ToolCall) -> bool:
+        return call.id in self._results
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """All of them, in call order, once the answers are closed."""
+        return tuple(self._results[call.id] for call in self._calls)
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether a call that waits may still begin."""
+        return self.excuse == INTERRUPTED
+
+    def begin(self, call: ToolCall) -> None:
+        tool = self._run.tool(call.name)
+        label = tool.label if tool else call.name
+        self._started[call.id] = time.monotonic()
+        self._run.bus.publish(ToolExecutionStart(call=call, label=label, summary=_summary(tool, call)))
+
+    def update(self, call: ToolCall, view: View) -> None:
+        """What a call shows while it runs; after its answer it is not heard."""
+        hooks = self._run.hooks
+        if call in self or (hooks and not hooks.before_update(call, view)):
+            return
+        self._run.bus.publish(ToolExecutionUpdate(call_id=call.id, view=view))
+        if hooks:
+            hooks.after_update(call, view)
+
+    def give(self, call: ToolCall, output: ToolOutput) -> None:
+        """Give a call its one answer; what comes after it is not heard."""
+        if call in self:
+            return
+        ran = call.id in self._started
+        if not ran:
+            self.begin(call)
+        result = self._keep(call, output)
+        duration = time.monotonic() - self._started[call.id] if ran else 0.0
+        self._run.bus.publish(ToolExecutionEnd(result=result, duration=duration, child_loop_id=output.child_loop_id))
+        if self._run.hooks:
+            self._untold[call.id] = (call, result)
+
+    def block(self, call: ToolCall, reason: str) -> None:
+        """Answer a call that a hook does not let begin."""
+        if call not in self:
+            self._run.hooks.blocked(call, self._keep(call, ToolOutput.failure(reason)))
+
+    def leave_behind(self) -> None:
+        """Answer what was told to stop and has not."""
+        for call in self._calls:
+            if call.id in self._started and call not in self:
+                logger.warning("tool %s did not stop when it was cancelled", call.name)
+                self.give(call, ToolOutput.failure(UNSTOPPABLE))
+
+    def close(self) -> None:
+        """Answer what has no answer yet, and put all answers into the history, in call order."""
+        for call in self._calls:
+            self.give(call, ToolOutput.failure(self.excuse))
+            self._run.history.append(self._results[call.id])
+
+    async def tell(self, call: ToolCall) -> None:
+        """Let the hooks know that a call has ended."""
+        untold = self._untold.pop(call.id, None)
+        if untold is not None:
+            await self._run.hooks.after_tool(*untold)
+
+    async def tell_rest(self, seconds: float | None = None) -> None:
+        """Let the hooks know of all that has ended without their knowing, for so many seconds at most."""
+        if not self._untold:
+            return
+        task = asyncio.create_task(self._tell_all())
+        try:
+            await asyncio.wait([task], timeout=seconds)
+        finally:
+            await stop_tasks([task], self._run.options.patience)
+
+    async def _tell_all(self) -> None:
+        for call in self._calls:
+            await self.tell(call)
+
+    def _keep(self, call: ToolCall, output: ToolOutput) -> ToolResult:
+        content = output.content or (Text("(no output)"),)
+        result = ToolResult(call.id, call.name, content, output.is_error, output.details, output.view)
+        self._results[call.id] = result
+        self.ends_run = self.ends_run or output.ends_run
+        return result
+
+
+def failure_of(call: ToolCall, error: BaseException) -> ToolOutput:
+    """What the model is told when a stranger's code broke."""
+    return ToolOutput.failure(f"{call.name} failed: {type(error).__name__}: {error}")
+
+
+def _summary(tool: Tool | None, call: ToolCall) -> str:
+    try:
+        return tool.summary(call.arguments) if tool else ""
+    except Exception:  # a stranger's code: a call without a summary still needs its answer
+        logger.exception("tool %s has no summary", call.name)
+        return ""

@@ -1,0 +1,43 @@
+"""The person as a running call sees them: asked one question at a time, and observers hear of each."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from harness.bus import Bus
+from harness.events import QuestionAnswered, QuestionAsked
+from harness.person import Answer, Approval, ApprovalRequest, Person, PlanVerdict, Question
+
+
+class AskingPerson:
+    """Passes a call's questions on to `person`, each once `turn` is free."""
+
+    def __init__(self, person: Person, turn: asyncio.Lock, bus: Bus, call_id: str) -> None:
+        self._person = person
+        self._turn = turn
+        self._bus = bus
+        self._call_id = call_id
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        async with self._turn:
+            return await self._person.approve(request)
+
+    async def ask(self, question: Question) -> Answer:
+        """An answer is told to observers on every path: a question that was withdrawn is skipped."""
+        async with self._turn:
+            self._bus.publish(QuestionAsked(call_id=self._call_id, question=question))
+            answer = Answer("skipped")
+            try:
+                answer = await self._person.ask(question)
+            finally:
+                self._bus.publish(QuestionAnswered(call_id=self._call_id, answer=answer))
+            return answer
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        async with self._turn:
+            return await self._person.review_plan(plan)
+
+
+if TYPE_CHECKING:
+    _: type[Person] = AskingPerson

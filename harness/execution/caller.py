@@ -1,0 +1,184 @@
+"""Makes allowed calls: past the hooks, out of the cache or by the tool itself, in its time, cut to its room."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from harness.approval.leave import Allowed, Refused, decide_changed
+from harness.errors import WorkspaceError
+from harness.events import ToolCacheHit
+from harness.execution.answers import UNSTOPPABLE, Answers, failure_of
+from harness.execution.asking import AskingPerson
+from harness.execution.cache import Lookup, lookup_of
+from harness.execution.cap import capped
+from harness.execution.schedule import Floor, claim_of, real_paths
+from harness.execution.spill import spill_name
+from harness.execution.timing import Late, seconds_for, within
+from harness.hooks.points import Block, Modify
+from harness.messages import JsonObject, Text, ToolCall
+from harness.person import PlanVerdict
+from harness.plan import propose_plan
+from harness.run import Run
+from harness.tool import Delegate, Delegation, ToolContext, ToolOutput
+
+logger = logging.getLogger(__name__)
+
+
+class Caller:
+    """Makes the calls of one reply."""
+
+    def __init__(self, run: Run, answers: Answers) -> None:
+        self._run = run
+        self._answers = answers
+        self._asking = asyncio.Lock()
+
+    async def make(self, allowed: Allowed, floor: Floor, place: int) -> None:
+        """Make a call once nothing is in its way. A call that has begun is answered, also when it is cancelled."""
+        try:
+            await floor.enter(place)
+            if not self._may_begin(allowed.call):
+                return
+            ready = await self._past_hooks(allowed, floor, place) if self._run.hooks else allowed
+            if ready is not None and self._may_begin(ready.call):
+                await self._begin(ready)
+            if self._run.hooks:
+                await self._answers.tell(allowed.call)
+        finally:
+            floor.leave(place)
+
+    def context(self, call: ToolCall) -> ToolContext:
+        run = self._run
+        person = AskingPerson(run.person, self._asking, run.bus, call.id)
+
+        async def propose(plan: str) -> PlanVerdict:
+            async with self._asking:
+                return await propose_plan(run, plan)
+
+        return ToolContext(
+            call_id=call.id,
+            workspace=run.workspace,
+            person=person,
+            propose_plan=propose,
+            spill_dir=run.spill_dir,
+            update=lambda view: self._answers.update(call, view),
+            delegate=_delegate(run.delegate, call.id),
+            max_result_chars=run.options.execution.max_result_chars,
+        )
+
+    def _may_begin(self, call: ToolCall) -> bool:
+        """A hook may have held a call up beyond its end, or have swallowed its cancellation."""
+        return self._answers.may_begin and call not in self._answers and not _is_cancelled()
+
+    async def _past_hooks(self, allowed: Allowed, floor: Floor, place: int) -> Allowed | None:
+        """The call as the hooks let it begin, or None: then it is answered."""
+        match await self._run.hooks.before_tool(allowed.call):
+            case Block(reason):
+                self._answers.block(allowed.call, reason)
+                return None
+            case Modify(arguments):
+                changed = await self._changed(allowed, arguments)
+                if changed is not None:
+                    await floor.move(place, claim_of(changed.risk, self._run.workspace.root))
+                return changed
+            case None:
+                return allowed
+
+    async def _changed(self, allowed: Allowed, arguments: JsonObject) -> Allowed | None:
+        self._run.hooks.modified(allowed.call)
+        # What a tool asks while it is judged is asked as part of this question.
+        context = replace(self.context(allowed.call), person=self._run.person)
+        async with self._asking:
+            decision = await decide_changed(self._run, allowed, arguments, context)
+        if isinstance(decision, Refused):
+            self._answers.give(allowed.call, decision.output)
+            return None
+        return decision
+
+    async def _begin(self, allowed: Allowed) -> None:
+        self._answers.begin(allowed.call)
+        try:
+            output = await self._output(allowed)
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                self._answers.give(allowed.call, ToolOutput.failure(self._answers.excuse))
+                raise
+            logger.warning("tool %s was cancelled from within", allowed.call.name)
+            output = failure_of(allowed.call, error)
+        if allowed.note:
+            output = replace(output, content=(Text(allowed.note), *output.content))
+        self._answers.give(allowed.call, output)
+
+    async def _output(self, allowed: Allowed) -> ToolOutput:
+        lookup = self._lookup(allowed)
+        if lookup is None:
+            return await self._fresh(allowed)
+        cache, turn = self._run.cache, self._run.bus.turn
+        kept = cache.find(lookup, turn)
+        if kept is not None:
+            self._run.bus.publish(ToolCacheHit(call_id=allowed.call.id))
+            return kept
+        attempt = cache.attempt(lookup)
+        output = await self._fresh(allowed)
+        cache.keep(attempt, output, turn)
+        return output
+
+    def _lookup(self, allowed: Allowed) -> Lookup | None:
+        """How the cache knows the call; None for one whose result does not stay true."""
+        risk = allowed.risk
+        if not (risk.cacheable and self._run.cache.is_on) or risk.changes:
+            return None
+        paths = real_paths(risk.paths, self._run.workspace.root)
+        return None if paths is None else lookup_of(allowed.tool.name, allowed.arguments, paths)
+
+    async def _fresh(self, allowed: Allowed) -> ToolOutput:
+        run, call = self._run, allowed.call
+        try:
+            output = await self._in_time(allowed)
+            spill = run.spill_dir / spill_name("result", call.id)
+            return await capped(output, run.options.execution.max_result_chars, spill)
+        except WorkspaceError as error:
+            return ToolOutput.failure(str(error))
+        except Exception as error:  # a tool is a stranger's code: its failure is told to the model, the run goes on
+            logger.exception("tool %s failed", call.name)
+            return failure_of(call, error)
+
+    async def _in_time(self, allowed: Allowed) -> ToolOutput:
+        options, name = self._run.options, allowed.call.name
+        seconds = seconds_for(options.execution, name, allowed.risk.level)
+        if seconds is None:
+            return await self._work(allowed)
+        output = await within(seconds, options.patience, self._work(allowed))
+        if not isinstance(output, Late):
+            return output
+        text = f"Error: tool '{name}' timed out after {seconds:g} s"
+        return ToolOutput.failure(text if output.stopped else f"{text}. {UNSTOPPABLE}")
+
+    async def _work(self, allowed: Allowed) -> ToolOutput:
+        context = self.context(allowed.call)
+        if not allowed.risk.changes:
+            return await allowed.tool.run(allowed.arguments, context)
+        self._run.cache.clear()
+        try:
+            return await allowed.tool.run(allowed.arguments, context)
+        finally:
+            # What it broke off half-way is changed as well.
+            self._run.cache.clear()
+
+
+def _delegate(delegate: Delegate | None, call_id: str) -> Delegate | None:
+    """The same, for a task of this call."""
+    if delegate is None:
+        return None
+
+    async def for_this_call(delegation: Delegation) -> ToolOutput:
+        return await delegate(replace(delegation, call_id=call_id))
+
+    return for_this_call
+
+
+def _is_cancelled() -> bool:
+    """Whether this task was told to stop: a tool may also cancel something of its own, and stumble over that."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,36 @@
+"""Files for what is too long to hand back, and the head and tail that are handed back instead."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TextIO
+
+HEAD = 0.6
+"""The share of the room that the beginning gets; the end gets the rest."""
+
+_LINE_NEAR = 200
+
+
+def spill_name(kind: str, call_id: str) -> str:
+    """A file's name for what a call gave; ids come from models."""
+    return f"{kind}-{re.sub(r'[^A-Za-z0-9_-]', '_', call_id)[:80]}.txt"
+
+
+def open_spill(path: Path) -> TextIO:
+    """Open a file anew, with the folders that it needs. It may hold what only its owner should read.
+
+    Raises:
+        OSError: the disk is full, or the folder cannot be written to.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    return os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="\n")
+
+
+def at_line_ends(head: str, tail: str) -> tuple[str, str]:
+    """Head and tail cut at line ends where these are near."""
+    end = head.rfind("\n", max(0, len(head) - _LINE_NEAR))
+    start = tail.find("\n", 0, _LINE_NEAR)
+    return head[: end + 1] if end > 0 else head, tail[start + 1 :]

@@ -22,9 +22,9 @@ __all__ = [
 ]
 
 
-def scripted(*sequence: Reply | str, delay: float = 0.0) -> Model:
-    """A model that plays these replies in order."""
-    return _model(DemoProvider(replies(*sequence), delay=delay), "script")
+def scripted(*sequence: Reply | str, delay: float = 0.0, name: str = "script") -> Model:
+    """A model, `demo/<name>`, that plays these replies in order; `delay` is the seconds between its words."""
+    return _model(DemoProvider(replies(*sequence), delay=delay), name)
 
 
 def demo_model() -> Model:

@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from fakes.runs import calls, results_of, texts_of, until
+from fakes.simple_tools import SimpleTool
+
+from harness.context.window import Window
+from harness.errors import Aborted, ContextWindowOverflow, RequestRejected, StreamError
+from harness.events import (
+    AgentEnd,
+    CompactionEnd,
+    CompactionStart,
+    MessageDiscarded,
+    MessageEnd,
+    Notice,
+    RequestStart,
+    RetryScheduled,
+    UsageUpdate,
+)
+from harness.messages import CustomMessage, UserMessage, user
+from harness.options import to_llm
+from harness.provider import KnownFacts, ModelFacts
+from harness.retry import RetryPolicy
+from harness.tool import ToolOutput
+from providers.demo import Break, Call, Reply, Say, Think, scripted
+
+TOO_LONG = Reply((Break(ContextWindowOverflow("too long")),))
+ONE_TURN = ["TurnStart", "MessageStart", "MessageEnd"]
+
+
+def plain(names: list[str]) -> list[str]:
+    return [name for name in names if name not in ("MessageUpdate", "UsageUpdate")]
+
+
+async def test_the_transform_comes_before_the_conversion_each_turn(make_agent, requests):
+    log: list[str] = []
+
+    async def transform(messages, overflow):
+        log.append(f"transform {len(messages)} {overflow}")
+        return [user("remember: be brief"), *messages]
+
+    def convert(message):
+        log.append("convert")
+        return to_llm(message)
+
+    agent = make_agent(
+        calls("look"),
+        "done",
+        tools=[SimpleTool("look")],
+        transform_context=transform,
+        convert_to_llm=convert,
+    )
+
+    await agent.prompt("go")
+
+    assert log == ["transform 1 False", *["convert"] * 2, "transform 3 False", *["convert"] * 4]
+    assert requests(agent)[0].messages[0].text == "remember: be brief"
+    assert texts_of(agent) == ["go"]
+
+
+async def test_custom_messages_stay_in_the_conversation_and_never_reach_a_model(make_agent, requests, record):
+    agent = make_agent("done")
+    seen = record(agent)
+
+    await agent.prompt([CustomMessage("bookmark", {"line": 3}), user("go")])
+
+    assert [type(message).__name__ for message in agent.history] == ["CustomMessage", "UserMessage", "AssistantMessage"]
+    assert [message.text for message in requests(agent)[0].messages] == ["go"]
+    assert isinstance(seen.of(MessageEnd)[0].message, CustomMessage)
+
+
+async def test_an_application_may_turn_a_custom_message_into_one_for_the_model(make_agent, requests):
+    def convert(message):
+        return user(f"bookmark at {message.data['line']}") if isinstance(message, CustomMessage) else message
+
+    agent = make_agent("done", convert_to_llm=convert)
+
+    await agent.prompt([CustomMessage("bookmark", {"line": 3}), user("go")])
+
+    assert [message.text for message in requests(agent)[0].messages] == ["bookmark at 3", "go"]
+
+
+async def test_a_key_is_fetched_for_each_request(make_agent, requests):
+    keys = iter(["first", "second"])
+
+    async def fetch(provider):
+        return f"{provider} {next(keys)}"
+
+    agent = make_agent(calls("look"), "done", tools=[SimpleTool("look")], get_api_key=fetch)
+
+    await agent.prompt("go")
+
+    assert [request.api_key for request in requests(agent)] == ["demo first", "demo second"]
+    assert "first" not in repr(requests(agent))
+
+
+@pytest.mark.parametrize("part", ["transform_context", "convert_to_llm", "get_api_key"])
+async def test_what_breaks_around_a_request_is_a_failed_reply_and_not_a_crash(make_agent, record, part):
+    def broken(*_):
+        raise KeyError("oops")
+
+    agent = make_agent("never", **{part: broken})
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert result.stop_reason == "error"
+    assert isinstance(result.failure, StreamError)
+    assert "oops" in result.error
+    assert plain(seen.names)[-4:] == ["MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"]
+
+
+async def test_a_provider_that_breaks_its_promises_is_a_failed_reply_and_not_a_crash(make_agent):
+    agent = make_agent(Reply((Break(ZeroDivisionError("bug")),)), "still here")
+
+    result = await agent.prompt("go")
+
+    assert result.stop_reason == "error"
+    assert "ZeroDivisionError" in result.error
+    assert (await agent.prompt("on")).text == "still here"
+
+
+async def test_an_overflow_is_mended_once_within_the_turn(make_agent, record, requests):
+    long = "words " * 4000
+    history = [user("the beginning"), *(each for n in range(20) for each in (user(f"{n} {long}"),))]
+    agent = make_agent(TOO_LONG, "done", messages=history)
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert plain(seen.names) == [
+        *["AgentStart", *ONE_TURN, "RequestStart", "CompactionStart", "CompactionEnd"],
+        *["RequestStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"],
+    ]
+    first, second = requests(agent)
+    assert len(second.messages) < len(first.messages)
+    assert (second.messages[0].text, second.messages[-1].text) == ("the beginning", "go")
+    assert seen.of(RequestStart)[1].tokens <= seen.of(RequestStart)[0].tokens / 2
+    assert result.text == "done"
+    assert len(agent.history) == 23
+
+
+async def test_the_second_overflow_is_the_typed_error(make_agent, record):
+    agent = make_agent(TOO_LONG, TOO_LONG)
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    end = seen.of(AgentEnd)[0]
+    assert (end.stop_reason, end.error_type) == ("error", "ContextWindowOverflow")
+    assert len(seen.of(RequestStart)) == 2
+    with pytest.raises(ContextWindowOverflow, match="too long"):
+        result.raise_for_failure()
+
+
+async def test_the_transform_hears_of_the_overflow_and_may_mend_it_itself(make_agent, requests):
+    flags: list[bool] = []
+
+    async def transform(messages, overflow):
+        flags.append(overflow)
+        return messages[-1:] if overflow else messages
+
+    agent = make_agent(
+        TOO_LONG,
+        "done",
+        messages=[user("x" * 4000), user("y" * 4000)],
+        transform_context=transform,
+        window=Window(overflow_tokens=500),
+    )
+
+    await agent.prompt("go")
+
+    assert flags == [False, True]
+    assert [message.text for message in requests(agent)[1].messages] == ["go"]
+    assert agent.state.budget == 0
+
+
+async def test_after_an_overflow_later_turns_stay_within_what_was_learned(make_agent, record):
+    history = [user("word " * 2000) for _ in range(10)]
+    agent = make_agent(TOO_LONG, calls("look"), "done", tools=[SimpleTool("look")], messages=history)
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert seen.of(RequestStart)[2].tokens <= agent.state.budget
+    assert [event.reason for event in seen.of(CompactionEnd)] == ["overflow", "window"]
+
+
+async def test_an_overflow_after_the_first_words_discards_them(make_agent, record):
+    broken = Reply((Say("half an answer"), Break(ContextWindowOverflow("too long"))))
+    agent = make_agent(broken, "done", messages=[user("x" * 9000), user("y" * 9000)])
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert len(seen.of(MessageDiscarded)) == 1
+    assert result.text == "done"
+
+
+async def test_a_window_is_kept_before_the_service_has_to_refuse(make_agent, record, requests):
+    history = [user(f"{n} " + "word " * 400) for n in range(20)]
+    agent = make_agent("done", messages=history, window=Window(max_tokens=3000))
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert seen.of(CompactionStart)[0].reason == "window"
+    assert seen.of(RequestStart)[0].tokens <= 3000
+    assert requests(agent)[0].messages[-1].text == "go"
+
+
+async def test_an_unlimited_model_window_bounds_what_is_left_after_an_overflow(make_agent, record):
+    model = scripted(TOO_LONG, "done")
+    model = replace(model, facts=KnownFacts(ModelFacts(context_window=1000)))
+    agent = make_agent(model=model, messages=[user("word " * 3000) for _ in range(5)])
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert agent.state.budget == 500
+    assert seen.of(CompactionEnd)[0].dropped >= 4
+
+
+async def test_an_empty_reply_is_asked_for_again(make_agent, record, requests):
+    agent = make_agent(Reply((Think("hm"),)), "", "an answer")
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert plain(seen.names) == [
+        *["AgentStart", *ONE_TURN],
+        *["RequestStart", "MessageStart", "MessageDiscarded", "RetryScheduled"],
+        *["RequestStart", "MessageStart", "MessageDiscarded", "RetryScheduled"],
+        *["RequestStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"],
+    ]
+    assert [event.attempt for event in seen.of(RetryScheduled)] == [1, 2]
+    assert result.text == "an answer"
+    assert len(agent.history) == 2
+    assert len(requests(agent)) == 3
+
+
+async def test_the_usage_of_replies_that_did_not_count_is_counted(make_agent, record):
+    agent = make_agent(Reply((Think("hm"),)), "an answer")
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    updates = seen.of(UsageUpdate)
+    assert len(updates) == 2
+    assert result.usage.output == sum(event.usage.output for event in updates)
+
+
+async def test_silence_is_told_when_patience_ends(make_agent, record):
+    agent = make_agent("", "", "", "never")
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert (result.stop_reason, result.text) == ("stop", "")
+    assert "without a word" in seen.of(Notice)[0].text
+    assert len(seen.of(RequestStart)) == 3
+
+
+async def test_silence_after_tool_results_is_asked_for_again_without_running_them_again(make_agent):
+    tool = SimpleTool("look")
+    agent = make_agent(calls("look"), "", "found it", tools=[tool])
+
+    result = await agent.prompt("go")
+
+    assert result.text == "found it"
+    assert len(tool.ran) == len(results_of(agent)) == 1
+
+
+async def test_an_abort_while_waiting_to_ask_again_leaves_an_aborted_reply(make_agent, record):
+    agent = make_agent("", "never", retry=RetryPolicy(empty_delay=60))
+    seen = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: seen.of(RetryScheduled))
+    agent.abort()
+    result = await run
+
+    assert plain(seen.names)[-5:] == ["RetryScheduled", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"]
+    with pytest.raises(Aborted):
+        result.raise_for_failure()
+
+
+async def test_half_a_call_at_the_token_limit_is_answered_and_the_run_goes_on(make_agent, record):
+    tool = SimpleTool("write", risk="read")
+    half = Reply((Call("write", {}, raw='{"text": "half of'),), stop_reason="length")
+    agent = make_agent(half, "in smaller pieces", tools=[tool])
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert plain(seen.names) == [
+        *["AgentStart", *ONE_TURN, "RequestStart", "MessageStart", "MessageEnd"],
+        *["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd"],
+        *["TurnStart", "RequestStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"],
+    ]
+    assert tool.ran == []
+    assert "max tokens" in results_of(agent)[0].text
+    assert (result.stop_reason, result.error) == ("stop", None)
+
+
+async def test_an_output_that_ends_the_run_is_the_last_thing_in_it(make_agent, record, requests):
+    async def last(arguments, context):
+        return ToolOutput((), ends_run=True)
+
+    agent = make_agent(calls("submit"), "never", tools=[SimpleTool("submit", last)])
+    agent.follow_up("later")
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert len(requests(agent)) == 1
+    assert plain(seen.names)[-4:] == ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd", "AgentEnd"]
+    assert result.stop_reason == "stop"
+    assert [message.text for message in agent.take_back()] == ["later"]
+
+
+async def test_a_result_says_what_it_came_to(make_agent):
+    agent = make_agent("fine", Reply((Break(RequestRejected("no")),)))
+
+    (await agent.prompt("go")).raise_for_failure()
+
+    with pytest.raises(RequestRejected):
+        (await agent.prompt("go")).raise_for_failure()
+    assert isinstance(agent.history.messages[0], UserMessage)

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes.runs import calls, texts_of, until
+from fakes.simple_tools import SimpleTool
+
+from harness.errors import RequestRejected
+from harness.events import AgentEnd, HookRan, MessageUpdate, UsageUpdate
+from harness.filters import Reject
+from harness.hooks.points import Block, Hooks, Inject, Stop
+from providers.demo import Break, Hang, Reply
+
+
+class Logging(Hooks):
+    """Writes its own name between the events, so that the order of both can be seen."""
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    async def before_loop(self, messages, loop_index):
+        self.log.append(f"before_loop {loop_index}")
+
+    async def after_loop(self, end):
+        self.log.append("after_loop")
+
+    async def before_turn(self, messages, turn):
+        self.log.append(f"before_turn {turn}")
+
+    async def after_turn(self, end):
+        self.log.append("after_turn")
+
+    async def before_model(self, request):
+        self.log.append("before_model")
+        return request
+
+    async def after_model(self, reply):
+        self.log.append("after_model")
+
+    async def before_tool(self, call):
+        self.log.append("before_tool")
+
+    async def after_tool(self, call, result):
+        self.log.append("after_tool")
+
+    async def on_error(self, error):
+        self.log.append(f"on_error {error}")
+
+
+@pytest.fixture
+def log() -> list[str]:
+    return []
+
+
+def follow(agent, log: list[str]) -> None:
+    unheard = (MessageUpdate, UsageUpdate)
+    agent.subscribe(lambda event: None if isinstance(event, unheard) else log.append(type(event).__name__))
+
+
+async def test_hooks_stand_beside_their_events_in_strict_order(make_agent, log):
+    agent = make_agent(calls("look"), "done", tools=[SimpleTool("look")], hooks=[Logging(log)])
+    follow(agent, log)
+
+    await agent.prompt("go")
+
+    assert log == [
+        *["before_loop 1", "AgentStart"],
+        *["before_turn 1", "TurnStart", "MessageStart", "MessageEnd"],
+        *["before_model", "RequestStart", "MessageStart", "MessageEnd", "after_model"],
+        *["before_tool", "ToolExecutionStart", "ToolExecutionEnd", "after_tool"],
+        *["TurnEnd", "after_turn"],
+        *["before_turn 2", "TurnStart"],
+        *["before_model", "RequestStart", "MessageStart", "MessageEnd", "after_model"],
+        *["TurnEnd", "after_turn"],
+        *["AgentEnd", "after_loop"],
+    ]
+
+
+async def test_a_hook_that_stops_before_the_loop_leaves_an_end_without_messages(make_agent, log, requests):
+    class No(Logging):
+        async def before_loop(self, messages, loop_index):
+            return Stop("not today")
+
+    agent = make_agent("never", hooks=[No(log)])
+    follow(agent, log)
+
+    result = await agent.prompt("go")
+
+    assert log == ["HookRan", "AgentEnd", "after_loop"]
+    assert (result.rejection, result.messages, len(agent.history)) == ("not today", (), 0)
+    assert requests(agent) == []
+
+
+async def test_a_hook_that_stops_before_a_turn_leaves_no_event_of_that_turn(make_agent, log):
+    class Once(Logging):
+        async def before_turn(self, messages, turn):
+            return Stop("enough") if turn == 2 else None
+
+    agent = make_agent(calls("look"), "never", tools=[SimpleTool("look")], hooks=[Once(log)])
+    follow(agent, log)
+
+    result = await agent.prompt("go")
+
+    assert log[-4:] == ["after_turn", "HookRan", "AgentEnd", "after_loop"]
+    assert log.count("TurnStart") == 1
+    assert (result.limit, result.error) == ("policy", "enough")
+
+
+async def test_what_was_said_is_kept_when_the_first_turn_is_stopped(make_agent, log):
+    class Never(Logging):
+        async def before_turn(self, messages, turn):
+            return Stop("no")
+
+    agent = make_agent("never", hooks=[Never(log)])
+
+    await agent.prompt("go")
+
+    assert texts_of(agent) == ["go"]
+
+
+async def test_a_hook_after_a_turn_can_stop_the_run(make_agent, log, requests):
+    class Stopper(Logging):
+        async def after_turn(self, end):
+            return Stop("that will do")
+
+    agent = make_agent(calls("look"), "never", tools=[SimpleTool("look")], hooks=[Stopper(log)])
+    follow(agent, log)
+
+    result = await agent.prompt("go")
+
+    assert len(requests(agent)) == 1
+    assert result.error == "that will do"
+    assert log[-4:] == ["TurnEnd", "HookRan", "AgentEnd", "after_loop"]
+
+
+async def test_what_a_hook_injects_is_heard_at_the_next_turn(make_agent, log, requests):
+    class Nagging(Logging):
+        async def after_turn(self, end):
+            return Inject("have you run the tests?") if not end.results and "tests" not in end.message.text else None
+
+    agent = make_agent("done", "the tests pass", hooks=[Nagging(log)])
+
+    result = await agent.prompt("go")
+
+    assert result.text == "the tests pass"
+    assert [message.text for message in requests(agent)[-1].messages] == ["go", "done", "have you run the tests?"]
+
+
+async def test_a_hook_that_breaks_before_a_turn_stops_it_and_after_a_turn_only_tells(make_agent, log, record):
+    class Broken(Hooks):
+        async def after_turn(self, end):
+            raise ValueError("after")
+
+        async def before_turn(self, messages, turn):
+            if turn == 2:
+                raise ValueError("before")
+
+    agent = make_agent(calls("look"), "never", tools=[SimpleTool("look")], hooks=[Broken()])
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert [(event.point, event.outcome) for event in seen.of(HookRan)] == [
+        ("after_turn", "failed"),
+        ("before_turn", "failed"),
+        ("before_turn", "stopped"),
+    ]
+    assert result.limit == "policy"
+    assert len(seen.of(AgentEnd)) == 1
+
+
+async def test_the_first_of_several_hooks_that_objects_is_the_last_asked(make_agent, log):
+    class Objecting(Logging):
+        async def before_tool(self, call):
+            self.log.append("objects")
+            return Block("no")
+
+    agent = make_agent(
+        calls("look"), "done", tools=[SimpleTool("look")], hooks=[Logging(log), Objecting(log), Logging(log)]
+    )
+
+    await agent.prompt("go")
+
+    assert log.count("before_tool") == 1
+    assert log.count("objects") == 1
+
+
+async def test_a_failed_request_is_told_to_hooks(make_agent, log):
+    agent = make_agent(Reply((Break(RequestRejected("no")),)), hooks=[Logging(log)])
+
+    await agent.prompt("go")
+
+    assert "on_error no" in log
+
+
+@pytest.mark.parametrize("point", ["before_loop", "before_turn", "before_model", "after_turn", "after_loop"])
+async def test_a_hook_that_hangs_does_not_outlive_an_abort(make_agent, log, record, point):
+    begun = asyncio.Event()
+
+    async def hang(*_: object) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    hooks = Hooks()
+    setattr(hooks, point, hang)
+    agent = make_agent("done", hooks=[hooks])
+    seen = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(begun.is_set)
+    agent.abort()
+    result = await run
+
+    assert result.stop_reason == ("stop" if point == "after_loop" else "aborted")
+    assert texts_of(agent) == ["go"]
+    assert len(seen.of(AgentEnd)) == 1
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_after_loop_runs_on_every_path(make_agent, log, person):
+    class No:
+        def check(self, message):
+            return Reject("no")
+
+    hooks = [Logging(log)]
+    await make_agent(Reply((Break(RequestRejected("no")),)), hooks=hooks).prompt("fails")
+    await make_agent("never", hooks=hooks, filters=[No()]).prompt("rejected")
+    agent = make_agent(Reply((Hang(),)), hooks=hooks)
+    run = asyncio.create_task(agent.prompt("aborted"))
+    await until(lambda: log.count("before_model") == 2)
+    agent.abort()
+    await run
+
+    assert log.count("after_loop") == 3

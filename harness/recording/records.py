@@ -1,0 +1,117 @@
+"""A session as a tree of runs. Times are seconds since the epoch; everything here goes through `harness.codec`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from harness.events import Continuation, Event
+from harness.messages import Message, ModelSpec, StopReason, Usage
+
+LoopStatus: TypeAlias = Literal["pending", "running", "completed", "rejected", "aborted"]
+"""pending: announced, not begun · rejected: a filter or hook did not let it begin · aborted: stopped, or never ended.
+A run that failed is completed, and says so in `stop_reason`."""
+
+Formation: TypeAlias = Literal["first_loop", "explicit", "inactivity_timeout"]
+"""What began a session: an agent's first run, its own change of session, or a pause."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnRef:
+    """Which call of which run started this session. Call and tool are empty where only the run is known."""
+
+    parent_session_id: str
+    parent_loop_id: str
+    call_id: str = ""
+    tool_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildLoopRef:
+    """A run in another session that a call of this run started."""
+
+    call_id: str
+    tool_name: str
+    child_loop_id: str
+    child_session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelGroup:
+    """The runs of one prompt over several configurations. Until one is chosen, `selected_index` is -1.
+
+    `usage` is what the choice itself cost.
+    """
+
+    all_loop_ids: tuple[str, ...]
+    selected_loop_id: str = ""
+    selected_index: int = -1
+    usage: Usage = Usage()
+    is_selected: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopRecord:
+    """One run. `messages` and `usage` are those of its `AgentEnd`; `config` is the model it began with.
+
+    `children_loop_ids` are the runs of this session that go on from it, `child_loop_refs` those of sub-agents.
+    """
+
+    loop_id: str
+    session_id: str
+    agent_id: str = ""
+    parent_loop_id: str = ""
+    continuation: Continuation | None = None
+    started_at: float = 0.0
+    ended_at: float | None = None
+    status: LoopStatus = "pending"
+    rejection: str = ""
+    stop_reason: StopReason | None = None
+    error: str | None = None
+    config: ModelSpec | None = None
+    messages: tuple[Message, ...] = ()
+    usage: Usage = Usage()
+    events: tuple[Event, ...] = ()
+    children_loop_ids: tuple[str, ...] = ()
+    child_loop_refs: tuple[ChildLoopRef, ...] = ()
+    parallel_group: ParallelGroup | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in ("pending", "running")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """A session and its runs, in the order they began."""
+
+    session_id: str
+    agent_id: str = ""
+    created_at: float = 0.0
+    last_active_at: float = 0.0
+    formation: Formation = "first_loop"
+    parent_spawn_ref: SpawnRef | None = None
+    loops: tuple[LoopRecord, ...] = ()
+
+    def get_loop(self, loop_id: str) -> LoopRecord | None:
+        return next((loop for loop in self.loops if loop.loop_id == loop_id), None)
+
+    def root_loops(self) -> tuple[LoopRecord, ...]:
+        """The runs that go on from none of this session."""
+        known = {loop.loop_id for loop in self.loops}
+        return tuple(loop for loop in self.loops if loop.parent_loop_id not in known)
+
+    def children_of(self, loop_id: str) -> tuple[LoopRecord, ...]:
+        return tuple(loop for loop in self.loops if loop.parent_loop_id == loop_id)
+
+    def parallel_siblings(self, loop_id: str) -> tuple[LoopRecord, ...]:
+        """The other runs of the same prompt."""
+        loop = self.get_loop(loop_id)
+        group = loop.parallel_group if loop else None
+        others = [each for each in group.all_loop_ids if each != loop_id] if group else []
+        return tuple(sibling for each in others if (sibling := self.get_loop(each)))
+
+    def total_usage(self) -> Usage:
+        """What all runs used, and the choices between parallel ones; sub-agents count in their own sessions."""
+        choices = [group.usage for loop in self.loops if (group := loop.parallel_group) and group.is_selected]
+        return sum((*(loop.usage for loop in self.loops), *choices), Usage())

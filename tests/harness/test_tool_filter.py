@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import pytest
+from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool
+from fakes.talk import call, reply
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.messages import Message, Text, UserMessage, user
+from harness.modes import PLAN
+from harness.tool_filter import ByTask, Category
+
+NAMES = [
+    "read_file",
+    "write_file",
+    "edit_file",
+    "grep",
+    "find_files",
+    "list_files",
+    "bash",
+    "git_commit",
+    "web_search",
+    "todo",
+    "ask_user",
+]
+DEFAULT = ByTask()
+TOOLS = [SimpleTool(name) for name in NAMES]
+
+
+def shown(*messages: Message, by: ByTask = DEFAULT) -> list[str]:
+    return [tool.name for tool in by(TOOLS, messages)]
+
+
+def test_all_are_shown_while_nothing_points_to_any():
+    assert shown() == NAMES
+    assert shown(user("Bonjour, ça va ?")) == NAMES
+    assert ByTask()([], [user("read it")]) == []
+
+
+def test_the_words_of_a_prompt_choose_the_tools_that_belong_to_them_in_their_order():
+    assert shown(user("Commit this, please.")) == ["bash", "git_commit", "todo", "ask_user"]
+    assert shown(user("search the web")) == ["grep", "find_files", "list_files", "web_search", "todo", "ask_user"]
+
+
+@pytest.mark.parametrize("text", ["run it", "it runs", "RUNNING it?", "the tests", "was tested", "building"])
+def test_a_keyword_counts_in_its_usual_forms(text):
+    assert "bash" in shown(user(text))
+
+
+@pytest.mark.parametrize("text", ["a runtime", "latest", "prune it", "contest"])
+def test_a_keyword_inside_another_word_does_not_count(text):
+    assert shown(user(text)) == NAMES
+
+
+def test_a_tool_of_no_category_is_found_by_its_own_name():
+    tools = [*TOOLS, SimpleTool("mcp__jira__issue"), SimpleTool("mcp__slack__send")]
+
+    names = [tool.name for tool in ByTask()(tools, [user("read the Jira issue")])]
+
+    assert "mcp__jira__issue" in names
+    assert "mcp__slack__send" not in names
+
+
+def test_what_was_used_in_the_last_turns_stays_and_then_goes():
+    used = [user("commit it"), reply(call("1", "web_search"))]
+    later = [reply(call(str(number), "bash")) for number in range(2, 5)]
+
+    assert "web_search" in shown(*used, *later[:2])
+    assert "web_search" not in shown(*used, *later)
+
+
+def test_what_the_program_says_chooses_nothing():
+    reminder = UserMessage((Text("search the web"),), synthetic=True)
+
+    assert "web_search" not in shown(user("commit it"), reminder)
+
+
+def test_older_prompts_are_forgotten():
+    talk = [user("search the web"), reply("done"), user("commit it"), reply("done"), user("run the tests")]
+
+    assert shown(*talk) == ["bash", "git_commit", "todo", "ask_user"]
+
+
+def test_where_there_are_too_many_the_best_stay():
+    by = ByTask(always=("ask_user",), most=3)
+    history = [user("find where it is and read it"), reply(call("1", "todo"), call("2", "find_files"))]
+    old = [reply("hm")] * 3
+
+    assert shown(history[0], by=by) == ["grep", "list_files", "ask_user"]
+    assert shown(*history, *old, by=by) == ["find_files", "list_files", "ask_user"]
+
+
+def test_categories_are_what_one_makes_of_them():
+    by = ByTask({"money": Category(("invoice",), ("b*", "todo"))}, always=())
+
+    assert shown(user("two invoices"), by=by) == ["bash", "todo"]
+
+
+@given(
+    st.lists(st.sampled_from(NAMES), unique=True, min_size=1),
+    st.lists(st.sampled_from(["read it", "commit", "web search and fix", "plan", "salut"]).map(user), max_size=4),
+    st.integers(0, 4),
+    st.sampled_from([(), ("todo",), ("*",)]),
+)
+def test_some_are_always_shown_and_none_changes_its_place(names, prompts, most, always):
+    tools = [SimpleTool(name) for name in names]
+
+    chosen = ByTask(always=always, most=most)(tools, prompts)
+
+    assert chosen
+    assert list(chosen) == [tool for tool in tools if tool in chosen]
+
+
+def offered(request: object) -> list[str]:
+    return [tool.name for tool in request.tools]
+
+
+async def test_the_tools_of_a_request_shrink_and_grow_with_the_task(make_agent, record, requests):
+    agent = make_agent("committed", "found", "well", tools=TOOLS, tool_filter=ByTask(prompts=1))
+    happened = record(agent)
+
+    await agent.prompt("commit it")
+    await agent.prompt("find it on the web")
+    await agent.prompt("merci")
+
+    assert [offered(request) for request in requests(agent)] == [
+        ["bash", "git_commit", "todo", "ask_user"],
+        ["grep", "find_files", "list_files", "web_search", "todo", "ask_user"],
+        NAMES,
+    ]
+    run = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", "RequestStart", "MessageStart", "MessageEnd"]
+    assert [name for name in happened.names if name != "MessageUpdate"] == [
+        *run,
+        "UsageUpdate",
+        "TurnEnd",
+        "AgentEnd",
+    ] * 3
+
+
+async def test_a_tool_that_is_not_shown_runs_all_the_same_and_is_shown_from_then_on(make_agent, record, requests):
+    agent = make_agent(calls("web_search"), "done", tools=TOOLS, tool_filter=ByTask())
+    happened = record(agent)
+
+    await agent.prompt("commit it")
+
+    assert [result.text for result in results_of(agent)] == ["web_search ran"]
+    assert ["web_search" in offered(request) for request in requests(agent)] == [False, True]
+    assert [name for name in happened.names if name.startswith("Tool")] == ["ToolExecutionStart", "ToolExecutionEnd"]
+
+
+async def test_what_the_mode_hides_stays_hidden(make_agent, requests):
+    tools = [SimpleTool("read_file"), SimpleTool("write_file", risk="edit")]
+    agent = make_agent("a plan", tools=tools, tool_filter=ByTask(), mode=PLAN)
+
+    await agent.prompt("write it")
+
+    assert offered(requests(agent)[0]) == ["read_file"]

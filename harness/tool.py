@@ -102,6 +102,10 @@ class ToolContext:
     delegate: Delegate | None = None
     max_result_chars: int = 0
 
+    def room(self, most: int) -> int:
+        """How much of `most` characters can be handed back, with a few words around them."""
+        return min(most, self.max_result_chars * 29 // 30) if self.max_result_chars else most
+
 
 class Tool(Protocol):
     """One capability.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import time
 from collections.abc import Callable, Iterable
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, AliasChoices, Field
 
+from harness.execution.spill import spill_name
 from harness.messages import JsonObject
 from harness.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
@@ -74,7 +74,7 @@ class BashTool(TypedTool[BashArguments]):
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
         environment = quiet_environment(without_model_keys(os.environ, self._secrets))
         command = Command(arguments.command, context.workspace.root, environment, arguments.timeout_s)
-        captured = CapturedOutput(LIMIT, context.spill_dir / _spill_name(context.call_id))
+        captured = CapturedOutput(context.room(LIMIT), context.spill_dir / spill_name("bash", context.call_id))
         live = _Live(lambda: context.update(TerminalView(command.text, captured.latest(_SHOWN_LIVE))))
 
         def take(data: bytes) -> None:
@@ -156,10 +156,6 @@ def _aftermath(ended: Ended) -> str:
         f"\n[It left processes running in the background; stop them with: kill -- -{ended.left_running}. "
         "What they print from now on is lost unless it goes to a file.]"
     )
-
-
-def _spill_name(call_id: str) -> str:
-    return f"bash-{re.sub(r'[^A-Za-z0-9_-]', '_', call_id)[:80]}.txt"
 
 
 if TYPE_CHECKING:

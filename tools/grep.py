@@ -72,7 +72,7 @@ class GrepTool(TypedTool[GrepParameters]):
             return ToolOutput.failure(str(error))
         if search.error and not matches.total:
             return ToolOutput.failure(_complaint(search.error, arguments))
-        return _told(arguments, place, search, matches)
+        return _told(arguments, place, search, matches, room=context.room(_MOST_CHARACTERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +126,14 @@ async def _collect(search: Ripgrep, matches: Matches) -> None:
     matches.finish()
 
 
-def _told(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: Matches) -> ToolOutput:
+def _told(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: Matches, *, room: int) -> ToolOutput:
     title = f"{arguments.pattern} in {place.shown}"
     if not matches.total:
         hint = " The search took too long; narrow it with path, glob or type." if search.timed_out else ""
         nothing = f"Nothing in {place.shown} matches {arguments.pattern!r}.{hint}"
         return ToolOutput.text(nothing, view=ListingView(harmless(title), (), 0), details={"matches": 0, "files": 0})
     files = sorted(matches.files, key=lambda each: each.name)
-    lines, shown = _lines(arguments, place, files)
+    lines, shown = _lines(arguments, place, files, room)
     entries = tuple(harmless(entry) for entry in _entries(arguments, place, files))
     total = matches.total if arguments.output_mode == "content" else matches.file_count
     footer = _footer(arguments, search, matches, shown)
@@ -144,7 +144,7 @@ def _told(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: Ma
     )
 
 
-def _lines(arguments: GrepParameters, place: _Place, files: list[FileMatches]) -> tuple[list[str], int]:
+def _lines(arguments: GrepParameters, place: _Place, files: list[FileMatches], room: int) -> tuple[list[str], int]:
     """What the model reads, as far as it fits, and how many matching lines or files that are."""
     lines: list[str] = []
     shown = size = 0
@@ -154,7 +154,7 @@ def _lines(arguments: GrepParameters, place: _Place, files: list[FileMatches]) -
         if arguments.output_mode == "content":
             block = [name, *(f"{line.number:>6}{':' if line.is_match else '-'} {line.text}" for line in file.lines)]
         size += sum(len(line) + 1 for line in block)
-        if size > _MOST_CHARACTERS and lines:
+        if size > room and lines:
             break
         lines += block
         shown += sum(line.is_match for line in file.lines) if arguments.output_mode == "content" else 1

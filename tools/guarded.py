@@ -21,10 +21,10 @@ def risk_of_change(path: str) -> Risk:
     pure = PurePath(path)
     for folder, why in _FOLDERS.items():
         if folder in (part.lower() for part in pure.parts):
-            return Risk("dangerous", f"it changes a file under {folder}: {why}")
+            return Risk("dangerous", f"it changes a file under {folder}: {why}", paths=(path,))
     if pure.name.lower() in _NAMES:
-        return Risk("dangerous", f"{pure.name} is run when a shell starts")
-    return Risk("edit")
+        return Risk("dangerous", f"{pure.name} is run when a shell starts", paths=(path,))
+    return Risk("edit", paths=(path,))
 
 
 def check_leads(workspace: Workspace, path: str) -> None:

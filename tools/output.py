@@ -6,14 +6,12 @@ The whole of a long output goes to a file that is only made when it is needed.
 from __future__ import annotations
 
 import codecs
-import os
 from pathlib import Path
 from typing import TextIO
 
+from harness.execution.spill import HEAD, at_line_ends, open_spill
 from tools.text.control import harmless
 
-_HEAD = 0.6
-_LINE_NEAR = 200
 _LONGEST_LINE = 1 << 16
 _LARGEST_FILE = 100_000_000
 
@@ -22,7 +20,7 @@ class CapturedOutput:
     """Takes bytes as they come, gives text that is safe to show. Holds little more than `limit` characters."""
 
     def __init__(self, limit: int, spill: Path, *, largest_file: int = _LARGEST_FILE) -> None:
-        self._head_limit = int(limit * _HEAD)
+        self._head_limit = int(limit * HEAD)
         self._tail_limit = limit - self._head_limit
         self._limit = limit
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -61,7 +59,7 @@ class CapturedOutput:
         """All of it, or its head and tail with a note between that says how to read the rest."""
         if not self.is_cut:
             return self._head
-        head, tail = _whole_lines(self._head, self._tail)
+        head, tail = at_line_ends(self._head, self._tail)
         omitted = self.characters - len(head) - len(tail)
         note = f"[… {omitted:,} characters left out of {self.bytes:,} bytes. {self._spill.note} …]"
         return f"{head.rstrip()}\n{note}\n{tail}"
@@ -113,10 +111,7 @@ class _Spill:
 
     def _opened(self) -> TextIO:
         if self._file is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # It may hold what only its owner should read.
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-            self._file = os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="\n")
+            self._file = open_spill(self._path)
         return self._file
 
     def _give_up(self, note: str) -> None:
@@ -135,10 +130,3 @@ def _cleaned(text: str) -> str:
 def _last_state(line: str) -> str:
     """What a line shows in the end: a carriage return starts it anew, as progress bars do."""
     return line.rstrip("\r").rpartition("\r")[2]
-
-
-def _whole_lines(head: str, tail: str) -> tuple[str, str]:
-    """Head and tail cut at line ends where these are near."""
-    end = head.rfind("\n", len(head) - _LINE_NEAR)
-    start = tail.find("\n", 0, _LINE_NEAR)
-    return head[: end + 1] if end > 0 else head, tail[start + 1 :]

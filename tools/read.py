@@ -13,7 +13,7 @@ from harness.errors import FileNotText, FileTooLarge
 from harness.excerpt import Excerpt
 from harness.filetext import FileText
 from harness.messages import Image, Text
-from harness.tool import ToolContext, ToolOutput
+from harness.tool import Risk, ToolContext, ToolOutput
 from harness.views import ImageView, TextView
 from harness.workspace import Workspace
 from tools.list import listing
@@ -46,6 +46,9 @@ class ReadTool(TypedTool[ReadParameters]):
     label = "Read file"
     Arguments = ReadParameters
 
+    def judge(self, arguments: ReadParameters) -> Risk:
+        return Risk("read", paths=(arguments.path,), cacheable=True)
+
     async def execute(self, arguments: ReadParameters, context: ToolContext) -> ToolOutput:
         real = context.workspace.resolve(arguments.path)
         # pathlib's own would raise for a name that is too long.
@@ -55,7 +58,7 @@ class ReadTool(TypedTool[ReadParameters]):
             excerpt = await _excerpt(context.workspace, real, arguments)
         except FileNotText as error:
             return await _not_text(context.workspace, real, error)
-        return _shown(context.workspace.display(real), excerpt)
+        return _shown(context.workspace.display(real), excerpt, context.room(_MOST_BYTES))
 
 
 async def _excerpt(workspace: Workspace, real: Path, arguments: ReadParameters) -> Excerpt:
@@ -78,12 +81,12 @@ def _window(file: FileText, first: int, count: int) -> Excerpt:
     return Excerpt(kept, first, len(lines), marked, file.newline, file.size)
 
 
-def _shown(path: str, excerpt: Excerpt) -> ToolOutput:
+def _shown(path: str, excerpt: Excerpt, room: int) -> ToolOutput:
     if excerpt.size == 0 or excerpt.total == 0:
         return ToolOutput.text(f"{path} is empty.", view=TextView("(empty)"))
     if not excerpt.lines:
         return ToolOutput.failure(f"{path} has {excerpt.total} lines; offset {excerpt.first} is past its end.")
-    lines = _within_bounds(excerpt.lines)
+    lines = _within_bounds(excerpt.lines, room)
     last = excerpt.first + len(lines) - 1
     numbered = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, excerpt.first))
     return ToolOutput.text(
@@ -93,9 +96,9 @@ def _shown(path: str, excerpt: Excerpt) -> ToolOutput:
     )
 
 
-def _within_bounds(lines: tuple[str, ...]) -> list[str]:
+def _within_bounds(lines: tuple[str, ...], room: int) -> list[str]:
     # A character takes four bytes at most: most files need no counting.
-    if max(map(len, lines)) <= _LONGEST_LINE and sum(map(len, lines)) * 4 + len(lines) * 8 <= _MOST_BYTES:
+    if max(map(len, lines)) <= _LONGEST_LINE and sum(map(len, lines)) * 4 + len(lines) * 8 <= room:
         return list(lines)
     kept: list[str] = []
     size = 0
@@ -104,7 +107,7 @@ def _within_bounds(lines: tuple[str, ...]) -> list[str]:
             line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}[… line cut at {_LONGEST_LINE} characters]"
         )
         size += 8 + (len(cut) if cut.isascii() else len(cut.encode("utf-8", "replace")))
-        if size > _MOST_BYTES and kept:
+        if size > room and kept:
             break
         kept.append(cut)
     return kept

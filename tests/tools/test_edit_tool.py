@@ -110,7 +110,9 @@ def test_arguments_that_say_nothing_are_refused():
 @pytest.mark.parametrize("path", [".git/hooks/pre-commit", "sub/.cinch/config.toml", ".bashrc"])
 def test_files_that_run_code_are_asked_about_always(path: str):
     assert EDIT.risk({"path": path, "old_string": "a", "new_string": "b"}).level == "dangerous"
-    assert EDIT.risk({"path": "src/git.py", "old_string": "a", "new_string": "b"}) == Risk("edit")
+    assert EDIT.risk({"path": "src/git.py", "old_string": "a", "new_string": "b"}) == Risk(
+        "edit", paths=("src/git.py",)
+    )
 
 
 def edited(data: bytes, old: str, new: str) -> Edited | Refused:

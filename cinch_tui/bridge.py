@@ -21,6 +21,7 @@ from harness.events import (
     CompactionEnd,
     ContextWarning,
     Event,
+    HookRan,
     InputRejected,
     LimitReached,
     MessageDiscarded,
@@ -76,6 +77,7 @@ class Bridge:
             ToolExecutionStart: self._tool_started,
             ToolExecutionUpdate: self._tool_updated,
             ToolExecutionEnd: self._tool_ended,
+            HookRan: self._hook_ran,
             UsageUpdate: self._usage_updated,
             ContextWarning: self._context_warned,
             RetryScheduled: self._retry_scheduled,
@@ -206,6 +208,13 @@ class Bridge:
         self._board.tool_panel.finished(result.call_id, ok=block.call.outcome == "done")
         if isinstance(result.view, TodoView):
             self._board.todo_panel.todo = result.view
+
+    def _hook_ran(self, event: HookRan) -> None:
+        if event.result is not None:
+            # A call that is blocked has neither a start nor an end.
+            block = ToolBlock(event.call_id, event.result.tool_name, "")
+            show_result(block, event.result)
+            self._board.transcript.add(block)
 
     def _usage_updated(self, event: UsageUpdate) -> None:
         self._board.show_usage(event.total, event.context, event.window)

@@ -12,6 +12,7 @@ from harness.agent import Agent
 from harness.codec import encode
 from harness.events import (
     Event,
+    HookRan,
     InputRejected,
     LimitReached,
     ModelFallback,
@@ -20,6 +21,7 @@ from harness.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
 )
+from harness.messages import ToolResult
 from harness.retry import in_words
 from tools.text.control import harmless
 
@@ -143,6 +145,8 @@ class Narrator:
             case ToolExecutionEnd(result=result) if result.is_error:
                 first = result.text.splitlines()[0] if result.text else "no reason given"
                 self.say(f"{result.tool_name} failed: {first}")
+            case HookRan(result=ToolResult() as result):
+                self.say(f"{result.tool_name} was blocked: {result.text}")
             case Notice(text=text) | LimitReached(message=text):
                 self.say(text)
             case _:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from cinch_tui import __version__
 from cinch_tui.outcome import Outcome, result_object
 from harness.agent import Agent
-from harness.events import Event, MessageEnd, RetryScheduled, ToolExecutionEnd
-from harness.messages import AssistantMessage, JsonObject, JsonValue, new_id
+from harness.events import Event, HookRan, MessageEnd, RetryScheduled, ToolExecutionEnd
+from harness.messages import AssistantMessage, JsonObject, JsonValue, ToolResult, new_id
 from harness.modes import PLAN
 from harness.session.records import Envelope, assistant_lines, result_line
 
@@ -42,7 +42,7 @@ def event_lines(event: Event, session_id: str) -> Iterator[JsonObject]:
         case MessageEnd(message=AssistantMessage() as message):
             for line in assistant_lines(message, None, envelope):
                 yield _message_line(line, session_id, {"error": message.error} if message.error else {})
-        case ToolExecutionEnd(result=result):
+        case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
             details: JsonObject = {} if result.details is None else {"tool_use_result": result.details}
             yield _message_line(result_line(result, None, envelope), session_id, details)
         case RetryScheduled():

@@ -19,6 +19,7 @@ from harness.events import (
     AgentEnd,
     AgentStart,
     Event,
+    HookRan,
     MessageEnd,
     ModeChanged,
     ModelChanged,
@@ -48,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 # Looked up once an event, so that a streamed token costs next to nothing here.
 _STORED: frozenset[type] = frozenset(
-    {AgentStart, AgentEnd, MessageEnd, ModeChanged, ModelChanged, RequestStart, ToolExecutionEnd, TurnEnd}
+    {AgentStart, AgentEnd, HookRan, MessageEnd, ModeChanged, ModelChanged, RequestStart, ToolExecutionEnd, TurnEnd}
 )
 # Readers look for the title in the last 64 KiB of a file.
 _TITLE_EVERY = 48 * 1024
@@ -127,7 +128,7 @@ class SessionStore:
                 self._say(message)
             case MessageEnd(message=AssistantMessage() as message):
                 self._reply(message)
-            case ToolExecutionEnd(result=result):
+            case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
                 self._answer(result)
             case TurnEnd():
                 self._end_turn()

@@ -5,8 +5,9 @@ from fakes.widget_app import WidgetApp
 
 from cinch_tui.bridge import Bridge
 from cinch_tui.screens.board import Board
+from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import StatusBar
-from harness.events import AgentEnd, Event, MessageStart, ToolExecutionEnd, ToolExecutionStart
+from harness.events import AgentEnd, Event, HookRan, MessageStart, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import Text, ToolCall, ToolResult
 from harness.views import TerminalView, View
 
@@ -65,3 +66,16 @@ async def test_a_command_that_ends_with_a_status_has_failed_in_the_panel_too():
         await pilot.pause()
 
         assert panel(board) == "✗ bash it"
+
+
+async def test_a_call_that_a_hook_blocked_has_failed_in_the_conversation():
+    app, board, bridge = stage()
+    async with app.run_test() as pilot:
+        result = ToolResult("1", "bash", (Text("not on a Friday"),), is_error=True)
+        bridge.receive(HookRan(point="before_tool", outcome="blocked", call_id="1", result=result))
+        bridge.receive(HookRan(point="before_tool", outcome="modified", call_id="2"))
+        await pilot.pause()
+
+        (block,) = board.transcript.blocks
+        assert isinstance(block, ToolBlock)
+        assert (block.label, block.status, block.text) == ("bash", "failed", "not on a Friday")

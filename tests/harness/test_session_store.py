@@ -7,10 +7,20 @@ import threading
 from pathlib import Path
 
 import pytest
-from fakes.talk import call, event_for, reply, result, tell, tour, written
+from fakes.talk import call, event_for, reply, result, rounded, tell, tour, written
 
 from harness.errors import SessionMissing
-from harness.events import AgentEnd, AgentStart, Event, MessageUpdate, ModeChanged, ModelChanged, RequestStart, TurnEnd
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    Event,
+    HookRan,
+    MessageUpdate,
+    ModeChanged,
+    ModelChanged,
+    RequestStart,
+    TurnEnd,
+)
 from harness.messages import (
     AssistantMessage,
     Cost,
@@ -72,6 +82,17 @@ def test_a_message_is_on_disk_when_store_returns(store: SessionStore):
     tell(store, user("hello"))
 
     assert [line["message"] for line in talk_of(store.path)] == [{"role": "user", "content": "hello"}]
+
+
+def test_the_answer_to_a_call_that_a_hook_blocked_is_on_disk_too(store: SessionStore):
+    tell(store, user("go"), reply(call("a", path="x"), call("b", path="y")), result("b", "second"))
+
+    blocked = result("a", "not this file")
+    store.store(HookRan(point="before_tool", outcome="blocked", call_id="a", result=blocked))
+    store.store(HookRan(point="before_tool", outcome="modified", call_id="b"))
+
+    assert rounded([blocked]) == [each for each in load_session(store.path).messages if each.id == blocked.id]
+    assert len(talk_of(store.path)) == 5
 
 
 def test_every_line_carries_what_readers_need(tmp_path: Path):

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool
+from fakes.talk import call, reply
+
+from harness.errors import ConfigError
+from harness.events import HookRan, TurnEnd
+from harness.hooks.points import Block, Hooks, Stop
+from harness.messages import Cost, JsonObject, Text, ToolCall, ToolResult, Usage
+from harness.policies import Budget, DenyList, LoopDetection, MaxTurns, recommended
+from harness.tool import ToolContext, ToolOutput
+from providers.demo import Call, Reply, Say
+
+TEN = Usage(6, 4, cost=Cost(0.5, 0.5))
+LOOK = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+TOOL = ["ToolExecutionStart", "ToolExecutionEnd"]
+
+
+def dear(*names: str) -> Reply:
+    """A reply of ten tokens and one dollar that calls these tools."""
+    return Reply((Say("hm"), *(Call(name, {}) for name in names)), usage=TEN)
+
+
+def brief(names: list[str]) -> list[str]:
+    return [name for name in names if name != "MessageUpdate"]
+
+
+async def failing(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+    return ToolOutput.failure("no such thing")
+
+
+async def test_a_spent_budget_stops_the_run_before_its_next_turn(make_agent, record):
+    agent = make_agent(dear("look"), dear("look"), "never said", tools=[SimpleTool("look")], hooks=[Budget(2.0)])
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert brief(happened.names) == [
+        "AgentStart",
+        "TurnStart",
+        "MessageStart",
+        "MessageEnd",
+        *LOOK,
+        *TOOL,
+        "TurnEnd",
+        "TurnStart",
+        *LOOK,
+        *TOOL,
+        "TurnEnd",
+        "HookRan",
+        "AgentEnd",
+    ]
+    assert happened.of(HookRan) == [
+        replace(happened.of(HookRan)[0], outcome="stopped", reason="the budget of $2 is spent ($2.0000)")
+    ]
+    assert result.stop_reason == "stop"
+    assert result.error == "the budget of $2 is spent ($2.0000)"
+    assert len(results_of(agent)) == 2
+
+
+async def test_a_budget_of_tokens_begins_anew_with_each_run(make_agent):
+    look = SimpleTool("look")
+    agent = make_agent(dear("look"), dear("look"), dear("look"), "done", tools=[look], hooks=[Budget(max_tokens=20)])
+
+    first = await agent.prompt("go")
+    second = await agent.prompt("go on")
+
+    assert first.error == "the budget of 20 tokens is spent (20)"
+    assert second.text == "done"
+    assert len(look.ran) == 3
+
+
+async def test_a_cost_nobody_knows_is_not_limited():
+    budget = Budget(max_cost=0.01)
+
+    await budget.after_model(replace(reply("hm"), usage=Usage(1_000_000, 1_000_000)))
+
+    assert await budget.before_turn((), 2) is None
+
+
+async def test_a_run_takes_no_more_turns_than_the_policy_allows(make_agent, record):
+    look = SimpleTool("look")
+    agent = make_agent(calls("look"), calls("look"), calls("look"), tools=[look], hooks=[MaxTurns(2)])
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert [name for name in happened.names if name in ("TurnStart", "TurnEnd", "HookRan", "AgentEnd")] == [
+        "TurnStart",
+        "TurnEnd",
+        "TurnStart",
+        "TurnEnd",
+        "HookRan",
+        "AgentEnd",
+    ]
+    assert result.error == "the policy allows 2 turns"
+
+
+async def test_a_denied_tool_is_blocked_and_the_model_is_told_why(make_agent, record, requests):
+    shell, look = SimpleTool("mcp__shell", risk="execute"), SimpleTool("look")
+    agent = make_agent(calls("mcp__shell", "look"), "done", tools=[shell, look], hooks=[DenyList("mcp__*", "bash")])
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    denied, looked = results_of(agent)
+    assert result.text == "done"
+    assert shell.ran == []
+    assert denied.is_error
+    assert denied.text.startswith("The tool mcp__shell is not allowed here")
+    assert looked.text == "look ran"
+    assert [(each.outcome, each.call_id) for each in happened.of(HookRan)] == [("blocked", denied.call_id)]
+    assert [each.call.name for each in happened.events if type(each).__name__ == "ToolExecutionStart"] == ["look"]
+    assert requests(agent)[1].messages[-2:] == (denied, looked)
+
+
+@pytest.mark.parametrize(
+    ("name", "blocked"), [("bash", True), ("git_push", True), ("Bash", False), ("bash_history", False), ("git", False)]
+)
+async def test_patterns_match_whole_names_and_mind_the_case(name, blocked):
+    verdict = await DenyList("bash", "git_*").before_tool(ToolCall("1", name, {}))
+
+    assert isinstance(verdict, Block) is blocked
+
+
+async def test_a_call_that_keeps_failing_is_blocked_and_then_ends_the_run(make_agent, record):
+    find = SimpleTool("find", failing)
+    agent = make_agent(*[calls("find", path="x")] * 9, tools=[find], hooks=[LoopDetection(lookback=5, times=3)])
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    ran = [*LOOK, *TOOL, "TurnEnd"]
+    blocked = [*LOOK, "HookRan", "TurnEnd"]
+    assert brief(happened.names) == [
+        "AgentStart",
+        "TurnStart",
+        "MessageStart",
+        "MessageEnd",
+        *ran,
+        "TurnStart",
+        *ran,
+        "TurnStart",
+        *ran,
+        "TurnStart",
+        *blocked,
+        "TurnStart",
+        *blocked,
+        "HookRan",
+        "AgentEnd",
+    ]
+    assert [each.outcome for each in happened.of(HookRan)] == ["blocked", "blocked", "stopped"]
+    assert len(find.ran) == 3
+    assert "Try something else" in results_of(agent)[3].text
+    assert result.error == "the same call of find failed again and again"
+
+
+async def test_a_call_that_is_never_possible_ends_the_run_too(make_agent):
+    agent = make_agent(*[calls("no_such_tool")] * 9, hooks=[LoopDetection(times=2)])
+
+    result = await agent.prompt("go")
+
+    assert result.error == "the same call of no_such_tool failed again and again"
+    assert len(results_of(agent)) == 4
+
+
+def turn(*made: tuple[ToolCall, bool]) -> TurnEnd:
+    """A turn with these calls; whether each failed."""
+    results = tuple(ToolResult(each.id, each.name, (Text("hm"),), is_error=failed) for each, failed in made)
+    return TurnEnd(message=reply(*(each for each, _ in made)), results=results)
+
+
+async def verdict(hook: Hooks, *made: tuple[str, bool]) -> str:
+    """Play a turn with calls of these paths, and say what came of it."""
+    asked = [call(f"{number}{path}", path=path) for number, (path, _) in enumerate(made)]
+    blocked = [await hook.before_tool(each) is not None for each in asked]
+    fails = [failed or stopped for (_, failed), stopped in zip(made, blocked, strict=True)]
+    stop = await hook.after_turn(turn(*zip(asked, fails, strict=True)))
+    return "stopped" if isinstance(stop, Stop) else "blocked" if any(blocked) else "ran"
+
+
+A, B, GOOD = ("a", True), ("b", True), ("a", False)
+
+
+@pytest.mark.parametrize(
+    ("turns", "comes_to"),
+    [
+        ([[A], [A], [A], [A], [A]], ["ran", "ran", "ran", "blocked", "stopped"]),
+        ([[A], [B], [A], [B], [A], [B], [A], [B], [A]], ["ran"] * 6 + ["blocked", "blocked", "stopped"]),
+        ([[A], [A], [GOOD], [A], [A], [GOOD]], ["ran"] * 6),
+        ([[A], [A], [A], [A], [B], [B], [B], [B]], ["ran", "ran", "ran", "blocked", "ran", "ran", "ran", "blocked"]),
+        ([[A] * 9, [B], [A]], ["ran", "ran", "blocked"]),
+        ([[A, A, A, A, A, A, A], [A], [A]], ["ran", "blocked", "stopped"]),
+    ],
+)
+async def test_what_counts_as_going_in_circles(turns, comes_to):
+    hook = LoopDetection(lookback=10, times=3)
+    await hook.before_loop((), 1)
+
+    assert [await verdict(hook, *each) for each in turns] == comes_to
+
+
+async def test_enough_other_calls_and_a_failing_one_may_be_tried_again():
+    hook = LoopDetection(lookback=4, times=2)
+    others = [[(str(number), False)] for number in range(4)]
+
+    came_to = [await verdict(hook, *each) for each in [[A], [A], [A], *others, [A], [A], [A], [A]]]
+
+    assert came_to == ["ran", "ran", "blocked", "ran", "ran", "ran", "ran", "ran", "ran", "blocked", "stopped"]
+
+
+async def test_other_arguments_are_another_call_and_their_order_is_none():
+    hook = LoopDetection(times=1)
+    await hook.after_turn(turn((call("1", path="x", mode="y"), True)))
+
+    assert await hook.before_tool(call("2", path="z", mode="y")) is None
+    assert isinstance(await hook.before_tool(call("3", mode="y", path="x")), Block)
+
+
+async def test_a_new_run_forgives_everything():
+    hook = LoopDetection(times=1)
+    await verdict(hook, A)
+    await verdict(hook, A)
+
+    await hook.before_loop((), 2)
+
+    assert await verdict(hook, A) == "ran"
+    assert await verdict(hook, A) == "blocked"
+
+
+@pytest.mark.parametrize(("lookback", "times"), [(3, 4), (3, 0), (0, 0)])
+def test_a_loop_that_could_never_be_seen_is_refused(lookback, times):
+    with pytest.raises(ConfigError, match="failures among the last"):
+        LoopDetection(lookback=lookback, times=times)
+
+
+async def test_what_is_recommended_denies_the_shell_and_is_made_anew_each_time():
+    policies, others = recommended(), recommended()
+
+    verdicts = [await each.before_tool(ToolCall("1", "bash", {})) for each in policies]
+
+    assert sum(isinstance(each, Block) for each in verdicts) == 1
+    assert [type(each) for each in policies] == [Budget, MaxTurns, DenyList, LoopDetection]
+    assert not {id(each) for each in policies} & {id(each) for each in others}
+    assert await policies[1].before_turn((), 50) is None
+    assert isinstance(await policies[1].before_turn((), 51), Stop)

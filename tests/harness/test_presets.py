@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.people import ScriptedPerson
+from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool, sleeper
+
+from harness.act import GRACE
+from harness.agent import Agent
+from harness.context.window import Window
+from harness.errors import ConfigError, ModelThrottled
+from harness.events import RetryScheduled
+from harness.limits import Limits
+from harness.messages import JsonObject
+from harness.options import AgentOptions, Execution
+from harness.presets import preset, preset_model, preset_names
+from harness.retry import RetryPolicy
+from harness.tool import ToolContext, ToolOutput
+from harness.workspace import Workspace
+from providers.demo import Break, Reply, scripted
+
+NAMES = ("cinch", "trustee", "swink", "phi", "cersei")
+# The numbers as the seeds' own documents give them.
+LIMITS = {
+    "cinch": Limits(max_turns=10),
+    "trustee": Limits(max_turns=1_000),
+    "swink": Limits(max_turns=50, max_cost=10.0),
+    "phi": Limits(max_turns=50, max_tokens=1_000_000, max_seconds=600.0),
+    "cersei": Limits(max_turns=10),
+}
+MAX_TOKENS = {"cinch": 1_024, "trustee": 16_000, "swink": None, "phi": 8_192, "cersei": 16_384}
+TEMPERATURES = {"cinch": 0.7, "trustee": None, "swink": None, "phi": None, "cersei": None}
+RETRIES = {
+    "cinch": RetryPolicy(max_retries=0, max_empty=3, empty_delay=0.5),
+    "trustee": RetryPolicy(max_retries=3, initial=1.0, multiplier=2.0, jitter=0.0),
+    "swink": RetryPolicy(max_retries=2, initial=1.0, multiplier=2.0, max_delay=60.0, jitter=0.5),
+    "phi": RetryPolicy(max_retries=3, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.2),
+    "cersei": RetryPolicy(max_retries=5, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.25),
+}
+WINDOWS = {
+    "cinch": Window(200_000, keep_first=1, keep_recent=10, tool_output_lines=0),
+    "trustee": Window(),
+    "swink": Window(100_000, 50_000, keep_first=2, tool_output_lines=0),
+    "phi": Window(100_000, keep_first=2, keep_recent=10, tool_output_lines=50),
+    "cersei": Window(180_000, keep_first=0, keep_recent=10, tool_output_lines=160),
+}
+EXECUTIONS = {
+    "cinch": Execution(timeout=60.0, max_result_chars=30_000, cache_entries=100, cache_turns=10),
+    "trustee": Execution("sequential", timeout=120.0, max_result_chars=256_000),
+    "swink": Execution(timeouts={"bash": 30.0}, max_result_chars=102_400),
+    "phi": Execution(timeouts={"bash": 120.0}),
+    "cersei": Execution(max_result_chars=20_000),
+}
+APPROVALS = {"cinch": "off", "trustee": "on", "swink": "smart", "phi": "smart", "cersei": "off"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_sets_what_its_seed_says(name):
+    options = preset(name)
+
+    assert options.limits == LIMITS[name]
+    assert options.max_tokens == MAX_TOKENS[name]
+    assert options.temperature == TEMPERATURES[name]
+    assert options.retry == RETRIES[name]
+    assert options.window == WINDOWS[name]
+    assert options.execution == EXECUTIONS[name]
+    assert options.approval == APPROVALS[name]
+    assert options.steering_mode == ("after_batch" if name == "phi" else "interrupt")
+    assert (options.steering, options.follow_up) == ("one", "one")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_seed_does_not_say_is_as_it_is_with_us(name):
+    ours = AgentOptions()
+    said = {"approval", "limits", "max_tokens", "temperature", "retry", "window", "execution", "steering_mode"}
+
+    options = preset(name)
+
+    assert all(getattr(options, each) == getattr(ours, each) for each in AgentOptions.__slots__ if each not in said)
+
+
+def test_there_are_five_and_two_name_a_model():
+    assert preset_names() == NAMES
+    assert {name: preset_model(name) for name in NAMES if preset_model(name)} == {
+        "cinch": "anthropic/claude-sonnet-4",
+        "swink": "anthropic/claude-sonnet-4-6",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("ph", "did you mean 'phi'"), ("Cinch", "did you mean 'cinch'"), ("", "there are cinch, trustee, swink")],
+)
+def test_an_unknown_name_is_told_the_nearest(name, hint):
+    with pytest.raises(ConfigError, match=hint):
+        preset(name)
+    with pytest.raises(ConfigError, match=hint):
+        preset_model(name)
+
+
+def test_changing_one_copy_changes_no_other():
+    one = replace(preset("phi"), approval="on")
+    one.execution.timeouts["bash"] = 1.0
+
+    assert preset("phi").approval == "smart"
+    assert preset("phi").execution.timeouts == {"bash": 120.0}
+
+
+MakePreset = Callable[..., Agent]
+
+
+@pytest.fixture
+def make(person: ScriptedPerson, tmp_path: Path) -> MakePreset:
+    def make_agent(name: str, *script: Reply | str, tools: tuple[SimpleTool, ...] = ()) -> Agent:
+        options = replace(preset(name), person=person, workspace=Workspace(tmp_path), spill_dir=tmp_path / "spill")
+        return Agent(scripted(*script), tools, options=options)
+
+    return make_agent
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_every_preset_runs_an_agent(make, record, name):
+    agent = make(name, calls("look"), "done", tools=(SimpleTool("look"),))
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    request = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+    asked = ["ToolApprovalRequested", "ToolApprovalResolved"] if name == "trustee" else []
+    assert [each for each in happened.names if each != "MessageUpdate"] == [
+        "AgentStart",
+        "TurnStart",
+        "MessageStart",
+        "MessageEnd",
+        *request,
+        *asked,
+        "ToolExecutionStart",
+        "ToolExecutionEnd",
+        "TurnEnd",
+        "TurnStart",
+        *request,
+        "TurnEnd",
+        "AgentEnd",
+    ]
+    assert result.text == "done"
+    (sent, _) = agent.state.model.provider.requests
+    assert (sent.max_tokens, sent.temperature) == (MAX_TOKENS[name], TEMPERATURES[name])
+
+
+async def test_cinch_never_asks_a_failing_model_again(make, record):
+    agent = make("cinch", Reply((Break(ModelThrottled("slow down")),)), "never said")
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert result.stop_reason == "error"
+    assert happened.of(RetryScheduled) == []
+
+
+async def test_cinch_stops_after_ten_turns(make):
+    look = SimpleTool("look")
+    agent = make("cinch", *[calls("look", path=str(number)) for number in range(12)], tools=(look,))
+
+    result = await agent.prompt("go")
+
+    assert result.limit == "turns"
+    assert len(look.ran) == 10
+
+
+async def test_trustee_runs_calls_one_after_another_and_asks_about_each(make, record, person):
+    agent = make("trustee", calls("look", "look", path="x"), "done", tools=(SimpleTool("look"),))
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert [name for name in happened.names if name.startswith("ToolExecution")] == [
+        "ToolExecutionStart",
+        "ToolExecutionEnd",
+    ] * 2
+    assert len(person.asked) == 2
+
+
+@pytest.mark.parametrize(("name", "texts"), [("phi", ["first", "second"]), ("swink", ["first", "Skipped"])])
+async def test_phi_lets_a_batch_finish_and_swink_interrupts_it(make, name, texts):
+    async def first(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        agent.steer("something else")
+        return ToolOutput.text("first")
+
+    tools = (SimpleTool("first", first), sleeper("second", 2 * GRACE))
+    agent = make(name, calls("first", "second"), "done", tools=tools)
+
+    await agent.prompt("go")
+
+    assert [each.text.split()[0] for each in results_of(agent)] == texts
+
+
+async def test_cersei_asks_nobody_but_never_runs_what_is_forbidden(make, person):
+    danger, forbidden = SimpleTool("danger", risk="dangerous"), SimpleTool("forbidden", risk="forbidden")
+    agent = make("cersei", calls("danger", "forbidden"), "done", tools=(danger, forbidden))
+
+    await agent.prompt("go")
+
+    assert person.asked == []
+    assert (len(danger.ran), len(forbidden.ran)) == (1, 0)

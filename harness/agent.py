@@ -101,7 +101,7 @@ class Agent:
         Raises:
             AlreadyRunning: a run is on; `steer` or `follow_up` instead.
         """
-        return await self.run(Entry(_messages(prompt), trigger=self.identity.origin))
+        return await self.run(Entry(messages_of(prompt), trigger=self.identity.origin))
 
     async def continue_run(self, continuation: Continuation = Continuation()) -> AgentResult:
         """Let the model go on from where the history stands, with what is queued. A reply that failed or was aborted
@@ -118,8 +118,7 @@ class Agent:
         if self.history.at_rest and not self.has_pending:
             raise InvalidContinue("the last message is the assistant's: prompt instead")
         queued = self.inbox.steering.take() or self.inbox.follow_up.take()
-        tag = continuation.tag or datetime.now(UTC).isoformat(timespec="milliseconds")
-        return await self.run(Entry(queued, replace(continuation, tag=tag)))
+        return await self.run(Entry(queued, tagged(continuation)))
 
     def stream(self, prompt: Prompt | Continuation) -> RunStream:
         """Say something, or go on, and read what happens, up to and including `AgentEnd`; speak to the run meanwhile.
@@ -137,7 +136,7 @@ class Agent:
 
         Interrupted (Ctrl+C), it aborts the run and lets the interruption pass.
         """
-        return self._blocking(Entry(_messages(prompt), trigger=self.identity.origin))
+        return self._blocking(Entry(messages_of(prompt), trigger=self.identity.origin))
 
     def continue_sync(self, continuation: Continuation = Continuation()) -> AgentResult:
         """`continue_run`, waiting as `prompt_sync` does."""
@@ -303,7 +302,7 @@ class Agent:
         """
         self._refuse_second_run()
         parent = self.identity.parent_loop_id if entry.continuation is None else self.identity.last_loop_id
-        self._bus.loop_id = self.identity.next_loop(self.state.model.spec)
+        self._bus.loop_id = entry.loop_id or self.identity.next_loop(self.state.model.spec)
         self._idle.clear()
         try:
             self._conductor = Conductor(self._new_run(entry), self.identity, parent)
@@ -346,7 +345,8 @@ class Agent:
         self.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))
 
 
-def _messages(prompt: Prompt) -> tuple[Message, ...]:
+def messages_of(prompt: Prompt) -> tuple[Message, ...]:
+    """What was said, as messages."""
     if isinstance(prompt, str):
         return (UserMessage((Text(prompt),)),)
     if isinstance(prompt, UserMessage):
@@ -357,5 +357,10 @@ def _messages(prompt: Prompt) -> tuple[Message, ...]:
     return tuple(each for each in prompt if not isinstance(each, Text | Image))
 
 
+def tagged(continuation: Continuation) -> Continuation:
+    """With a tag that tells it from others."""
+    return replace(continuation, tag=continuation.tag or datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+
 def _words(prompt: Prompt) -> tuple[UserMessage, ...]:
-    return tuple(each for each in _messages(prompt) if isinstance(each, UserMessage))
+    return tuple(each for each in messages_of(prompt) if isinstance(each, UserMessage))

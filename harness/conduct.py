@@ -6,9 +6,10 @@ import asyncio
 
 from harness.events import AgentEnd, AgentStart
 from harness.identity import Identity
-from harness.loop import Ending, hear_unheard, rejected, run_loop
+from harness.loop import hear_unheard, rejected, run_loop
+from harness.messages import AssistantMessage
 from harness.result import AgentResult
-from harness.run import Run
+from harness.run import Ending, Run
 from harness.stopping import stop_tasks
 
 STOPPED = Ending("aborted", "stopped by the person")
@@ -69,7 +70,8 @@ class Conductor:
                 spec=run.state.model.spec,
             )
         )
-        return await run_loop(run)
+        work = run.entry.work or run_loop
+        return await work(run)
 
     def _keep_what_was_said(self, task: asyncio.Task[Ending]) -> None:
         broke = task.cancelled() or task.exception() is not None
@@ -102,7 +104,7 @@ class Conductor:
             await stop_tasks([task])
 
     def _result(self, end: AgentEnd) -> AgentResult:
-        reply = self._run.history.last_reply() if end.messages else None
+        reply = next((each for each in reversed(end.messages) if isinstance(each, AssistantMessage)), None)
         return AgentResult(
             end.messages,
             reply.text if reply else "",

@@ -41,6 +41,12 @@ class Ledger:
         else:
             self.priced += usage
 
+    def absorb(self, other: Ledger) -> None:
+        """Count what another has counted."""
+        self.priced += other.priced
+        for model, usage in other.waiting.items():
+            self.waiting[model] = self.waiting.get(model, Usage()) + usage
+
     def settle(self, model: str, price: Price | None) -> None:
         if price is not None and model in self.waiting:
             self.priced += priced(self.waiting.pop(model), price)

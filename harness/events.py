@@ -294,7 +294,8 @@ class BranchEvent(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelEnd(EventHeader):
-    """One run was chosen, `selected_index` counting from 0; `usage` is what the choice itself cost."""
+    """One run was chosen, `selected_index` counting from 0; `usage` is what the choice itself cost. Where none was, the
+    id is empty and the index -1, and `reason` says why."""
 
     selected_loop_id: str
     selected_index: int

@@ -36,6 +36,17 @@ class Identity:
         self.last_active = time.monotonic()
         return self.last_loop_id
 
+    def beside(self, config_id: str = "") -> Identity:
+        """Another agent's, whose runs belong to the one that is on and are numbered with this agent's."""
+        return Identity(
+            session_id=self.session_id,
+            config_id=config_id,
+            parent_loop_id=self.last_loop_id,
+            origin=self.origin,
+            loops=self.loops,
+            counters=self.counters,
+        )
+
     def rotate(self, session_id: str = "") -> str:
         """Begin another session; the agent stays who it is."""
         self.session_id = session_id or new_id()

@@ -10,18 +10,8 @@ from harness.events import InputRejected, LimitReached, MessageEnd, MessageStart
 from harness.filters import Reject, filtered
 from harness.hooks.points import Stop
 from harness.messages import AssistantMessage, CustomMessage, Message, StopReason, Text, ToolResult, UserMessage
-from harness.run import Run
+from harness.run import Ending, Run
 from harness.think import think
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """Why a run ended. A run that was rejected has not begun: the history knows nothing of it."""
-
-    stop_reason: StopReason
-    error: str | None = None
-    limit: str = ""
-    rejection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +28,40 @@ async def run_loop(run: Run) -> Ending:
     Steering is taken before the next turn; follow-ups only when the run would otherwise end well. What is still queued
     when a run ends badly stays queued.
     """
-    pending = _let_in(run, run.entry.prompts)
+    pending = let_in(run, run.entry.prompts)
     if isinstance(pending, Reject):
         return rejected(pending.reason)
+    return await _take_turns(run, pending)
+
+
+async def go_on_after(run: Run, reply: AssistantMessage) -> Ending:
+    """Go on as after a turn that ended with this reply: with what was said meanwhile, until the agent rests."""
+    pending = await _what_next(run, _Turn(reply))
+    return pending if isinstance(pending, Ending) else await _take_turns(run, pending)
+
+
+async def _take_turns(run: Run, pending: tuple[Message, ...]) -> Ending:
     while True:
         pending = (*pending, *run.inbox.reminders.clear())
         stop = await _before_turn(run, pending)
         if stop is not None:
-            _hear_all(run, pending)
+            hear(run, pending)
             return _stopped(stop)
-        turn = await _take_turn(run, pending)
-        ending = await _ending(run, turn)
-        if ending is not None:
-            return ending
-        pending = _next_words(run, turn)
-        if not (pending or turn.results or run.inbox.reminders):
-            return Ending(turn.reply.stop_reason, turn.reply.error)
+        after = await _what_next(run, await _take_turn(run, pending))
+        if isinstance(after, Ending):
+            return after
+        pending = after
+
+
+async def _what_next(run: Run, turn: _Turn) -> tuple[Message, ...] | Ending:
+    """What is said at the next turn, or why there is none."""
+    ending = await _ending(run, turn)
+    if ending is not None:
+        return ending
+    pending = _next_words(run, turn)
+    if pending or turn.results or run.inbox.reminders:
+        return pending
+    return Ending(turn.reply.stop_reason, turn.reply.error)
 
 
 def rejected(reason: str) -> Ending:
@@ -63,7 +71,7 @@ def rejected(reason: str) -> Ending:
 def hear_unheard(run: Run) -> None:
     """Keep in the history what a run was to hear, if it was stopped before it could."""
     heard = {message.id for message in run.history.since(run.began)}
-    _hear_all(run, tuple(each for each in run.entry.prompts if each.id not in heard))
+    hear(run, tuple(each for each in run.entry.prompts if each.id not in heard))
 
 
 async def _before_turn(run: Run, pending: tuple[Message, ...]) -> Stop | None:
@@ -78,7 +86,7 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
     run.bus.publish(TurnStart(trigger=_trigger(run)))
     before = len(run.history)
     try:
-        _hear_all(run, messages)
+        hear(run, messages)
         reply = await think(run)
         acted = await act(run, reply) if reply.tool_calls else None
     except asyncio.CancelledError:
@@ -154,15 +162,15 @@ def _trigger(run: Run) -> TurnTrigger:
     return "branch" if run.entry.continuation.kind == "branch" else "continuation"
 
 
-def _let_in(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reject:
+def let_in(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reject:
     """The prompts as the model is to hear them. One that is kept back keeps all back."""
-    let_in: list[Message] = []
+    words: list[Message] = []
     for prompt in prompts:
         admitted = _admitted(run, prompt)
         if admitted is None:
             return Reject(run.progress.rejection)
-        let_in.append(admitted)
-    return tuple(let_in)
+        words.append(admitted)
+    return tuple(words)
 
 
 def _admitted(run: Run, message: Message) -> Message | None:
@@ -176,7 +184,8 @@ def _admitted(run: Run, message: Message) -> Message | None:
     return None
 
 
-def _hear_all(run: Run, messages: tuple[Message, ...]) -> None:
+def hear(run: Run, messages: tuple[Message, ...]) -> None:
+    """Take messages into the conversation, and tell of them."""
     for message in messages:
         _hear(run, message)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from harness.history import History
 from harness.hooks.chain import HookChain
 from harness.inbox import Inbox
 from harness.limits import Meter
-from harness.messages import AssistantMessage, Message, ModelSpec, Usage, UserMessage
+from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Usage, UserMessage
 from harness.modes import Mode, tools_of
 from harness.options import AgentOptions
 from harness.person import Person
@@ -81,11 +81,22 @@ def _nothing_more(reply: AssistantMessage) -> UserMessage | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a run ended. A run that was rejected has not begun: the history knows nothing of it."""
+
+    stop_reason: StopReason
+    error: str | None = None
+    limit: str = ""
+    rejection: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """How a run begins, and what it has that others have not.
 
     `tools` are offered in this run only. `last_word` is asked when the model has nothing more to do: what it hands back
-    is said to the model, and the run goes on. `answer_schema` holds the model to a form.
+    is said to the model, and the run goes on. `answer_schema` holds the model to a form. `work` is done in place of the
+    loop; `loop_id` was given out before, empty for the next one.
     """
 
     prompts: tuple[Message, ...] = ()
@@ -94,6 +105,8 @@ class Entry:
     tools: tuple[Tool, ...] = ()
     last_word: Callable[[AssistantMessage], UserMessage | None] = _nothing_more
     answer_schema: AnswerSchema | None = None
+    work: Callable[[Run], Awaitable[Ending]] | None = None
+    loop_id: str = ""
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ from harness.modes import Mode
 from harness.options import AgentOptions
 from harness.provider import Model
 from harness.result import AgentResult
-from harness.run import Entry, Run, State
+from harness.run import Entry, Permissions, Run, State
 from harness.saved import dump_messages, load_messages
 from harness.stream import RunStream
 from harness.thinking import ThinkingLevel
@@ -58,9 +58,7 @@ class Agent:
             model=model,
             tools=tools,
             system_prompt=system_prompt,
-            mode=options.mode,
-            approval=options.approval,
-            grants=options.grants or Grants(),
+            permissions=Permissions(options.mode, options.approval, options.grants or Grants()),
         )
         self.state.max_tokens = options.max_tokens
         self._bus = Bus(self.identity.session_id)
@@ -333,6 +331,7 @@ class Agent:
             inbox=self.inbox,
             meter=Meter(options.limits),
             options=options,
+            person=options.person,
             workspace=self.workspace,
             spill_dir=options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
             hooks=HookChain(options.hooks, self._bus, self._remind),

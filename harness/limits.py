@@ -33,13 +33,18 @@ class Meter:
 
     def exceeded(self) -> LimitReached | None:
         """The limit that forbids another turn."""
+        most = self.limits.max_turns
+        if most and self.turns >= most:
+            return LimitReached(limit="turns", message=f"the limit of {most} turns is reached")
+        return self.spent()
+
+    def spent(self) -> LimitReached | None:
+        """The limit on tokens, time or money that is reached."""
         limits = self.limits
         usage = self.ledger.usage
         tokens = usage.context
         seconds = time.monotonic() - self.started
         cost = usage.cost.total if usage.cost else 0.0
-        if limits.max_turns and self.turns >= limits.max_turns:
-            return LimitReached(limit="turns", message=f"the limit of {limits.max_turns} turns is reached")
         if limits.max_tokens and tokens >= limits.max_tokens:
             return LimitReached(limit="tokens", message=f"the limit of {limits.max_tokens:,} tokens is reached")
         if limits.max_seconds and seconds >= limits.max_seconds:

@@ -147,11 +147,16 @@ def _next_words(run: Run, turn: _Turn) -> tuple[Message, ...]:
 
 
 async def _limit(run: Run) -> LimitReached | None:
-    """The limit that forbids another turn. A limit on cost waits until prices are known."""
-    if run.meter.limits.max_cost:
+    """The limit that forbids another turn, be it that of a run this one works for. A limit on cost waits until prices
+    are known."""
+    meters = [each.meter for each in run.lineage]
+    if any(meter.limits.max_cost for meter in meters):
         model = run.state.model
-        run.meter.ledger.settle(model.spec.name, (await model.facts.load()).price)
-    return run.meter.exceeded()
+        price = (await model.facts.load()).price
+        for meter in meters:
+            meter.ledger.settle(model.spec.name, price)
+    spent = (meter.spent() for meter in meters[1:])
+    return run.meter.exceeded() or next((limit for limit in spent if limit), None)
 
 
 def _trigger(run: Run) -> TurnTrigger:

@@ -59,6 +59,24 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
+class Subagents:
+    """What sub-agents of a run may be and use, all together.
+
+    They nest `max_depth` deep (0: there are none), and at most `max_concurrent` work at once; the others wait. Each has
+    up to `max_turns` turns, and of its last words up to `result_chars` characters are handed back (0: all). When they
+    have used `token_budget` tokens in a run, no more of them begin and none takes another turn (0: unlimited).
+    `deltas`: what they stream is among the events.
+    """
+
+    max_depth: int = 2
+    max_concurrent: int = 5
+    max_turns: int = 20
+    result_chars: int = 4_000
+    token_budget: int = 0
+    deltas: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AgentOptions:
     """How an agent is to work; the defaults ask nobody and therefore change nothing.
 
@@ -85,6 +103,7 @@ class AgentOptions:
     follow_up: QueueMode = "one"
     steering_mode: SteeringMode = "interrupt"
     execution: Execution = Execution()
+    subagents: Subagents = Subagents()
     window: Window = Window()
     hooks: Sequence[Hooks] = ()
     filters: Sequence[InputFilter] = ()

@@ -28,6 +28,16 @@ from harness.workspace import Workspace
 
 
 @dataclass(slots=True)
+class Permissions:
+    """What a person permits; they may change it at any time. Sub-agents have that of the agent they work for, so that
+    none may ever do more."""
+
+    mode: Mode
+    approval: ApprovalMode
+    grants: Grants
+
+
+@dataclass(slots=True)
 class State:
     """What a person may change at any time; a run reads it anew for each turn.
 
@@ -37,12 +47,30 @@ class State:
     model: Model
     tools: Sequence[Tool]
     system_prompt: str
-    mode: Mode
-    approval: ApprovalMode
-    grants: Grants
+    permissions: Permissions
     max_tokens: int | None = None
     ledger: Ledger = field(default_factory=Ledger)
     budget: int = 0
+
+    @property
+    def mode(self) -> Mode:
+        return self.permissions.mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self.permissions.mode = mode
+
+    @property
+    def approval(self) -> ApprovalMode:
+        return self.permissions.approval
+
+    @approval.setter
+    def approval(self, approval: ApprovalMode) -> None:
+        self.permissions.approval = approval
+
+    @property
+    def grants(self) -> Grants:
+        return self.permissions.grants
 
     @property
     def usage(self) -> Usage:
@@ -124,7 +152,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`began`: how many messages there were before this run."""
+    """`began`: how many messages there were before this run; `parent` is the run it works for, if it is a sub-agent's."""
 
     state: State
     bus: Bus
@@ -132,6 +160,7 @@ class Run:
     inbox: Inbox
     meter: Meter
     options: AgentOptions
+    person: Person
     workspace: Workspace
     spill_dir: Path
     hooks: HookChain
@@ -139,11 +168,13 @@ class Run:
     entry: Entry = Entry()
     began: int = 0
     delegate: Delegate | None = None
+    parent: Run | None = None
     progress: Progress = field(default_factory=Progress)
 
     @property
-    def person(self) -> Person:
-        return self.options.person
+    def lineage(self) -> tuple[Run, ...]:
+        """This run, the one it works for, and so on: what is used here is used by all of them."""
+        return (self,) if self.parent is None else (self, *self.parent.lineage)
 
     @property
     def retry(self) -> RetryPolicy:

@@ -23,11 +23,12 @@ def priced_reply(reply: AssistantMessage, model: Model) -> AssistantMessage:
 
 
 def account(run: Run, model: Model, reply: AssistantMessage) -> None:
-    """Count what a reply used, for the run and for the agent."""
+    """Count what a reply used, for the run and for the agent, and for those they work for."""
     facts = known_facts(model)
-    for ledger in (run.meter.ledger, run.state.ledger):
-        ledger.settle(model.spec.name, facts.price)
-        ledger.add(model.spec.name, reply.usage)
+    for each in run.lineage:
+        for ledger in (each.meter.ledger, each.state.ledger):
+            ledger.settle(model.spec.name, facts.price)
+            ledger.add(model.spec.name, reply.usage)
     if not reply.usage.context:
         return
     window = facts.context_window

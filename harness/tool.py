@@ -62,25 +62,27 @@ class ToolOutput:
         return cls((Text(text),), view, details, is_error=True)
 
 
+def _ignore_update(view: View) -> None:
+    del view
+
+
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """A task for a sub-agent. `tools` names those it may use, empty for all that the caller has."""
+    """A task for a sub-agent. `tools` names those it may use, empty for all that the caller has; `update` is shown how
+    far it is."""
 
     task: str
     name: str = ""
     tools: tuple[str, ...] = ()
     max_turns: int = 20
     call_id: str = ""
+    update: Callable[[View], None] = _ignore_update
 
 
 class Delegate(Protocol):
     async def __call__(self, delegation: Delegation) -> ToolOutput:
         """Let a sub-agent do a task; its last words are the output."""
         ...
-
-
-def _ignore_update(view: View) -> None:
-    del view
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from harness.complaints import refusal
 from harness.errors import InvalidArguments
-from harness.messages import JsonObject, JsonValue
+from harness.messages import JsonObject
 from harness.tool import Risk, ToolContext, ToolOutput
+from harness.typed_arguments import problems_in, shown_schema, unwrap_strings
 from harness.views import View
 from tools.cards import description_of
 
@@ -45,10 +46,11 @@ class TypedTool(Generic[P]):
         return _schema(self.Arguments)
 
     def validate(self, arguments: JsonObject) -> JsonObject:
+        schema = self.parameters
         try:
-            parsed = self.Arguments.model_validate(_unwrap_strings(self.Arguments, arguments))
+            parsed = self.Arguments.model_validate(unwrap_strings(schema, arguments))
         except ValidationError as error:
-            raise InvalidArguments(_explain(self.name, error)) from error
+            raise InvalidArguments(refusal(self.name, problems_in(error, schema))) from error
         return parsed.model_dump(mode="json")
 
     def summary(self, arguments: JsonObject) -> str:
@@ -77,59 +79,4 @@ class TypedTool(Generic[P]):
 
 @cache
 def _schema(arguments: type[Parameters]) -> JsonObject:
-    schema: JsonObject = arguments.model_json_schema()
-    parts = schema.pop("$defs", {})
-    return _cleaned(schema, parts if isinstance(parts, dict) else {})
-
-
-def _cleaned(schema: JsonObject, parts: JsonObject) -> JsonObject:
-    """Pydantic repeats each field's name as a title, which models pay for, and refers to parts, which some reject."""
-    part = parts.get(str(schema.get("$ref", "")).removeprefix("#/$defs/"))
-    if isinstance(part, dict):
-        schema = part | {key: value for key, value in schema.items() if key != "$ref"}
-    cleaned: JsonObject = {}
-    for key, value in schema.items():
-        if key == "title" and isinstance(value, str):
-            continue
-        if isinstance(value, dict):
-            cleaned[key] = _cleaned(value, parts)
-        elif isinstance(value, list):
-            cleaned[key] = [_cleaned(item, parts) if isinstance(item, dict) else item for item in value]
-        else:
-            cleaned[key] = value
-    return cleaned
-
-
-def _unwrap_strings(model: type[Parameters], arguments: JsonObject) -> JsonObject:
-    """Several models send an array or object as a string of JSON; take it where the field is no string."""
-    unwrapped: JsonObject = {}
-    properties = _schema(model).get("properties")
-    for key, value in arguments.items():
-        field = properties.get(key) if isinstance(properties, dict) else None
-        takes_string = "string" in json.dumps(field) if field is not None else True
-        is_container = isinstance(value, str) and value.lstrip()[:1] in ("[", "{")
-        unwrapped[key] = _parsed(value) if (is_container and _is_container(field)) or not takes_string else value
-    return unwrapped
-
-
-def _is_container(field: JsonValue) -> bool:
-    return isinstance(field, dict) and field.get("type") in ("array", "object")
-
-
-def _parsed(value: JsonValue) -> JsonValue:
-    if not isinstance(value, str):
-        return value
-    try:
-        parsed: JsonValue = json.loads(value)
-    except ValueError:
-        return value
-    return parsed
-
-
-def _explain(name: str, error: ValidationError) -> str:
-    problems = [
-        f"- {'.'.join(str(part) for part in item['loc']) or 'arguments'}: {item['msg']}" for item in error.errors()
-    ]
-    return (
-        f"The arguments of {name} do not fit its schema:\n" + "\n".join(problems) + "\nSend the call again, corrected."
-    )
+    return shown_schema(arguments.model_json_schema())

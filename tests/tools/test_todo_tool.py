@@ -46,7 +46,7 @@ def test_list_that_arrives_as_a_string_is_taken() -> None:
     "todo", [{"content": "x"}, {"content": "", "status": "pending"}, {"content": "x", "status": "?"}]
 )
 def test_broken_step_is_named(todo: dict) -> None:
-    with pytest.raises(InvalidArguments, match=r"todos\.0"):
+    with pytest.raises(InvalidArguments, match=r"todos\[0\]"):
         TodoTool().validate({"todos": [todo]})
 
 

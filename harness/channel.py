@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -17,11 +16,12 @@ from harness.provider import BlockDelta
 
 @dataclass(slots=True)
 class _Slot:
-    """An event that waits. `text` is all the streamed text that is joined in it, once there is more than its own."""
+    """An event that waits. `text` is all the streamed text that is joined in it, in pieces, once there is more than
+    its own."""
 
     event: Event
     stream: Hashable
-    text: io.StringIO | None = None
+    text: list[str] | None = None
 
 
 class Channel:
@@ -95,7 +95,7 @@ class Channel:
         number, slot = self._slots.popitem(last=False)
         if slot.stream is not None and self._newest.get(slot.stream) == number:
             del self._newest[slot.stream]
-        return slot.event if slot.text is None else _with_text(slot.event, slot.text.getvalue())
+        return slot.event if slot.text is None else _with_text(slot.event, "".join(slot.text))
 
     def _wake(self) -> None:
         for waiter in self._waiters:
@@ -179,16 +179,15 @@ def _joins(before: Event, after: Event) -> bool:
             return False
 
 
-def _joined_text(waiting: _Slot, event: Event) -> io.StringIO | None:
-    # Not `+`: a reader that never reads would make each delta copy all the text before it.
+def _joined_text(waiting: _Slot, event: Event) -> list[str] | None:
     added = _text_of(event)
     if added is None:
         return None
-    text = waiting.text
-    if text is None:
-        text = io.StringIO()
-        text.write(_text_of(waiting.event) or "")
-    text.write(added)
+    text = [_text_of(waiting.event) or ""] if waiting.text is None else waiting.text
+    text.append(added)
+    # Pieces of halving length: neither is all the text copied for each delta, nor are thousands of scraps kept.
+    while len(text) > 1 and len(text[-2]) < 2 * len(text[-1]):
+        text[-2:] = [text[-2] + text[-1]]
     return text
 
 

@@ -124,9 +124,10 @@ def _nothing(kind: Any) -> dict[str, None]:
 def _union_reader(options: tuple[Any, ...]) -> Reader:
     tagged = {tag_of(option): _reader(option) for option in options if dataclasses.is_dataclass(option)}
     plain = [_reader(option) for option in options if option is not type(None) and not dataclasses.is_dataclass(option)]
+    may_be_none = type(None) in options
 
     def read(data: JsonValue) -> Any:
-        if data is None:
+        if data is None and may_be_none:
             return None
         if isinstance(data, dict):
             reader = tagged.get(str(data.get("type")))

@@ -27,5 +27,5 @@ def load_messages(text: str) -> list[Message]:
             raise ValueError("not an array")
         # What stands in an array of unknown make is checked by the codec, item by item.
         return [decode(Message, item) for item in items]  # pyright: ignore[reportUnknownVariableType, reportArgumentType, reportUnknownArgumentType]
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"these are no saved messages: {error}") from error

@@ -57,7 +57,7 @@ class SessionFiles:
             return decode(SessionRecord, json.loads(path.read_bytes()))
         except FileNotFoundError as error:
             raise SessionMissing(f"there is no session {session_id} in {self._folder}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SessionError(f"{path} holds no recorded session: {error}") from error
 
     def ids(self) -> list[str]:

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+from fakes.runs import calls, results_of, until
+from fakes.simple_tools import SimpleTool
+
+from harness.answers import Answers, Unanswered
+from harness.errors import NotAsked
+from harness.events import (
+    BranchEvent,
+    PlanSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
+    SubagentEvent,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+)
+from harness.messages import ToolCall
+from harness.modes import PLAN
+from harness.person import Answer, ApprovalRequest, Choice, Denied, Edited, Once, PlanVerdict, Question
+from harness.tool import Risk, ToolOutput
+from providers.demo import Call, Reply
+
+
+def request(call_id: str = "1") -> ApprovalRequest:
+    return ApprovalRequest(ToolCall(call_id, "edit", {}), "Edit", "", Risk("edit"), None, Path())
+
+
+def asking_tool(*questions: Question) -> SimpleTool:
+    async def work(arguments, context) -> ToolOutput:
+        answers = [await context.person.ask(question) for question in questions]
+        return ToolOutput.text(" ".join(f"{answer.status}:{answer.text}" for answer in answers))
+
+    return SimpleTool("ask", work)
+
+
+def planning_tool() -> SimpleTool:
+    async def work(arguments, context) -> ToolOutput:
+        verdict = await context.propose_plan("1. do it")
+        return ToolOutput.text(f"{verdict.accepted} {verdict.feedback}")
+
+    return SimpleTool("submit_plan", work)
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers()
+
+
+async def test_a_call_waits_until_it_is_answered(make_agent, record, answers):
+    agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], person=answers)
+    recorder = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: answers.open)
+    waiting = answers.open
+    answers.respond("call_1", Once())
+    await run
+
+    assert [each.call_id for each in waiting] == ["call_1"]
+    assert isinstance(waiting[0].request, ApprovalRequest)
+    assert answers.open == ()
+    assert [name for name in recorder.names if name.startswith("Tool")] == [
+        "ToolApprovalRequested",
+        "ToolApprovalResolved",
+        "ToolExecutionStart",
+        "ToolExecutionEnd",
+    ]
+
+
+async def test_a_callback_may_answer_before_the_question_is_put(make_agent, answers):
+    tools = [SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"), Question("size?"))]
+    agent = make_agent(calls("edit", "ask"), "done", tools=tools, person=answers)
+
+    def reply(event) -> None:
+        match event:
+            case ToolApprovalRequested(call=call):
+                answers.respond(call.id, Edited({"colour": "red"}))
+            case QuestionAsked(call_id=call_id, question=question):
+                answers.answer(call_id, Answer("free_text", question.prompt))
+
+    agent.subscribe(reply)
+    await agent.prompt("go")
+
+    assert tools[0].ran == [{"colour": "red"}]
+    assert results_of(agent)[1].text == "free_text:colour? free_text:size?"
+
+
+async def test_a_callback_may_review_a_plan_before_the_verdict_is_asked_for(make_agent, answers):
+    agent = make_agent(calls("submit_plan"), "done", tools=[planning_tool()], person=answers, mode=PLAN)
+    verdict = PlanVerdict(accepted=True, feedback="fine")
+    agent.subscribe(lambda event: answers.review(verdict) if isinstance(event, PlanSubmitted) else None)
+
+    await agent.prompt("go")
+
+    assert results_of(agent)[0].text == "True fine"
+
+
+async def test_plans_wait_for_a_verdict(make_agent, answers):
+    agent = make_agent(calls("submit_plan"), "done", tools=[planning_tool()], person=answers, mode=PLAN)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: answers.open)
+    waiting = answers.open
+    answers.review(PlanVerdict(accepted=False, feedback="shorter"))
+    await run
+
+    assert waiting == (Unanswered("", "1. do it"),)
+    assert results_of(agent)[0].text == "False shorter"
+
+
+async def test_calls_that_ask_at_once_are_told_apart(make_agent, answers):
+    reply = Reply((Call("ask", {}, id="a"), Call("ask", {}, id="b")))
+    agent = make_agent(reply, "done", tools=[asking_tool(Question("same?"))], person=answers)
+    agent.subscribe(
+        lambda event: (
+            answers.answer(event.call_id, Answer("free_text", event.call_id))
+            if isinstance(event, QuestionAsked)
+            else None
+        )
+    )
+
+    await agent.prompt("go")
+
+    assert [result.text for result in results_of(agent)] == ["free_text:a", "free_text:b"]
+
+
+async def test_another_thread_may_answer(make_agent, answers):
+    agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], person=answers)
+
+    def reply_from_outside() -> None:
+        while not answers.open:
+            pass
+        answers.respond("call_1", Denied("no"))
+
+    thread = threading.Thread(target=reply_from_outside)
+    thread.start()
+    await agent.prompt("go")
+    thread.join()
+
+    assert results_of(agent)[0].text == "The person denied this call: no"
+
+
+@pytest.mark.parametrize("call_id", ["call_1", "nonsense"])
+async def test_answering_what_is_not_asked_is_an_error(make_agent, answers, call_id):
+    agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], person=answers)
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: answers.open)
+    answers.respond("call_1", Once())
+
+    with pytest.raises(NotAsked, match=call_id):
+        answers.respond(call_id, Once())
+    with pytest.raises(NotAsked, match=call_id):
+        answers.answer(call_id, Answer("skipped"))
+    with pytest.raises(NotAsked, match="no verdict"):
+        answers.review(PlanVerdict(accepted=True))
+    await run
+
+
+async def test_an_early_answer_counts_once(answers):
+    answers.hear(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
+    answers.respond("1", Once())
+
+    with pytest.raises(NotAsked):
+        answers.respond("1", Denied())
+
+    assert await answers.approve(request("1")) == Once()
+
+
+async def test_an_answer_to_a_question_that_was_never_put_is_not_kept_for_the_next_one(answers):
+    call = ToolCall("1", "edit", {})
+    answers.hear(SubagentEvent(call_id="0", event=ToolApprovalRequested(call=call, reason="")))
+    answers.respond("1", Once())
+    answers.hear(SubagentEvent(call_id="0", event=ToolApprovalResolved(call_id="1", decision="denied")))
+    answers.hear(BranchEvent(event=QuestionAsked(call_id="2", question=Question("?"))))
+    answers.answer("2", Answer("skipped"))
+    answers.hear(BranchEvent(event=QuestionAnswered(call_id="2", answer=Answer("timed_out"))))
+    answers.hear(SubagentEvent(call_id="0", event=PlanSubmitted(plan="theirs")))
+
+    with pytest.raises(NotAsked):
+        answers.respond("1", Once())
+    with pytest.raises(NotAsked):
+        answers.answer("2", Answer("skipped"))
+    with pytest.raises(NotAsked):
+        answers.review(PlanVerdict(accepted=True))
+
+
+async def test_a_stopped_run_leaves_nothing_waiting(make_agent, record, answers):
+    agent = make_agent(calls("edit"), tools=[SimpleTool("edit", risk="edit")], person=answers)
+    recorder = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: answers.open)
+    agent.abort()
+    await run
+
+    assert answers.open == ()
+    with pytest.raises(NotAsked):
+        answers.respond("call_1", Once())
+    assert recorder.of(ToolApprovalResolved)[0].reason == "the question was withdrawn"
+
+
+async def test_what_nobody_answers_in_time_is_refused(make_agent, record):
+    tools = [SimpleTool("edit", risk="edit"), asking_tool(Question("?")), planning_tool()]
+    agent = make_agent(calls("edit", "ask", "submit_plan"), "done", tools=tools, person=Answers(timeout=0.0))
+    recorder = record(agent)
+
+    await agent.prompt("go")
+
+    assert tools[0].ran == []
+    assert recorder.of(ToolApprovalResolved)[0].unasked
+    assert recorder.of(QuestionAnswered)[0].answer == Answer("timed_out")
+    assert agent.options.person.open == ()
+
+
+async def test_a_question_has_its_own_limit(answers):
+    answer = await answers.ask(Question("?", (Choice("yes"),), timeout=0.0))
+
+    assert answer == Answer("timed_out")
+
+
+async def test_a_plan_that_nobody_reviews_in_time_is_not_accepted():
+    verdict = await Answers(timeout=0.0).review_plan("1. do it")
+
+    assert not verdict.accepted
+
+
+async def test_the_older_of_two_calls_with_one_id_is_answered_first(answers):
+    first = asyncio.create_task(answers.approve(request("1")))
+    await until(lambda: len(answers.open) == 1)
+    second = asyncio.create_task(answers.approve(request("1")))
+    await until(lambda: len(answers.open) == 2)
+
+    answers.respond("1", Once())
+    answers.respond("1", Denied())
+
+    assert (await first, await second) == (Once(), Denied())
+
+
+def test_an_answer_for_a_loop_that_is_gone_is_an_error(answers):
+    async def ask_and_be_forgotten() -> None:
+        waiting = answers.approve(request("1"))
+        asyncio.get_running_loop().call_soon(waiting.send, None)
+        kept.append(waiting)
+        await until(lambda: answers.open)
+
+    kept = []
+    asyncio.run(ask_and_be_forgotten())
+
+    with pytest.raises(NotAsked, match="over"):
+        answers.respond("1", Once())
+    kept[0].close()

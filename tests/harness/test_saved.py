@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from fakes.runs import calls, texts_of
+from fakes.simple_tools import SimpleTool, sleeper
+
+from harness.errors import AlreadyRunning, CinchError, ConfigError
+from harness.events import ToolExecutionStart
+from harness.messages import CustomMessage, Image, Text, UserMessage
+
+
+async def test_a_conversation_is_saved_and_restored(make_agent, requests):
+    agent = make_agent(calls("look", where="here"), "seen", tools=[SimpleTool("look")])
+    await agent.prompt((Text("what is this?"), Image("image/png", "aGk=")))
+    agent.replace_messages([*agent.history, CustomMessage("note", {"deep": [1, {"x": None}]})])
+    other = make_agent("more")
+
+    saved = agent.save_messages()
+    other.restore_messages(saved)
+    await other.prompt("go on")
+
+    assert tuple(other.history)[:5] == tuple(agent.history)
+    assert [type(message).__name__ for message in requests(other)[0].messages] == [
+        "UserMessage",
+        "AssistantMessage",
+        "ToolResult",
+        "AssistantMessage",
+        "UserMessage",
+    ]
+    assert [each["type"] for each in json.loads(saved)][-1] == "custom_message"
+
+
+async def test_a_conversation_of_half_a_surrogate_pair_is_saved(make_agent):
+    agent = make_agent(messages=[UserMessage((Text("broken \ud83d here"),))])
+    other = make_agent()
+
+    other.restore_messages(agent.save_messages())
+
+    assert texts_of(other) == ["broken \ud83d here"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no json",
+        "{}",
+        '"text"',
+        "[1]",
+        "[[]]",
+        "[null]",
+        '[{"type": "martian"}]',
+        '[{"type": "user_message"}]',
+        pytest.param("[" * 100_000, id="deep"),
+    ],
+)
+async def test_what_is_no_saved_conversation_is_refused_and_changes_nothing(make_agent, text):
+    agent = make_agent(messages=[UserMessage((Text("keep me"),))])
+
+    with pytest.raises(ConfigError, match=r"."):
+        agent.restore_messages(text)
+
+    assert issubclass(ConfigError, CinchError)
+    assert texts_of(agent) == ["keep me"]
+
+
+async def test_restoring_during_a_run_is_refused(make_agent):
+    agent = make_agent(calls("slow"), "done", tools=[sleeper("slow", 0.01)])
+    refused = []
+
+    async for event in agent.stream("go"):
+        if isinstance(event, ToolExecutionStart):
+            with pytest.raises(AlreadyRunning):
+                agent.restore_messages("[]")
+            refused.append(event)
+
+    assert refused
+    assert texts_of(agent) == ["go"]

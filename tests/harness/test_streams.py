@@ -1,0 +1,377 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+
+import pytest
+from fakes.runs import calls, results_of, texts_of, until
+from fakes.simple_tools import SimpleTool, Work, sleeper
+
+from harness.answers import Answers
+from harness.errors import AgentError, AlreadyRunning, InvalidContinue, NoMessages
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    Continuation,
+    Event,
+    MessageUpdate,
+    PlanSubmitted,
+    QuestionAsked,
+    RequestStart,
+    ToolApprovalRequested,
+    ToolExecutionUpdate,
+)
+from harness.hooks.points import Hooks
+from harness.messages import CustomMessage, Text, UserMessage
+from harness.modes import PLAN
+from harness.person import Answer, Denied, Once, PlanVerdict, Question
+from harness.provider import BlockDelta
+from harness.tool import ToolOutput
+from harness.views import TextView
+from providers.demo import Call, Hang, Reply, Say, Think
+
+STORY = Reply((Say("a long story"), Hang()))
+
+
+async def test_a_stream_hands_out_one_run_and_then_its_result(make_agent, record):
+    agent = make_agent("Hello there.")
+    recorder = record(agent)
+    stream = agent.stream("hi")
+
+    with pytest.raises(AgentError, match="not over"):
+        _ = stream.result
+    events = [event async for event in stream]
+
+    assert events == recorder.events
+    assert [type(events[0]), type(events[-1])] == [AgentStart, AgentEnd]
+    assert stream.result.text == "Hello there."
+
+
+async def test_nothing_happens_before_the_first_event_is_asked_for(make_agent, requests):
+    agent = make_agent("hello")
+
+    agent.stream("hi")
+    await asyncio.sleep(0)
+
+    assert not agent.is_running
+    assert requests(agent) == []
+
+
+async def test_a_continuation_streams_as_well(make_agent):
+    agent = make_agent("again", messages=[UserMessage((Text("go"),))])
+
+    stream = agent.stream(Continuation("rerun"))
+    events = [event async for event in stream]
+
+    assert events[0].continuation.kind == "rerun"
+    assert stream.result.text == "again"
+
+
+@pytest.mark.parametrize(("messages", "error"), [((), NoMessages), ((CustomMessage("note", {}),), InvalidContinue)])
+async def test_what_cannot_be_continued_says_so_at_the_first_event(make_agent, messages, error):
+    agent = make_agent(messages=messages)
+
+    with pytest.raises(error):
+        await anext(agent.stream(Continuation()))
+
+    assert not agent.is_running
+
+
+async def test_leaving_with_a_break_aborts_the_run(make_agent, record):
+    agent = make_agent(STORY)
+    recorder = record(agent)
+
+    async for event in agent.stream("hi"):
+        if isinstance(event, MessageUpdate):
+            break
+    await until(lambda: not agent.is_running)
+
+    assert recorder.events[-1].stop_reason == "aborted"
+
+
+async def test_forgetting_a_stream_aborts_its_run(make_agent):
+    agent = make_agent(STORY)
+    stream = agent.stream("hi")
+    await anext(stream)
+
+    del stream
+    gc.collect()
+
+    await until(lambda: not agent.is_running)
+
+
+@pytest.mark.parametrize("leave", ["aclose", "async with", "an exception", "cancelled"])
+async def test_leaving_early_waits_for_the_end_of_the_run(make_agent, record, leave):
+    agent = make_agent(STORY)
+    recorder = record(agent)
+    stream = agent.stream("hi")
+
+    await LEAVING[leave](stream)
+
+    assert not agent.is_running
+    assert recorder.events[-1].stop_reason == "aborted"
+
+
+async def close(stream) -> None:
+    await anext(stream)
+    await stream.aclose()
+    await stream.aclose()
+    assert stream.result.stop_reason == "aborted"
+    with pytest.raises(StopAsyncIteration):
+        await anext(stream)
+
+
+async def leave_a_block(stream) -> None:
+    async with stream as events:
+        await anext(events)
+
+
+async def fail(stream) -> None:
+    async def read() -> None:
+        async with stream as events:
+            async for _ in events:
+                raise LookupError
+
+    with pytest.raises(LookupError):
+        await read()
+
+
+async def be_cancelled(stream) -> None:
+    async def read() -> None:
+        async for _ in stream:
+            pass
+
+    reading = asyncio.create_task(read())
+    await until(lambda: stream._course.heard)
+    reading.cancel()
+    await asyncio.wait([reading])
+    assert reading.cancelled()
+
+
+LEAVING = {"aclose": close, "async with": leave_a_block, "an exception": fail, "cancelled": be_cancelled}
+
+
+async def test_a_second_stream_is_refused_and_the_run_that_is_on_goes_on(make_agent):
+    agent = make_agent(calls("slow"), "done", tools=[sleeper("slow", 0.01)])
+    first, second, third = agent.stream("one"), agent.stream("two"), agent.stream("three")
+    await anext(first)
+
+    with pytest.raises(AlreadyRunning):
+        await anext(second)
+    second.cancel()
+    await second.aclose()
+    del second
+    async with third:
+        pass
+    gc.collect()
+
+    assert [type(event) async for event in first][-1] is AgentEnd
+    assert first.result.text == "done"
+    assert texts_of(agent) == ["one"]
+
+
+async def test_of_two_streams_that_begin_at_once_one_is_refused(make_agent):
+    agent = make_agent("one")
+    read = []
+
+    async def events_of(name: str) -> list[Event]:
+        got = []
+        async for event in agent.stream(name):
+            got.append(event)
+            read.append(name)
+        return got
+
+    first, second = await asyncio.gather(events_of("a"), events_of("b"), return_exceptions=True)
+
+    assert isinstance(first[-1], AgentEnd)
+    assert isinstance(second, AlreadyRunning)
+    assert set(read) == {"a"}
+
+
+async def test_leaving_a_stream_late_does_not_stop_the_next_run(make_agent):
+    agent = make_agent("one", calls("slow"), "two", tools=[sleeper("slow", 0.01)])
+    late = agent.stream("first")
+    await anext(late)
+    await agent.wait_idle()
+
+    next_run = asyncio.create_task(agent.prompt("second"))
+    await asyncio.sleep(0)
+    assert agent.is_running
+    late.cancel()
+    await late.aclose()
+
+    assert (await next_run).text == "two"
+
+
+async def test_reading_to_the_end_does_not_stop_the_hooks_that_come_after_it(make_agent):
+    class Slow(Hooks):
+        ended = False
+
+        async def after_loop(self, end) -> None:
+            await asyncio.sleep(0.01)
+            self.ended = True
+
+    hook = Slow()
+    agent = make_agent("one", hooks=[hook])
+
+    async for event in agent.stream("first"):
+        if isinstance(event, AgentEnd):
+            break
+    await until(lambda: not agent.is_running)
+
+    assert hook.ended
+
+
+async def test_a_stream_that_was_cancelled_before_it_began_never_does(make_agent, requests):
+    agent = make_agent("hello")
+    stream = agent.stream("hi")
+
+    stream.cancel()
+
+    assert [event async for event in stream] == []
+    assert requests(agent) == []
+
+
+async def test_events_are_read_while_they_happen(make_agent):
+    agent = make_agent(STORY)
+    text = ""
+
+    async with agent.stream("hi") as stream:
+        async for event in stream:
+            if isinstance(event, MessageUpdate) and isinstance(event.delta, BlockDelta):
+                text += event.delta.text
+            if text == "a long story":
+                stream.cancel()
+
+    assert stream.result.stop_reason == "aborted"
+    assert stream.result.text == "a long story"
+
+
+async def test_what_is_said_through_a_stream_is_heard(make_agent):
+    agent = make_agent("one", "two", "three")
+    stream = agent.stream("go")
+
+    async for event in stream:
+        if isinstance(event, RequestStart) and event.turn == 1:
+            stream.follow_up("last")
+            stream.inject("next")
+
+    assert texts_of(agent) == ["go", "next", "last"]
+    assert stream.result.text == "three"
+
+
+async def test_questions_and_plans_are_answered_through_the_stream(make_agent):
+    async def ask(arguments, context) -> ToolOutput:
+        answer = await context.person.ask(Question("colour?"))
+        verdict = await context.propose_plan("1. paint")
+        return ToolOutput.text(f"{answer.text} {verdict.feedback}")
+
+    agent = make_agent(calls("ask"), "done", tools=[SimpleTool("ask", ask)], person=Answers(), mode=PLAN)
+    stream = agent.stream("go")
+
+    async for event in stream:
+        match event:
+            case QuestionAsked(call_id=call_id):
+                stream.answer(call_id, Answer("free_text", "red"))
+            case PlanSubmitted():
+                stream.review(PlanVerdict(accepted=True, feedback="well"))
+
+    assert results_of(agent)[0].text == "red well"
+
+
+async def test_answering_for_an_agent_that_asks_somebody_else_is_an_error(make_agent):
+    stream = make_agent("hello").stream("hi")
+
+    with pytest.raises(AgentError, match="Answers"):
+        stream.respond("call_1", Once())
+    with pytest.raises(AgentError, match="Answers"):
+        stream.answer("call_1", Answer("skipped"))
+    with pytest.raises(AgentError, match="Answers"):
+        stream.review(PlanVerdict(accepted=True))
+
+
+async def test_callback_listeners_and_stream_work_together_and_see_the_same(make_agent, record):
+    said = asyncio.Event()
+    tool = SimpleTool("edit", half_way(said), risk="edit")
+    agent = make_agent(EDITS, "as you say", STORY, tools=[tool], person=Answers())
+    called = record(agent)
+    slow = agent.listen(capacity=1)
+    listened: list[Event] = []
+    listening = asyncio.create_task(listen(agent, listened))
+    await asyncio.sleep(0)
+
+    stream = agent.stream("paint")
+    streamed = await converse(stream, said)
+    await agent.close()
+    await listening
+
+    assert streamed == called.events == listened
+    assert [name for name in names(streamed) if name != "MessageUpdate"] == [
+        name async for name in slowly(slow) if name != "MessageUpdate"
+    ]
+    assert tool.ran == [{"path": "a"}]
+    assert [result.is_error for result in results_of(agent)] == [False, True]
+    assert texts_of(agent) == ["paint", "and c?", "go on"]
+    assert stream.result.stop_reason == "aborted"
+    assert [name for name in names(streamed) if name != "MessageUpdate"] == CONVERSATION
+
+
+EDITS = Reply((Think("hm"), Call("edit", {"path": "a"}, id="a"), Call("edit", {"path": "b"}, id="b")))
+
+
+def half_way(said: asyncio.Event) -> Work:
+    async def work(arguments, context) -> ToolOutput:
+        context.update(TextView("half"))
+        await said.wait()
+        return ToolOutput.text("changed")
+
+    return work
+
+
+async def listen(agent, heard: list[Event]) -> None:
+    async for event in agent.listen():
+        heard.append(event)
+
+
+async def slowly(listener):
+    async for event in listener:
+        await asyncio.sleep(0)
+        yield type(event).__name__
+
+
+async def converse(stream, said: asyncio.Event) -> list[Event]:
+    """Allows one call and denies another, says something while the first runs, then more, and stops the last turn."""
+    heard: list[Event] = []
+    async for event in stream:
+        heard.append(event)
+        match event:
+            case ToolApprovalRequested(call=call):
+                stream.respond(call.id, Once() if call.id == "a" else Denied("not b"))
+            case ToolExecutionUpdate():
+                stream.inject("and c?")
+                said.set()
+            case RequestStart(turn=2):
+                stream.follow_up("go on")
+            case MessageUpdate(turn=3, delta=BlockDelta()):
+                stream.cancel()
+    return heard
+
+
+def names(events: list[Event]) -> list[str]:
+    return [type(event).__name__ for event in events]
+
+
+MESSAGE = ("MessageStart", "MessageEnd")
+APPROVAL = ("ToolApprovalRequested", "ToolApprovalResolved")
+TOLD = ("TurnStart", *MESSAGE, "RequestStart", *MESSAGE)
+CONVERSATION = [
+    "AgentStart",
+    *(*TOLD, "UsageUpdate"),
+    *(*APPROVAL, *APPROVAL),
+    *("ToolExecutionStart", "ToolExecutionEnd"),
+    *("ToolExecutionStart", "ToolExecutionUpdate", "ToolExecutionEnd"),
+    "TurnEnd",
+    *(*TOLD, "UsageUpdate", "TurnEnd"),
+    *(*TOLD, "TurnEnd"),
+    "AgentEnd",
+]

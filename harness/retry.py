@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ from harness.errors import ProviderError
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Delays in seconds. `jitter` spreads a delay by that fraction either way, so that clients do not come in step.
+    """Delays in seconds. `jitter` spreads a delay by that fraction either way, so that clients do not come in step;
+    none is longer than `max_delay`.
 
     A service that asks for more than `max_retry_after` seconds is not waited for. A reply without a word is asked for
     `max_empty` times more, after `empty_delay` seconds, then twice that, and so on.
@@ -34,7 +36,14 @@ class RetryPolicy:
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= self.max_retry_after else None
         spread = 1 + self.jitter * (2 * self.random() - 1)
-        return min(self.initial * self.multiplier ** (attempt - 1), self.max_delay) * spread
+        # At the cap clients must not come in step either, so there is room for the spread below it.
+        return min(self._grown(attempt), self.max_delay / (1 + self.jitter)) * spread
+
+    def _grown(self, attempt: int) -> float:
+        try:
+            return self.initial * self.multiplier ** (attempt - 1)
+        except OverflowError:  # who retries for days comes to numbers that no float holds
+            return math.inf
 
 
 def in_words(seconds: float) -> str:

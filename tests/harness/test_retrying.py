@@ -1,8 +1,17 @@
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from fakes.runs import until
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.errors import (
+    AuthenticationFailed,
+    ContextWindowOverflow,
     ModelOverloaded,
     ModelThrottled,
     NetworkError,
@@ -15,6 +24,7 @@ from harness.events import (
     UsageUpdate,
 )
 from harness.messages import AssistantMessage, ModelSpec, Usage
+from harness.retry import RetryPolicy
 from providers.demo import Break, Reply, Say, scripted
 
 
@@ -77,3 +87,115 @@ async def test_another_model_chosen_while_one_is_waited_for_is_asked_in_its_own_
     assert result.text == "here"
     assert [request.spec.model_id for request in other.provider.requests] == ["other"]
     assert agent.history.last_reply().model == "other"
+
+
+THROTTLED = ModelThrottled("slow down")
+
+
+def delays(policy: RetryPolicy) -> list[float | None]:
+    return [policy.delay(THROTTLED, attempt) for attempt in range(1, policy.max_retries + 2)]
+
+
+def test_delays_double_up_to_the_cap_and_then_patience_ends():
+    assert delays(RetryPolicy(max_retries=7, jitter=0.0)) == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, None]
+    assert delays(RetryPolicy(max_retries=3, initial=0.5, multiplier=3.0, max_delay=2.0, jitter=0.0)) == [
+        0.5,
+        1.5,
+        2.0,
+        None,
+    ]
+    assert delays(RetryPolicy(max_retries=0)) == [None]
+
+
+@given(st.integers(1, 8), st.floats(0, 1), st.floats(0, 1, exclude_max=True))
+def test_jitter_stays_within_its_fraction_and_no_delay_above_the_cap(attempt, jitter, chance):
+    policy = RetryPolicy(max_retries=9, jitter=jitter, random=lambda: chance)
+
+    delay = policy.delay(THROTTLED, attempt)
+
+    middle = min(2.0 ** (attempt - 1), 30.0 / (1 + jitter))
+    assert middle * (1 - jitter) - 1e-9 <= delay <= middle * (1 + jitter) + 1e-9
+    assert 0 <= delay <= 30.0 + 1e-9
+
+
+def test_by_default_no_two_clients_come_in_step_not_even_at_the_cap():
+    policies = [RetryPolicy(max_retries=9) for _ in range(20)]
+
+    assert len({policy.delay(THROTTLED, 1) for policy in policies}) == 20
+    assert len({policy.delay(THROTTLED, 9) for policy in policies}) == 20
+
+
+def test_who_retries_for_days_waits_no_longer_than_the_cap():
+    assert RetryPolicy(max_retries=10**9, jitter=0.0).delay(THROTTLED, 10**6) == 30.0
+
+
+@pytest.mark.parametrize(
+    ("error", "delay"),
+    [
+        (ModelThrottled("slow", retry_after=7.5), 7.5),
+        (ModelThrottled("slow", retry_after=0.0), 0.0),
+        (ModelOverloaded("busy", retry_after=120.0), 120.0),
+        (ModelOverloaded("busy", retry_after=121.0), None),
+        (NetworkError("cut"), 1.0),
+        (AuthenticationFailed("no key", retry_after=1.0), None),
+        (RequestRejected("400"), None),
+        (ContextWindowOverflow("too long"), None),
+    ],
+)
+def test_the_service_says_how_long_to_wait_and_a_refusal_is_final(error, delay):
+    assert RetryPolicy(jitter=0.0).delay(error, 1) == delay
+
+
+async def test_each_wait_is_told_before_it_is_made(make_agent, record):
+    policy = RetryPolicy(max_retries=4, initial=0.001, max_delay=0.004, jitter=0.0)
+    agent = make_agent(*[Reply((Break(THROTTLED),))] * 4, "here", retry=policy)
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert [name for name in happened.names if name != "MessageUpdate"] == [
+        "AgentStart",
+        "TurnStart",
+        "MessageStart",
+        "MessageEnd",
+        *["RequestStart", "RetryScheduled"] * 4,
+        "RequestStart",
+        "MessageStart",
+        "MessageEnd",
+        "UsageUpdate",
+        "TurnEnd",
+        "AgentEnd",
+    ]
+    scheduled = happened.of(RetryScheduled)
+    assert [(each.attempt, each.max_retries, each.delay) for each in scheduled] == [
+        (1, 4, 0.001),
+        (2, 4, 0.002),
+        (3, 4, 0.004),
+        (4, 4, 0.004),
+    ]
+    assert all(later.time - each.time >= each.delay / 2 for each, later in pairwise(scheduled))
+    assert result.text == "here"
+
+
+async def test_patience_ends_with_the_last_error(make_agent, record):
+    failures = [Reply((Break(ModelThrottled(f"no {number}")),)) for number in range(9)]
+    agent = make_agent(*failures, retry=RetryPolicy(max_retries=2, initial=0.0))
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert [each.error for each in happened.of(RetryScheduled)] == ["no 0", "no 1"]
+    assert (result.stop_reason, result.error) == ("error", "no 2")
+
+
+async def test_a_wait_can_be_aborted(make_agent, record):
+    agent = make_agent(Reply((Break(THROTTLED),)), "never said", retry=RetryPolicy(initial=60.0, max_delay=60.0))
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: happened.of(RetryScheduled))
+    agent.abort()
+    result = await run
+
+    assert result.stop_reason == "aborted"
+    assert happened.names[-1] == "AgentEnd"

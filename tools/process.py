@@ -18,7 +18,8 @@ from pathlib import Path
 
 from harness.messages import new_id
 
-_GRACE_SECONDS = 1.0
+# Within a second of an interruption nothing may be left, whatever it does with the first signal.
+_GRACE_SECONDS = 0.7
 _POLL_SECONDS = 0.02
 _CHUNK_BYTES = 1 << 16
 _CHUNKS_IN_PIPE = 2

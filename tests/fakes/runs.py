@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from harness.agent import Agent
+from harness.events import Event, HookRan, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import ToolResult, UserMessage
 from providers.demo import Call, Reply
 
@@ -28,3 +29,34 @@ async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(5):
         while not condition():
             await asyncio.sleep(0.001)
+
+
+def deeds(events: Iterable[Event]) -> list[str]:
+    """What happened of the calls, in order: what, and to the call of which tool."""
+    names: dict[str, str] = {}
+    done: list[str] = []
+    for event in events:
+        kind = type(event).__name__
+        match event:
+            case ToolExecutionStart(call=call):
+                names[call.id] = call.name
+                done.append(f"start {call.name}")
+            case ToolExecutionEnd(result=result):
+                done.append(f"{'fail' if result.is_error else 'end'} {result.tool_name}")
+            case HookRan(outcome=outcome, result=result):
+                done.append(f"{outcome} {result.tool_name}" if result else outcome)
+            case _ if kind in _SHORT:
+                done.append(f"{_SHORT[kind]} {names.get(getattr(event, 'call_id', ''), '')}".strip())
+            case _:
+                pass
+    return done
+
+
+_SHORT = {
+    "ToolExecutionUpdate": "update",
+    "ToolCacheHit": "hit",
+    "QuestionAsked": "ask",
+    "QuestionAnswered": "answer",
+    "ToolApprovalRequested": "request",
+    "ToolApprovalResolved": "resolve",
+}

@@ -15,10 +15,19 @@ Work = Callable[[JsonObject, ToolContext], Awaitable[ToolOutput]]
 
 
 class SimpleTool:
-    """Runs `work`; keeps the arguments it ran with. Takes any arguments, and needs those named in `required`."""
+    """Runs `work`; keeps the arguments it ran with. Takes any arguments, and needs those named in `required`.
+
+    An argument `path` is the file it says it touches.
+    """
 
     def __init__(
-        self, name: str, work: Work | None = None, *, risk: RiskLevel = "read", required: tuple[str, ...] = ()
+        self,
+        name: str,
+        work: Work | None = None,
+        *,
+        risk: RiskLevel = "read",
+        required: tuple[str, ...] = (),
+        cacheable: bool = False,
     ) -> None:
         self.name = name
         self.label = name.replace("_", " ").capitalize()
@@ -27,6 +36,7 @@ class SimpleTool:
         self.mutates = risk in ("edit", "execute", "dangerous", "forbidden")
         self.level: RiskLevel = risk
         self.ran: list[JsonObject] = []
+        self._cacheable = cacheable
         self._work = work
         self._required = required
 
@@ -40,7 +50,8 @@ class SimpleTool:
         return " ".join(str(value) for value in arguments.values())
 
     def risk(self, arguments: JsonObject) -> Risk:
-        return Risk(self.level, scope=str(arguments.get("command", "")))
+        paths = (str(arguments["path"]),) if "path" in arguments else ()
+        return Risk(self.level, scope=str(arguments.get("command", "")), paths=paths, cacheable=self._cacheable)
 
     async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
         return TextView(str(arguments))

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from fakes.runs import calls, deeds, results_of, until
+from fakes.simple_tools import SimpleTool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.execution.schedule import Claim, Floor
+from harness.messages import JsonObject
+from harness.options import Execution
+from harness.tool import Risk, ToolContext, ToolOutput
+from providers.demo import Call, Reply
+from tools import builtin_tools
+
+READ_BOTH = Reply((Call("read_file", {"path": "a.txt"}), Call("read_file", {"path": "b.txt"})))
+
+
+def together(name: str, meeting: asyncio.Barrier, **options) -> SimpleTool:
+    """Ends only if as many as belong to the meeting run at once."""
+
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        async with asyncio.timeout(2):
+            await meeting.wait()
+        return ToolOutput.text(f"{name} met")
+
+    return SimpleTool(name, work, **options)
+
+
+def breather(name: str, **options) -> SimpleTool:
+    """Lets everything else have its turn a few times before it ends."""
+
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return ToolOutput.text(f"{name} ran")
+
+    return SimpleTool(name, work, **options)
+
+
+def on(path: str, *names: str) -> Reply:
+    return Reply(tuple(Call(name, {"path": path}) for name in names))
+
+
+def edit(path: str, old: str, new: str) -> Call:
+    return Call("edit_file", {"path": path, "old_string": old, "new_string": new})
+
+
+async def test_calls_that_wait_run_together_and_answer_in_call_order(make_agent, record):
+    meeting = asyncio.Barrier(2)
+    later = asyncio.Event()
+
+    async def first(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await meeting.wait()
+        await later.wait()
+        return ToolOutput.text("first")
+
+    async def second(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await meeting.wait()
+        asyncio.get_running_loop().call_soon(later.set)
+        return ToolOutput.text("second")
+
+    agent = make_agent(calls("one", "two"), "done", tools=[SimpleTool("one", first), SimpleTool("two", second)])
+    happened = record(agent)
+
+    async with asyncio.timeout(2):
+        await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start one", "start two", "end two", "end one"]
+    assert [result.text for result in results_of(agent)] == ["first", "second"]
+
+
+async def test_in_sequence_a_call_begins_when_the_one_before_has_ended(make_agent, record):
+    tools = [breather("one"), breather("two")]
+    agent = make_agent(calls("one", "two"), "done", tools=tools, execution=Execution("sequential"))
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start one", "end one", "start two", "end two"]
+
+
+async def test_a_number_runs_that_many_calls_at_once(make_agent, record):
+    meeting = asyncio.Barrier(2)
+    tools = [together("one", meeting), together("two", meeting), breather("three")]
+    agent = make_agent(calls("one", "two", "three"), "done", tools=tools, execution=Execution(2))
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events)[:2] == ["start one", "start two"]
+    assert deeds(happened.events)[-2:] == ["start three", "end three"]
+    assert [result.is_error for result in results_of(agent)] == [False, False, False]
+
+
+async def test_two_edits_of_a_file_and_a_read_elsewhere_are_all_done(make_agent, record, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    (tmp_path / "b.txt").write_text("other\n")
+    batch = Reply((edit("a.txt", "one", "1"), edit(str(tmp_path / "a.txt"), "two", "2"), *READ_BOTH.parts[1:]))
+    agent = make_agent(READ_BOTH, batch, "done", tools=builtin_tools(), approval="off")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    done = deeds(happened.events)[4:]
+    assert (tmp_path / "a.txt").read_text() == "1\n2\n"
+    assert [result.is_error for result in results_of(agent)] == [False] * 5
+    assert "other" in results_of(agent)[-1].text
+    assert [each for each in done if each.endswith("edit_file")] == ["start edit_file", "end edit_file"] * 2
+    assert done.index("start read_file") < done.index("end edit_file")
+
+
+async def test_a_read_after_an_edit_in_the_same_reply_sees_it(make_agent, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("one\n")
+    (tmp_path / "b.txt").write_text("other\n")
+    batch = Reply((edit("a.txt", "one", "1"), Call("read_file", {"path": "./a.txt"})))
+    agent = make_agent(READ_BOTH, batch, "done", tools=builtin_tools(), approval="off")
+
+    await agent.prompt("go")
+
+    assert "1\t1\n" in results_of(agent)[-1].text
+
+
+async def test_a_command_runs_alone_but_for_what_touches_nothing(make_agent, record):
+    meeting = asyncio.Barrier(2)
+    tools = [
+        breather("read"),
+        together("shell", meeting, risk="execute"),
+        breather("late_read"),
+        together("note", meeting, risk="none"),
+    ]
+    agent = make_agent(calls("read", "shell", "late_read", "note"), "done", tools=tools, approval="off")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    done = deeds(happened.events)
+    assert [each for each in done if not each.endswith("note")] == [
+        "start read",
+        "end read",
+        "start shell",
+        "end shell",
+        "start late_read",
+        "end late_read",
+    ]
+    assert done.index("start note") < done.index("start shell")
+
+
+async def test_edits_of_different_files_run_together(make_agent):
+    meeting = asyncio.Barrier(2)
+    tools = [together("one", meeting, risk="edit"), together("two", meeting, risk="edit")]
+    batch = Reply((Call("one", {"path": "a"}), Call("two", {"path": "b"})))
+    agent = make_agent(batch, "done", tools=tools, approval="off")
+
+    await agent.prompt("go")
+
+    assert [result.text for result in results_of(agent)] == ["one met", "two met"]
+
+
+@pytest.mark.parametrize(("one", "other"), [("a", "link"), ("a", "x/../a"), (".", "a"), ("x/deep/file", "x")])
+async def test_one_file_under_two_names_is_one_file(make_agent, record, tmp_path: Path, one: str, other: str):
+    (tmp_path / "link").symlink_to("a")
+    tools = [breather("change", risk="edit"), breather("look")]
+    agent = make_agent(
+        Reply((Call("change", {"path": one}), Call("look", {"path": other}))), "done", tools=tools, approval="off"
+    )
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start change", "end change", "start look", "end look"]
+
+
+async def test_files_that_are_only_read_are_read_together(make_agent):
+    meeting = asyncio.Barrier(2)
+    agent = make_agent(on("a", "one", "two"), "done", tools=[together("one", meeting), together("two", meeting)])
+
+    await agent.prompt("go")
+
+    assert [result.text for result in results_of(agent)] == ["one met", "two met"]
+
+
+async def test_a_call_whose_path_is_none_is_taken_to_touch_anything(make_agent, record):
+    tools = [breather("change", risk="edit"), breather("look")]
+    batch = Reply((Call("change", {"path": "\0"}), Call("look", {"path": "a"})))
+    agent = make_agent(batch, "done", tools=tools, approval="off")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start change", "end change", "start look", "end look"]
+
+
+async def test_a_call_that_cannot_be_judged_does_not_hold_up_the_others(make_agent, record):
+    class Broken(SimpleTool):
+        def risk(self, arguments: JsonObject) -> Risk:
+            raise RuntimeError("a bug")
+
+    agent = make_agent(
+        calls("look", "broken", "see"), "done", tools=[breather("look"), Broken("broken"), breather("see")]
+    )
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start broken", "fail broken", "start look", "start see", "end look", "end see"]
+    assert [result.text for result in results_of(agent)] == [
+        "look ran",
+        "broken failed: RuntimeError: a bug",
+        "see ran",
+    ]
+
+
+async def test_an_output_that_ends_the_run_spares_the_model_another_turn(make_agent, record, requests):
+    async def finish(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return ToolOutput((), ends_run=True)
+
+    agent = make_agent(calls("look", "finish"), "never", tools=[SimpleTool("look"), SimpleTool("finish", finish)])
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert result.stop_reason == "stop"
+    assert len(requests(agent)) == 1
+    assert deeds(happened.events) == ["start look", "end look", "start finish", "end finish"]
+    assert happened.names[-2:] == ["TurnEnd", "AgentEnd"]
+
+
+async def test_a_call_that_waits_is_answered_when_the_run_is_aborted(make_agent, record):
+    async def hang(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await asyncio.Event().wait()
+        return ToolOutput.text("never")
+
+    tools = [SimpleTool("hang", hang, risk="edit"), SimpleTool("wait", risk="edit")]
+    agent = make_agent(on("a", "hang", "wait"), tools=tools, approval="off")
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[0].ran)
+    agent.abort()
+    await run
+
+    assert deeds(happened.events) == ["start hang", "fail hang", "start wait", "fail wait"]
+    assert not tools[1].ran
+
+
+paths = st.sampled_from(["/a", "/a/b", "/a/b/c", "/d"])
+claims = st.builds(Claim, st.just(False) | st.booleans(), st.booleans(), st.lists(paths, max_size=2).map(tuple))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(claims, st.none() | claims, st.integers(0, 3)), min_size=1, max_size=7))
+def test_nobody_meets_on_the_floor_and_everybody_gets_there(visits: list[tuple[Claim, Claim | None, int]]):
+    async def visit(floor: Floor, place: int, inside: dict[int, Claim]) -> None:
+        claim, other, steps = visits[place]
+        for wanted in (claim, *([other] if other else [])):
+            await (floor.enter(place) if wanted is claim else floor.move(place, wanted))
+            assert not any(wanted.conflicts(theirs) for theirs in inside.values())
+            inside[place] = wanted
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            del inside[place]
+        floor.leave(place)
+
+    async def live() -> None:
+        floor = Floor([claim for claim, _, _ in visits])
+        inside: dict[int, Claim] = {}
+        async with asyncio.timeout(2), asyncio.TaskGroup() as group:
+            for place in range(len(visits)):
+                group.create_task(visit(floor, place, inside))
+
+    asyncio.run(live())

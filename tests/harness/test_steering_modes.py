@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+from fakes.runs import calls, deeds, results_of, texts_of, until
+from fakes.simple_tools import SimpleTool, sleeper
+
+from harness.events import ToolExecutionEnd
+from harness.messages import JsonObject
+from harness.options import Execution
+from harness.tool import ToolContext, ToolOutput
+from tools import builtin_tools
+
+SKIPPED = "Skipped due to queued user message."
+
+
+def held(name: str, release: asyncio.Event, **options) -> SimpleTool:
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await release.wait()
+        return ToolOutput.text(f"{name} ran")
+
+    return SimpleTool(name, work, **options)
+
+
+def lives(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+async def test_an_interrupting_word_cancels_what_runs_and_keeps_what_is_done(make_agent, record):
+    tools = [SimpleTool("quick"), sleeper("slow", 30), SimpleTool("change", risk="edit")]
+    agent = make_agent(calls("quick", "slow", "change"), "done", tools=tools, approval="off")
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[1].ran and happened.of(ToolExecutionEnd))
+    agent.steer("wait")
+    await run
+
+    assert deeds(happened.events) == [
+        "start quick",
+        "end quick",
+        "start slow",
+        "fail slow",
+        "start change",
+        "fail change",
+    ]
+    assert [result.text for result in results_of(agent)] == ["quick ran", SKIPPED, SKIPPED]
+    assert not tools[2].ran
+
+
+async def test_what_ends_within_the_grace_keeps_its_result_and_nothing_new_begins(make_agent, record):
+    release = asyncio.Event()
+    tools = [held("slow", release, risk="edit"), SimpleTool("change", risk="edit")]
+    agent = make_agent(calls("slow", "change"), "done", tools=tools, approval="off")
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[0].ran)
+    agent.steer("wait")
+    release.set()
+    await run
+
+    assert deeds(happened.events) == ["start slow", "end slow", "start change", "fail change"]
+    assert [result.text for result in results_of(agent)] == ["slow ran", SKIPPED]
+    assert not tools[1].ran
+
+
+async def test_a_patient_word_waits_for_the_whole_batch(make_agent, record):
+    release = asyncio.Event()
+    tools = [held("slow", release, risk="edit"), SimpleTool("change", risk="edit")]
+    agent = make_agent(calls("slow", "change"), "done", tools=tools, approval="off", steering_mode="after_batch")
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[0].ran)
+    agent.steer("and then")
+    asyncio.get_running_loop().call_later(0.07, release.set)
+    await run
+
+    assert deeds(happened.events) == ["start slow", "end slow", "start change", "end change"]
+    assert texts_of(agent) == ["go", "and then"]
+
+
+@pytest.mark.parametrize(("concurrency", "done"), [("sequential", 1), (2, 2)])
+async def test_a_patient_word_skips_the_groups_that_have_not_begun(make_agent, record, concurrency, done: int):
+    release = asyncio.Event()
+    tools = [held(name, release) for name in ("one", "two", "three", "four")]
+    agent = make_agent(
+        calls("one", "two", "three", "four"),
+        "done",
+        tools=tools,
+        steering_mode="after_batch",
+        execution=Execution(concurrency),
+    )
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[done - 1].ran)
+    agent.steer("and then")
+    release.set()
+    await run
+
+    ran = [tool.name for tool in tools[:done]]
+    skipped = [tool.name for tool in tools[done:]]
+    assert deeds(happened.events) == [
+        *[f"start {name}" for name in ran],
+        *[f"end {name}" for name in ran],
+        *[f"{what} {name}" for name in skipped for what in ("start", "fail")],
+    ]
+    assert [result.text for result in results_of(agent)[done:]] == [SKIPPED] * len(skipped)
+    assert not any(tool.ran for tool in tools[done:])
+
+
+@pytest.mark.parametrize("mode", ["interrupt", "after_batch"])
+async def test_in_sequence_a_word_between_two_calls_skips_the_second(make_agent, record, mode: str):
+    async def steer(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        agent.steer("wait")
+        return ToolOutput.text("ran")
+
+    tools = [SimpleTool("one", steer), SimpleTool("two")]
+    agent = make_agent(calls("one", "two"), "done", tools=tools, steering_mode=mode, execution=Execution("sequential"))
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start one", "end one", "start two", "fail two"]
+
+
+async def test_an_abort_does_not_wait_for_a_patient_batch(make_agent, record):
+    tools = [sleeper("slow", 30)]
+    agent = make_agent(calls("slow"), tools=tools, steering_mode="after_batch")
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[0].ran)
+    agent.abort()
+    async with asyncio.timeout(2):
+        result = await run
+
+    assert result.stop_reason == "aborted"
+    assert deeds(happened.events) == ["start slow", "fail slow"]
+
+
+@pytest.mark.parametrize("stubborn", ["", "trap '' TERM; "], ids=["obedient", "stubborn"])
+async def test_a_command_that_is_steered_away_from_leaves_no_process_after_a_second(
+    make_agent, record, tmp_path: Path, stubborn: str
+):
+    command = f"{stubborn}sleep 100 & echo $! > child; echo $$ > parent; sleep 100"
+    agent = make_agent(calls("bash", command=command), "done", tools=builtin_tools(), approval="off")
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(
+        lambda: all((tmp_path / name).exists() and (tmp_path / name).read_text() for name in ("child", "parent"))
+    )
+    pids = [int((tmp_path / name).read_text()) for name in ("child", "parent")]
+    assert all(lives(pid) for pid in pids)
+    agent.steer("stop")
+    async with asyncio.timeout(1):
+        while any(lives(pid) for pid in pids):
+            await asyncio.sleep(0.01)
+    await run
+
+    assert deeds(happened.events)[-1] == "fail bash"
+    assert results_of(agent)[0].text == SKIPPED

@@ -148,7 +148,8 @@ class Agent:
         return run_blocking(once, self.abort)
 
     def steer(self, prompt: Prompt) -> None:
-        """Say something to the run that is on: it interrupts the tools and is heard at the next turn."""
+        """Say something to the run that is on: it interrupts the tools and is heard at the next turn. From any thread,
+        as `follow_up`, `take_back` and `abort`; everything else belongs to the thread of the event loop."""
         for message in _words(prompt):
             self.inbox.steering.put(message)
 

@@ -11,6 +11,7 @@ from harness.messages import AssistantMessage
 from harness.result import AgentResult
 from harness.run import Ending, Run
 from harness.stopping import stop_tasks
+from harness.threads import call_in
 
 STOPPED = Ending("aborted", "stopped by the person")
 
@@ -25,8 +26,10 @@ class Conductor:
         self._task: asyncio.Task[object] | None = None
 
     def abort(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        """Stop the run; from any thread."""
+        task = self._task
+        if task is not None:
+            call_in(task.get_loop(), task.cancel)
 
     async def conduct(self) -> AgentResult:
         """Raises:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from typing import Literal, TypeAlias
 
 from harness.messages import UserMessage
+from harness.threads import call_in
 
 QueueMode: TypeAlias = Literal["one", "all"]
 
 
 class Queue:
-    """Messages that wait. Mode `one` hands out one at a time, `all` all at once."""
+    """Messages that wait. Mode `one` hands out one at a time, `all` all at once.
+
+    Filled, looked at and emptied from any thread.
+    """
 
     def __init__(self, mode: QueueMode = "one") -> None:
         self.mode: QueueMode = mode
         self._waiting: deque[UserMessage] = deque()
         self._arrival: asyncio.Future[None] | None = None
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -25,32 +31,37 @@ class Queue:
     @property
     def messages(self) -> tuple[UserMessage, ...]:
         """What waits, oldest first."""
-        return tuple(self._waiting)
+        with self._lock:
+            return tuple(self._waiting)
 
     def arrival(self) -> asyncio.Future[None]:
         """Done once there is a message. One waiter at a time, which may live in another event loop than the last."""
-        self._arrival = asyncio.get_running_loop().create_future()
-        if self._waiting:
-            self._arrival.set_result(None)
-        return self._arrival
+        arrival: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        with self._lock:
+            self._arrival = arrival
+            if self._waiting:
+                arrival.set_result(None)
+        return arrival
 
     def put(self, message: UserMessage) -> None:
-        self._waiting.append(message)
-        if self._arrival is not None and not self._arrival.done():
-            self._arrival.set_result(None)
+        with self._lock:
+            self._waiting.append(message)
+            arrival = self._arrival
+        if arrival is not None:
+            call_in(arrival.get_loop(), lambda: _settle(arrival))
 
     def take(self) -> tuple[UserMessage, ...]:
-        if not self._waiting:
-            return ()
-        if self.mode == "one" and len(self._waiting) > 1:
-            return (self._waiting.popleft(),)
-        return self.clear()
+        with self._lock:
+            count = 1 if self.mode == "one" else len(self._waiting)
+            return self._taken(min(count, len(self._waiting)))
 
     def clear(self) -> tuple[UserMessage, ...]:
         """Empty the queue and hand back what was in it, so that nothing typed is lost."""
-        waiting = tuple(self._waiting)
-        self._waiting.clear()
-        return waiting
+        with self._lock:
+            return self._taken(len(self._waiting))
+
+    def _taken(self, count: int) -> tuple[UserMessage, ...]:
+        return tuple(self._waiting.popleft() for _ in range(count))
 
 
 class Inbox:
@@ -69,3 +80,8 @@ class Inbox:
     def interrupts(self) -> bool:
         """Whether something is to be said before the run may end."""
         return bool(self.steering or self.reminders)
+
+
+def _settle(arrival: asyncio.Future[None]) -> None:
+    if not arrival.done():
+        arrival.set_result(None)

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from fakes.runs import calls
+from fakes.simple_tools import SimpleTool
+from filelock import FileLock
+
+from harness.codec import decode, encode
+from harness.errors import SessionError, SessionLocked, SessionMissing
+from harness.events import AgentEnd, AgentStart, Continuation, Notice
+from harness.messages import CustomMessage, ModelSpec, Usage, user
+from harness.recorder import SessionRecorder
+from harness.recording.files import SessionFiles
+from harness.recording.records import ChildLoopRef, LoopRecord, ParallelGroup, SessionRecord, SpawnRef
+
+LOOP = LoopRecord(
+    loop_id="s.c.1",
+    session_id="s",
+    agent_id="a",
+    parent_loop_id="s.c.0",
+    continuation=Continuation("rerun", "now"),
+    started_at=1.5,
+    ended_at=2.5,
+    status="completed",
+    rejection="no",
+    stop_reason="stop",
+    error="none",
+    config=ModelSpec("demo", "script", "low", {"low": 5}),
+    messages=(user("hi"), CustomMessage("note", {"a": [1, None]})),
+    usage=Usage(1, 2),
+    events=(AgentStart(agent_id="a"), AgentEnd(stop_reason="stop", messages=(user("hi"),))),
+    children_loop_ids=("s.c.2",),
+    child_loop_refs=(ChildLoopRef("1", "delegate", "t.sub.1", "t"),),
+    parallel_group=ParallelGroup(("s.c.1", "s.d.1"), "s.c.1", 0, Usage(3), is_selected=True),
+)
+SESSION = SessionRecord(
+    session_id="s",
+    agent_id="a",
+    created_at=1.0,
+    last_active_at=2.0,
+    formation="explicit",
+    parent_spawn_ref=SpawnRef("p", "p.c.1", "1", "delegate"),
+    loops=(LOOP, LoopRecord(loop_id="s.c.2", session_id="s")),
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> SessionFiles:
+    return SessionFiles(tmp_path / "recorded", patience=0.0)
+
+
+def test_everything_a_session_holds_survives_json():
+    assert decode(SessionRecord, json.loads(json.dumps(encode(SESSION)))) == SESSION
+
+
+async def test_what_was_recorded_is_read_as_it_was_saved(make_agent, files):
+    recorder = SessionRecorder(include_streaming_events=True)
+    agent = make_agent(calls("look", where="ü"), "done", tools=[SimpleTool("look")])
+    agent.subscribe(recorder.on_event)
+    await agent.prompt("go")
+    (session,) = recorder.sessions()
+
+    path = files.save(session)
+
+    assert path.name == f"{session.session_id}.json"
+    assert files.load(session.session_id) == session
+    text = path.read_text(encoding="utf-8")
+    assert "ü" in text
+    assert text.startswith('{\n  "type": "session_record",\n  "session_id": ')
+
+
+def test_saving_again_replaces_and_leaves_nothing_behind(files, tmp_path):
+    files.save(SESSION)
+    files.save(SessionRecord(session_id="s", agent_id="b"))
+
+    assert files.load("s").agent_id == "b"
+    assert [path.name for path in (tmp_path / "recorded").iterdir()] == ["s.json"]
+
+
+def test_what_was_saved_is_for_its_owner_only(files):
+    path = files.save(SESSION)
+
+    assert path.stat().st_mode & 0o077 == 0
+    assert path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_failed_save_leaves_what_was_saved_before(files, tmp_path, monkeypatch):
+    files.save(SESSION)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        files.save(SessionRecord(session_id="s"))
+
+    assert files.load("s") == SESSION
+    assert [path.name for path in (tmp_path / "recorded").iterdir()] == ["s.json"]
+
+
+def test_a_session_that_another_saves_now_is_locked(files, tmp_path):
+    files.save(SESSION)
+
+    with FileLock(tmp_path / "recorded" / "s.json.lock"), pytest.raises(SessionLocked, match="session s"):
+        files.save(SESSION)
+
+    files.save(SESSION)
+
+
+def test_many_savers_at_once_never_tear_a_file(tmp_path):
+    files = SessionFiles(tmp_path)
+    sessions = [SessionRecord(session_id="s", agent_id=str(number) * 1000) for number in range(8)]
+
+    threads = [threading.Thread(target=files.save, args=(session,)) for session in sessions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert files.load("s") in sessions
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
+
+
+def test_the_newest_comes_first(files, tmp_path):
+    for age, name in enumerate(["new", "middle", "old"]):
+        path = files.save(SessionRecord(session_id=name, agent_id="b" if name == "middle" else "a"))
+        os.utime(path, (1000 - age, 1000 - age))
+    (tmp_path / "recorded" / "notes.txt").touch()
+    (tmp_path / "recorded" / ".hidden.json").touch()
+
+    assert files.ids() == ["new", "middle", "old"]
+    assert [session.session_id for session in files.of_agent("a")] == ["new", "old"]
+
+
+def test_a_broken_file_hides_no_other_session(files, tmp_path, caplog):
+    files.save(SESSION)
+    (tmp_path / "recorded" / "broken.json").write_text("{", encoding="utf-8")
+
+    assert [session.session_id for session in files.of_agent("a")] == ["s"]
+    assert "broken.json" in caplog.text
+
+
+def test_there_is_nothing_in_a_folder_that_does_not_exist(files):
+    assert files.ids() == []
+    assert files.of_agent("a") == []
+
+
+def test_a_deleted_session_is_gone(files):
+    files.save(SESSION)
+
+    files.delete("s")
+
+    assert files.ids() == []
+    with pytest.raises(SessionMissing, match="no session s"):
+        files.load("s")
+    with pytest.raises(SessionMissing, match="no session s"):
+        files.delete("s")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b'{"type": "loop_record"}', b"[" * 100_000])
+def test_a_file_that_holds_no_session_is_told_by_name(files, tmp_path, content):
+    files.save(SESSION)
+    (tmp_path / "recorded" / "s.json").write_bytes(content)
+
+    with pytest.raises(SessionError, match=r"s\.json holds no recorded session"):
+        files.load("s")
+
+
+@pytest.mark.parametrize(
+    "session_id", ["", ".", "..", "../s", "a/b", "/etc/passwd", "a\\b", "a\0b", "a\n", ".s", "s" * 300]
+)
+def test_an_id_that_could_lead_elsewhere_is_refused(files, tmp_path, session_id):
+    for attempt in (
+        lambda: files.save(SessionRecord(session_id=session_id)),
+        lambda: files.load(session_id),
+        lambda: files.delete(session_id),
+    ):
+        with pytest.raises(SessionError, match="cannot be the name"):
+            attempt()
+
+    assert not (tmp_path / "recorded").exists()
+
+
+def test_what_neither_json_nor_utf8_can_hold_is_saved_all_the_same(files):
+    broken = Notice(text="half \ud83d a pair")
+    endless = CustomMessage("note", {"infinite": float("inf")})
+    loop = LoopRecord(loop_id="s.c.1", session_id="s", events=(broken,), messages=(endless,))
+
+    files.save(SessionRecord(session_id="s", loops=(loop,)))
+
+    (read,) = files.load("s").loops
+    assert read.events[0].text == "half \ufffd a pair"
+    assert read.messages[0].data == {"infinite": None}

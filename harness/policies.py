@@ -1,7 +1,6 @@
 """Policies around a run, as hooks: what it may spend, how long it may go, what it may call; and no going in circles.
 
-Each counts within one run and begins anew with the next. One that counts (`Budget`, `LoopDetection`) serves one agent
-at a time: agents that run side by side need their own.
+Each counts within one run and begins at nothing with the next, so that agents may share one.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ class Budget(Hooks):
     """Stops before the next turn once `max_cost` US dollars or `max_tokens` are spent; zero is unlimited.
 
     Counted is what each reply of this run reports, failed and aborted ones included: input, cache reads, cache writes
-    and output. Not counted are replies that were discarded and asked for again, what sub-agents use, and a cost where
-    no price is known. The turn that crosses the line is still finished.
+    and output, those of sub-agents too. Not counted are replies that were discarded and asked for again, and a cost
+    where no price is known. The turn that crosses the line is still finished.
     """
 
     def __init__(self, max_cost: float = 0.0, max_tokens: int = 0) -> None:
@@ -30,9 +29,8 @@ class Budget(Hooks):
         self._max_tokens = max_tokens
         self._used = Usage()
 
-    async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
-        self._used = Usage()
-        return None
+    def for_run(self) -> Budget:
+        return Budget(self._max_cost, self._max_tokens)
 
     async def after_model(self, reply: AssistantMessage) -> None:
         self._used += reply.usage
@@ -87,16 +85,14 @@ class LoopDetection(Hooks):
     def __init__(self, *, lookback: int = 10, times: int = 3) -> None:
         if not 1 <= times <= lookback:
             raise ConfigError(f"a loop is 1 to {lookback} failures among the last {lookback} calls, not {times}")
+        self._lookback = lookback
         self._times = times
         self._failed: deque[str] = deque(maxlen=lookback)
         self._warned: set[str] = set()
         self._blocked: set[str] = set()
 
-    async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
-        self._failed.clear()
-        self._warned.clear()
-        self._blocked.clear()
-        return None
+    def for_run(self) -> LoopDetection:
+        return LoopDetection(lookback=self._lookback, times=self._times)
 
     async def before_tool(self, call: ToolCall) -> Block | None:
         if not self._is_stuck(_key(call)):
@@ -126,7 +122,7 @@ class LoopDetection(Hooks):
         """Remember a call. Those that went well only push older failures out of the last `lookback`."""
         self._failed.append(key if failed else "")
         if not failed and key in self._failed:
-            self._failed = deque(("" if each == key else each for each in self._failed), self._failed.maxlen)
+            self._failed = deque(("" if each == key else each for each in self._failed), self._lookback)
 
 
 def recommended() -> tuple[Hooks, ...]:

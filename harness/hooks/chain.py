@@ -20,15 +20,19 @@ Ask: TypeAlias = Callable[[Hooks], Awaitable[T]]
 
 
 class HookChain:
-    """The hooks of an agent as one. What they inject goes to `inject`, to be heard at the next turn."""
+    """The hooks of a run as one. What they inject goes to `inject`, to be heard at the next turn."""
 
     def __init__(self, hooks: Sequence[Hooks], bus: Bus, inject: Callable[[str], None]) -> None:
-        self._hooks = tuple(hooks)
+        self._hooks = tuple(hook.for_run() for hook in hooks)
         self._bus = bus
         self._inject = inject
 
     def __bool__(self) -> bool:
         return bool(self._hooks)
+
+    @property
+    def hooks(self) -> tuple[Hooks, ...]:
+        return self._hooks
 
     async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
         return await self._turn("before_loop", lambda hook: hook.before_loop(messages, loop_index), fails=Stop)

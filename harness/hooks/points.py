@@ -58,6 +58,11 @@ class Hooks:
     else. None may take long: a run waits for them.
     """
 
+    def for_run(self) -> Hooks:
+        """The hook as it acts on one run: itself, or, where it counts something, one that begins at nothing. Runs of
+        several agents with the same options go on side by side."""
+        return self
+
     async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
         """Before `AgentStart`: `Stop` leaves an `AgentEnd` without messages. `loop_index` counts the session's runs."""
         del messages, loop_index

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -199,7 +200,6 @@ A, B, GOOD = ("a", True), ("b", True), ("a", False)
 )
 async def test_what_counts_as_going_in_circles(turns, comes_to):
     hook = LoopDetection(lookback=10, times=3)
-    await hook.before_loop((), 1)
 
     assert [await verdict(hook, *each) for each in turns] == comes_to
 
@@ -226,10 +226,20 @@ async def test_a_new_run_forgives_everything():
     await verdict(hook, A)
     await verdict(hook, A)
 
-    await hook.before_loop((), 2)
+    anew = hook.for_run()
 
-    assert await verdict(hook, A) == "ran"
-    assert await verdict(hook, A) == "blocked"
+    assert [await verdict(anew, A) for _ in range(3)] == ["ran", "blocked", "stopped"]
+    assert await verdict(hook, A) == "stopped"
+
+
+async def test_agents_that_run_side_by_side_may_share_a_policy(make_agent):
+    hooks = [LoopDetection(times=2), Budget(max_tokens=30)]
+    find = SimpleTool("find", failing)
+    agents = [make_agent(dear("find"), dear("find"), dear(), tools=[find], hooks=hooks) for _ in range(3)]
+
+    results = await asyncio.gather(*(agent.prompt("go") for agent in agents))
+
+    assert [(each.error, len(each.messages)) for each in results] == [(None, 6)] * 3
 
 
 @pytest.mark.parametrize(("lookback", "times"), [(3, 4), (3, 0), (0, 0)])

@@ -29,7 +29,7 @@ class Identity:
 
     def next_loop(self, spec: ModelSpec) -> str:
         """The id of the run that begins now."""
-        segment = self.config_id or segment_of(spec)
+        segment = _without_dots(self.config_id) or segment_of(spec)
         self.counters[segment] = self.counters.get(segment, 0) + 1
         self.loops += 1
         self.last_loop_id = f"{self.session_id}.{segment}.{self.counters[segment]}"
@@ -61,5 +61,10 @@ class Identity:
 
 
 def segment_of(spec: ModelSpec) -> str:
-    """A configuration without a name, by what it is. Dots separate the parts of a loop's id, so it has none."""
-    return f"{spec.provider}/{spec.model_id}/{spec.thinking}".replace(".", "_")
+    """A configuration without a name, by what it is."""
+    return _without_dots(f"{spec.provider}/{spec.model_id}/{spec.thinking}")
+
+
+def _without_dots(segment: str) -> str:
+    """Dots separate the parts of a run's id."""
+    return segment.replace(".", "_")

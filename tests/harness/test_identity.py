@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from harness.identity import Identity, segment_of
+from harness.messages import ModelSpec
+
+SPEC = ModelSpec("anthropic", "claude-sonnet-4.5", "high")
+OTHER = ModelSpec("openai", "gpt-5")
+
+
+def test_runs_are_numbered_per_configuration():
+    identity = Identity(session_id="S")
+
+    ids = [identity.next_loop(spec) for spec in (SPEC, OTHER, SPEC, SPEC)]
+
+    assert ids == [
+        "S.anthropic/claude-sonnet-4_5/high.1",
+        "S.openai/gpt-5/off.1",
+        "S.anthropic/claude-sonnet-4_5/high.2",
+        "S.anthropic/claude-sonnet-4_5/high.3",
+    ]
+    assert identity.last_loop_id == ids[-1]
+    assert identity.loops == 4
+
+
+def test_a_name_outlives_a_change_of_model():
+    identity = Identity(session_id="S", config_id="fast")
+
+    assert [identity.next_loop(spec) for spec in (SPEC, OTHER)] == ["S.fast.1", "S.fast.2"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "segment"),
+    [
+        (SPEC, "anthropic/claude-sonnet-4_5/high"),
+        (OTHER, "openai/gpt-5/off"),
+        (ModelSpec("local", "org/model:7b.q4"), "local/org/model:7b_q4/off"),
+    ],
+)
+def test_a_segment_tells_configurations_apart_and_holds_no_dot(spec, segment):
+    assert segment_of(spec) == segment
+
+
+def test_a_name_with_dots_leaves_three_parts():
+    identity = Identity(session_id="S", config_id="gpt-5.1")
+
+    assert identity.next_loop(SPEC).split(".") == ["S", "gpt-5_1", "1"]
+
+
+def test_another_session_is_counted_from_one_by_the_same_agent():
+    identity = Identity(session_id="S", config_id="c")
+    agent_id = identity.agent_id
+    identity.next_loop(SPEC)
+
+    given = identity.rotate("T")
+    first = identity.next_loop(SPEC)
+    made = identity.rotate()
+
+    assert (given, first) == ("T", "T.c.1")
+    assert identity.agent_id == agent_id
+    assert made == identity.session_id not in ("S", "T")
+    assert (identity.loops, identity.last_loop_id, identity.counters) == (0, "", {})
+
+
+def test_two_agents_are_never_taken_for_one():
+    one, other = Identity(), Identity()
+
+    assert one.agent_id != other.agent_id
+    assert one.session_id != other.session_id
+    one.next_loop(SPEC)
+    assert other.counters == {}
+
+
+def test_an_agent_beside_another_shares_its_numbers_and_works_for_its_run():
+    identity = Identity(session_id="S", config_id="c")
+    parent = identity.next_loop(SPEC)
+
+    beside = identity.beside()
+    ids = [beside.next_loop(OTHER), identity.beside("c").next_loop(OTHER), identity.next_loop(SPEC)]
+
+    assert ids == ["S.openai/gpt-5/off.1", "S.c.2", "S.c.3"]
+    assert beside.parent_loop_id == parent
+    assert beside.agent_id != identity.agent_id
+
+
+def test_idle_time_counts_from_the_last_run():
+    identity = Identity()
+    assert identity.idle_for() is None
+
+    before = time.monotonic()
+    identity.next_loop(SPEC)
+
+    assert 0 <= identity.idle_for() <= time.monotonic() - before

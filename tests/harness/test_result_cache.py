@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from fakes.runs import calls, deeds, results_of
+from fakes.simple_tools import SimpleTool
+
+from harness.events import Event, ToolCacheHit, ToolExecutionEnd
+from harness.execution.cache import ResultCache, lookup_of
+from harness.hooks.points import Hooks, Modify
+from harness.messages import JsonObject, ToolCall
+from harness.options import Execution
+from harness.tool import ToolContext, ToolOutput
+from providers.demo import Call, Reply
+from tools import builtin_tools
+
+READ = Reply((Call("read_file", {"path": "a.txt"}),))
+HIT = ["start read_file", "hit read_file", "end read_file"]
+MISS = ["start read_file", "end read_file"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_text("one\n")
+    os.utime(path, (1, 1))
+    return path
+
+
+async def test_the_same_call_again_is_answered_by_what_it_gave(make_agent, record):
+    look = SimpleTool("look", cacheable=True)
+    agent = make_agent(calls("look", a="1", b="2"), Reply((Call("look", {"b": "2", "a": "1"}),)), "done", tools=[look])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start look", "end look", "start look", "hit look", "end look"]
+    assert [result.text for result in results_of(agent)] == ["look ran", "look ran"]
+    assert len({result.call_id for result in results_of(agent)}) == 2
+    assert len(look.ran) == 1
+
+
+@pytest.mark.parametrize("second", [calls("look", a="2"), calls("see", a="1")], ids=["arguments", "tool"])
+async def test_another_call_is_made(make_agent, record, second: Reply):
+    tools = [SimpleTool("look", cacheable=True), SimpleTool("see", cacheable=True)]
+    agent = make_agent(calls("look", a="1"), second, "done", tools=tools)
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert happened.of(ToolCacheHit) == []
+
+
+async def test_what_may_give_something_else_is_made_again(make_agent, record):
+    look = SimpleTool("look")
+    agent = make_agent(calls("look"), calls("look"), "done", tools=[look])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start look", "end look"] * 2
+
+
+async def test_an_error_is_not_kept(make_agent, record):
+    async def fail(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return ToolOutput.failure("not now")
+
+    agent = make_agent(calls("look"), calls("look"), "done", tools=[SimpleTool("look", fail, cacheable=True)])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start look", "fail look"] * 2
+
+
+@pytest.mark.parametrize("outcome", ["ends", "fails", "breaks"])
+async def test_a_call_that_changes_something_clears_all_however_it_ends(make_agent, record, outcome: str):
+    async def change(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        if outcome == "breaks":
+            raise RuntimeError("half-way")
+        return ToolOutput.failure("no") if outcome == "fails" else ToolOutput.text("yes")
+
+    tools = [SimpleTool("look", cacheable=True), SimpleTool("change", change, risk="edit")]
+    agent = make_agent(calls("look"), calls("change"), calls("look"), "done", tools=tools, approval="off")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert happened.of(ToolCacheHit) == []
+    assert len(tools[0].ran) == 2
+
+
+async def test_a_denied_change_clears_nothing(make_agent, person, record):
+    person.deny()
+    tools = [SimpleTool("look", cacheable=True), SimpleTool("change", risk="edit")]
+    agent = make_agent(calls("look"), calls("change"), calls("look"), "done", tools=tools)
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events)[-3:] == ["start look", "hit look", "end look"]
+
+
+async def test_a_result_outlives_a_run_and_ten_turns_but_not_eleven(make_agent, record):
+    looks = [calls("look"), *["yes"] * 9, calls("look"), "done", calls("look"), "done"]
+    agent = make_agent(*looks, tools=[SimpleTool("look", cacheable=True)])
+    happened = record(agent)
+
+    await agent.prompt("turns 1 and 2")
+    for _ in range(8):
+        await agent.prompt("turns 3 to 10")
+    await agent.prompt("turns 11 and 12")
+    await agent.prompt("turns 13 and 14")
+
+    look = ["start look", "end look"]
+    assert deeds(happened.events) == [*look, "start look", "hit look", "end look", *look]
+
+
+async def test_a_new_session_begins_with_nothing_kept(make_agent, record):
+    agent = make_agent(calls("look"), "done", calls("look"), "done", tools=[SimpleTool("look", cacheable=True)])
+    happened = record(agent)
+
+    await agent.prompt("go")
+    agent.new_session()
+    await agent.prompt("go")
+
+    assert happened.of(ToolCacheHit) == []
+
+
+async def test_room_for_none_switches_it_off(make_agent, record):
+    agent = make_agent(
+        calls("look"),
+        calls("look"),
+        "done",
+        tools=[SimpleTool("look", cacheable=True)],
+        execution=Execution(cache_entries=0),
+    )
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert happened.of(ToolCacheHit) == []
+
+
+async def test_a_file_that_is_as_it_was_is_not_read_again_and_may_be_edited(make_agent, record, file: Path):
+    edit = Reply((Call("edit_file", {"path": "a.txt", "old_string": "one", "new_string": "1"}),))
+    agent = make_agent(READ, READ, edit, READ, "done", tools=builtin_tools(), approval="off")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == [*MISS, *HIT, "start edit_file", "end edit_file", *MISS]
+    first, second, _, last = results_of(agent)
+    assert first.text == second.text
+    assert "1\t1\n" in last.text
+
+
+def rewrite(file: Path) -> None:
+    file.write_text("two\n")
+
+
+def rewrite_at_the_same_time(file: Path) -> None:
+    before = file.stat()
+    file.write_text("two\n")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replace_by_rename(file: Path) -> None:
+    other = file.with_name("other")
+    other.write_text("two\n")
+    os.utime(other, (1, 1))
+    other.rename(file)
+
+
+@pytest.mark.parametrize("change", [rewrite, rewrite_at_the_same_time, replace_by_rename])
+@pytest.mark.parametrize("age", ["old", "new"])
+async def test_a_file_that_changed_on_disk_is_read_again(make_agent, record, file: Path, change, age: str):
+    if age == "new":
+        file.write_text("one\n")
+    agent = make_agent(READ, READ, "done", tools=builtin_tools())
+    happened = record(agent)
+
+    def meddle(event: Event) -> None:
+        if isinstance(event, ToolExecutionEnd) and len(happened.of(ToolExecutionEnd)) == 1:
+            change(file)
+
+    agent.subscribe(meddle)
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == [*MISS, *MISS]
+    assert "two" in results_of(agent)[-1].text
+
+
+async def test_a_link_that_leads_elsewhere_is_followed_anew(make_agent, record, file: Path, tmp_path: Path):
+    (tmp_path / "b.txt").write_text("two\n")
+    (tmp_path / "link").symlink_to("a.txt")
+    read = Reply((Call("read_file", {"path": "link"}),))
+    agent = make_agent(read, "done", read, "done", tools=builtin_tools())
+    happened = record(agent)
+
+    await agent.prompt("go")
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("b.txt")
+    await agent.prompt("go")
+
+    assert happened.of(ToolCacheHit) == []
+    assert "two" in results_of(agent)[-1].text
+
+
+async def test_a_file_written_just_now_is_known_by_its_content(make_agent, record, file: Path):
+    file.write_text("one\n")
+    agent = make_agent(READ, READ, "done", tools=builtin_tools())
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == [*MISS, *HIT]
+
+
+async def test_a_folder_is_listed_anew(make_agent, record, tmp_path: Path):
+    read = Reply((Call("read_file", {"path": "."}),))
+    agent = make_agent(read, "done", read, "done", tools=builtin_tools())
+    happened = record(agent)
+
+    await agent.prompt("go")
+    (tmp_path / "new.txt").touch()
+    await agent.prompt("go")
+
+    assert happened.of(ToolCacheHit) == []
+    assert "new.txt" in results_of(agent)[-1].text
+
+
+async def test_what_is_worked_out_while_something_changes_is_not_kept(make_agent, record):
+    async def look(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        while not tools[1].ran:
+            await asyncio.sleep(0)
+        return ToolOutput.text("half of it")
+
+    tools = [SimpleTool("look", look, cacheable=True), SimpleTool("change", risk="edit")]
+    both = Reply((Call("look", {}), Call("change", {"path": "a"})))
+    agent = make_agent(both, calls("look"), "done", tools=tools, approval="off")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert happened.of(ToolCacheHit) == []
+
+
+async def test_arguments_that_a_hook_changed_are_those_looked_up(make_agent, record):
+    class Same(Hooks):
+        async def before_tool(self, call: ToolCall) -> Modify:
+            return Modify({"a": "always"})
+
+    look = SimpleTool("look", cacheable=True)
+    agent = make_agent(calls("look", a="1"), calls("look", a="2"), "done", tools=[look], hooks=[Same()])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events)[-4:] == ["modified", "start look", "hit look", "end look"]
+    assert look.ran == [{"a": "always"}]
+
+
+def test_the_results_not_asked_for_longest_make_room():
+    cache = ResultCache(2, 10)
+    lookups = [lookup_of("look", {"n": n}, ()) for n in range(3)]
+
+    for lookup in lookups[:2]:
+        cache.keep(cache.attempt(lookup), ToolOutput.text("x"), 1)
+    cache.find(lookups[0], 1)
+    cache.keep(cache.attempt(lookups[2]), ToolOutput.text("x"), 1)
+
+    assert [cache.find(lookup, 1) is not None for lookup in lookups] == [True, False, True]
+    assert len(cache) == 2
+
+
+def test_arguments_without_a_form_of_their_own_are_not_looked_up():
+    assert lookup_of("look", {"a": object()}, ()) is None

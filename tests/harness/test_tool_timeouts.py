@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from fakes.people import ScriptedPerson
+from fakes.runs import calls, deeds, results_of, until
+from fakes.simple_tools import SimpleTool, sleeper
+
+from harness.messages import JsonObject
+from harness.modes import PLAN
+from harness.options import Execution
+from harness.person import Answer, PlanVerdict, Question
+from harness.tool import ToolContext, ToolOutput
+from harness.views import TextView
+from providers.demo import Call, Reply
+from tools import builtin_tools
+
+AT_ONCE = Execution(timeout=0.02)
+LATE = "Error: tool 'slow' timed out after 0.02 s"
+
+
+async def test_a_call_that_takes_too_long_is_an_error_and_the_run_goes_on(make_agent, record):
+    agent = make_agent(
+        calls("slow", "quick"), "done", tools=[sleeper("slow", 30), SimpleTool("quick")], execution=AT_ONCE
+    )
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start slow", "start quick", "end quick", "fail slow"]
+    assert [each.text for each in results_of(agent)] == [LATE, "quick ran"]
+    assert result.text == "done"
+
+
+async def test_a_call_in_time_is_not_touched(make_agent, record):
+    agent = make_agent(calls("slow"), "done", tools=[sleeper("slow", 0)], execution=Execution(timeout=30))
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start slow", "end slow"]
+    assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
+
+
+@pytest.mark.parametrize(
+    ("execution", "is_late"),
+    [
+        (Execution(timeout=30, timeouts={"slow": 0.02}), True),
+        (Execution(timeouts={"slow": 0.02}), True),
+        (Execution(timeout=0.02, timeouts={"slow": None}), False),
+        (Execution(timeout=0.02, timeouts={"slow": 30}), False),
+        (Execution(timeouts={"other": 0.02}), False),
+    ],
+)
+async def test_a_tool_may_have_a_time_of_its_own(make_agent, execution: Execution, is_late: bool):
+    agent = make_agent(calls("slow"), "done", tools=[sleeper("slow", 0.06)], execution=execution)
+
+    await agent.prompt("go")
+
+    assert [each.text for each in results_of(agent)] == [LATE if is_late else "slow slept"]
+
+
+async def test_a_tool_that_cleans_up_is_waited_for(make_agent, record):
+    cleaned = []
+
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            await asyncio.sleep(0.02)
+            cleaned.append(True)
+        return ToolOutput.text("never")
+
+    agent = make_agent(calls("slow"), "done", tools=[SimpleTool("slow", work)], execution=AT_ONCE)
+
+    await agent.prompt("go")
+
+    assert cleaned
+    assert [each.text for each in results_of(agent)] == [LATE]
+
+
+async def test_what_a_tool_says_after_its_time_is_not_heard(make_agent):
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            return ToolOutput.text("after all")
+        return ToolOutput.text("never")
+
+    agent = make_agent(calls("slow"), "done", tools=[SimpleTool("slow", work)], execution=AT_ONCE)
+
+    await agent.prompt("go")
+
+    assert [each.text for each in results_of(agent)] == [LATE]
+
+
+@pytest.mark.parametrize("ending", ["answers", "breaks"])
+async def test_a_tool_that_does_not_stop_is_left_behind(make_agent, record, caplog, ending: str):
+    released = asyncio.Event()
+
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+        context.update(TextView("too late"))
+        if ending == "breaks":
+            raise RuntimeError("much too late")
+        return ToolOutput.text("too late")
+
+    tools = [SimpleTool("slow", work), SimpleTool("quick")]
+    agent = make_agent(calls("slow"), calls("quick"), "done", tools=tools, execution=AT_ONCE, patience=0.02)
+    happened = record(agent)
+
+    with caplog.at_level(logging.WARNING, "asyncio"):
+        result = await agent.prompt("go")
+        released.set()
+        await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
+
+    assert deeds(happened.events) == ["start slow", "fail slow", "start quick", "end quick"]
+    assert results_of(agent)[0].text.startswith(f"{LATE}. The call did not stop")
+    assert result.text == "done"
+    assert caplog.records == []
+
+
+async def test_a_tool_that_runs_out_of_its_own_time_has_failed(make_agent):
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        raise TimeoutError("the server did not answer")
+
+    agent = make_agent(calls("slow"), "done", tools=[SimpleTool("slow", work)], execution=Execution(timeout=30))
+
+    await agent.prompt("go")
+
+    assert [each.text for each in results_of(agent)] == ["slow failed: TimeoutError: the server did not answer"]
+
+
+async def test_a_tool_that_cancels_itself_has_failed(make_agent):
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        raise asyncio.CancelledError
+
+    agent = make_agent(calls("slow"), "done", tools=[SimpleTool("slow", work)], execution=Execution(timeout=30))
+
+    result = await agent.prompt("go")
+
+    assert [each.text for each in results_of(agent)] == ["slow failed: CancelledError: "]
+    assert result.text == "done"
+
+
+@pytest.mark.parametrize("how", ["abort", "steer"])
+async def test_a_call_with_a_time_stops_when_it_is_told_to(make_agent, record, how: str):
+    tool = sleeper("slow", 30)
+    agent = make_agent(calls("slow"), "done", tools=[tool], execution=Execution(timeout=30))
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tool.ran)
+    agent.abort() if how == "abort" else agent.steer("wait")
+    async with asyncio.timeout(2):
+        await run
+
+    assert deeds(happened.events) == ["start slow", "fail slow"]
+    assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
+
+
+class Thoughtful(ScriptedPerson):
+    """Takes longer than any call may."""
+
+    async def ask(self, question: Question) -> Answer:
+        await asyncio.sleep(0.05)
+        return Answer("free_text", "blue")
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        await asyncio.sleep(0.05)
+        return PlanVerdict(accepted=True)
+
+
+async def test_a_person_has_all_the_time_there_is(make_agent, record):
+    both = Reply((Call("ask_user", {"prompt": "which?"}), Call("submit_plan", {"plan": "1. paint"})))
+    agent = make_agent(both, "done", tools=builtin_tools(), person=Thoughtful(), mode=PLAN, execution=AT_ONCE)
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert [each.is_error for each in results_of(agent)] == [False, False]
+    assert deeds(happened.events) == [
+        "start ask_user",
+        "ask ask_user",
+        "start submit_plan",
+        "answer ask_user",
+        "end ask_user",
+        "end submit_plan",
+    ]
+
+
+async def test_a_question_may_have_a_time_when_its_tool_is_named(make_agent, record):
+    ask = Reply((Call("ask_user", {"prompt": "which?"}),))
+    execution = Execution(timeouts={"ask_user": 0.02})
+    agent = make_agent(ask, "done", tools=builtin_tools(), person=Thoughtful(), execution=execution)
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert results_of(agent)[0].text == "Error: tool 'ask_user' timed out after 0.02 s"
+    assert deeds(happened.events) == ["start ask_user", "ask ask_user", "answer ask_user", "fail ask_user"]

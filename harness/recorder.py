@@ -134,7 +134,7 @@ class SessionRecorder:
         session = self._session_of(loop)
         self._settle_in(session, event.agent_id)
         parent = self._loops.get(event.parent_loop_id)
-        if event.parent_loop_id and _session_in(event.parent_loop_id) != event.session_id:
+        if event.parent_loop_id and not event.parent_loop_id.startswith(f"{event.session_id}."):
             self._link(event.parent_loop_id, "", event.loop_id)
         elif parent and parent.head.session_id == loop.head.session_id:
             parent.children.append(event.loop_id)
@@ -282,5 +282,5 @@ class _Session:
 
 
 def _session_in(loop_id: str) -> str:
-    """The session's part of a loop's id."""
+    """The session's part of the id of a run that is not known."""
     return loop_id.rsplit(".", 2)[0]

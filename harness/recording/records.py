@@ -112,6 +112,13 @@ class SessionRecord:
         return tuple(sibling for each in others if (sibling := self.get_loop(each)))
 
     def total_usage(self) -> Usage:
-        """What all runs used, and the choices between parallel ones; sub-agents count in their own sessions."""
-        choices = [group.usage for loop in self.loops if (group := loop.parallel_group) and group.is_selected]
-        return sum((*(loop.usage for loop in self.loops), *choices), Usage())
+        """What all runs used, and the choices between parallel ones. What sub-agents used is part of their caller's."""
+        total = Usage()
+        for loop in self.loops:
+            group = loop.parallel_group
+            if group and self.get_loop(loop.parent_loop_id):
+                continue  # counted by the run it is part of, and the choice with it
+            total += loop.usage
+            if group and group.is_selected:
+                total += group.usage
+        return total

@@ -28,11 +28,13 @@ from harness.events import (
 from harness.filters import Reject
 from harness.hooks.points import Hooks, Stop
 from harness.messages import ToolCall, ToolResult, Usage, user
+from harness.parallel import Branch, run_parallel
 from harness.recorder import SessionRecorder
 from harness.recording.records import ChildLoopRef, ParallelGroup, SpawnRef
 from harness.tool import ToolOutput
 from harness.views import TextView
-from providers.demo import Break, Hang, Reply, Say
+from providers.demo import Break, Hang, Reply, Say, scripted
+from tools.delegate import DelegateTool
 
 
 @pytest.fixture
@@ -282,6 +284,35 @@ def test_a_sub_agent_that_tells_for_itself_is_linked_as_well(recorder):
     assert linked_by_run == SpawnRef("s", "s.c.1")
     assert recorder.get_session("t").parent_spawn_ref == SpawnRef("s", "s.c.1", "d", "delegate")
     assert recorder.get_session("s").loops[0].child_loop_refs == (ChildLoopRef("d", "delegate", "t.sub.1", "t"),)
+
+
+async def test_a_real_sub_agent_is_recorded_in_a_session_of_its_own(make_agent, recorder):
+    agent = make_agent(calls("delegate_sub_agent", task="look"), "seen", "done", tools=[DelegateTool()])
+    agent.subscribe(recorder.on_event)
+
+    result = await agent.prompt("go")
+
+    parent, child = recorder.sessions()
+    (caller,), (worker,) = parent.loops, child.loops
+    assert child.parent_spawn_ref == SpawnRef(parent.session_id, caller.loop_id, "call_1", "delegate_sub_agent")
+    assert [ref.child_loop_id for ref in caller.child_loop_refs] == [worker.loop_id]
+    assert worker.parent_loop_id == caller.loop_id
+    assert parent.total_usage() == result.usage
+
+
+async def test_real_parallel_runs_are_children_of_the_run_they_are_part_of(make_agent, recorder):
+    agent = make_agent("on its own")
+    agent.subscribe(recorder.on_event)
+    branches = [Branch(scripted("a"), config_id="with.dot"), Branch(scripted("b"), config_id="y")]
+
+    outcome = await run_parallel(agent, "go", branches)
+
+    (session,) = recorder.sessions()
+    whole, first, second = session.loops
+    assert (session.agent_id, ids(session.root_loops())) == (agent.agent_id, [whole.loop_id])
+    assert ids(session.children_of(whole.loop_id)) == [first.loop_id, second.loop_id]
+    assert [loop.parallel_group.is_selected for loop in (first, second)] == [True, False]
+    assert session.total_usage() == outcome.result.usage
 
 
 def test_parallel_runs_are_pending_then_siblings_and_one_is_chosen(recorder):

@@ -79,7 +79,7 @@ async def _decided(run: Run, call: ToolCall, context: ToolContext, stop_reason: 
 
 
 async def _decided_changed(run: Run, allowed: Allowed, arguments: JsonObject, context: ToolContext) -> Decision:
-    changed = _changed(allowed, arguments, "A hook of this program changed the arguments")
+    changed = _changed(allowed, arguments, "A hook of this program changed the arguments before the call ran")
     return await _by_policy(run, changed, context) if isinstance(changed, Allowed) else changed
 
 

@@ -1,0 +1,441 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from fakes.people import ScriptedPerson
+from fakes.runs import calls, deeds, results_of, texts_of, until
+from fakes.simple_tools import SimpleTool, sleeper
+
+from harness.events import Event, HookRan, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate, TurnEnd
+from harness.hooks.points import Block, CallVerdict, Hooks, Inject, Modify
+from harness.messages import JsonObject, ToolCall, ToolResult
+from harness.person import Approval, ApprovalRequest, Denied, Once
+from harness.tool import Risk, ToolContext, ToolOutput
+from harness.views import TextView, View
+from providers.demo import Call, Reply
+
+
+class Watching(Hooks):
+    """Writes down what it is told, in the same list as what happens; says `verdict` of the tool of that name."""
+
+    def __init__(self, verdicts: dict[str, CallVerdict] | None = None) -> None:
+        self.told: list[str] = []
+        self.shows = True
+        self._verdicts = verdicts or {}
+
+    async def before_tool(self, call: ToolCall) -> CallVerdict:
+        self.told.append(f"before {call.name}")
+        return self._verdicts.get(call.name)
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+        self.told.append(f"after {call.name}: {result.text}")
+
+    def before_update(self, call: ToolCall, view: View) -> bool:
+        self.told.append(f"before update of {call.name}")
+        return self.shows
+
+    def after_update(self, call: ToolCall, view: View) -> None:
+        self.told.append(f"after update of {call.name}")
+
+    def see(self, event: Event) -> None:
+        if isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | HookRan):
+            self.told.append(type(event).__name__)
+
+
+class Acting(Hooks):
+    """Does `before` and `after`."""
+
+    def __init__(
+        self,
+        before: Callable[[ToolCall], Awaitable[CallVerdict]] | None = None,
+        after: Callable[[ToolCall], Awaitable[None]] | None = None,
+    ) -> None:
+        self._before = before
+        self._after = after
+
+    async def before_tool(self, call: ToolCall) -> CallVerdict:
+        return await self._before(call) if self._before else None
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+        if self._after:
+            await self._after(call)
+
+
+def talker(name: str) -> SimpleTool:
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        context.update(TextView("half"))
+        return ToolOutput.text("whole")
+
+    return SimpleTool(name, work)
+
+
+def busy() -> list[asyncio.Task]:
+    return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+
+async def test_hooks_stand_around_a_call_and_its_updates(make_agent):
+    hook = Watching()
+    agent = make_agent(calls("look"), "done", tools=[talker("look")], hooks=[hook])
+    agent.subscribe(hook.see)
+
+    await agent.prompt("go")
+
+    assert hook.told == [
+        "before look",
+        "ToolExecutionStart",
+        "before update of look",
+        "ToolExecutionUpdate",
+        "after update of look",
+        "ToolExecutionEnd",
+        "after look: whole",
+    ]
+
+
+async def test_an_update_that_is_kept_back_is_not_seen_and_the_tool_runs_on(make_agent):
+    hook = Watching()
+    hook.shows = False
+    agent = make_agent(calls("look"), "done", tools=[talker("look")], hooks=[hook])
+    agent.subscribe(hook.see)
+
+    await agent.prompt("go")
+
+    assert hook.told == [
+        "before look",
+        "ToolExecutionStart",
+        "before update of look",
+        "ToolExecutionEnd",
+        "after look: whole",
+    ]
+
+
+async def test_a_blocked_call_has_an_answer_and_no_events_of_its_own(make_agent, record):
+    hook = Watching({"change": Block("not on a Friday")})
+    tools = [SimpleTool("look"), SimpleTool("change", risk="edit")]
+    agent = make_agent(calls("look", "change"), "done", tools=tools, approval="off", hooks=[hook])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start look", "end look", "blocked change"]
+    assert hook.told == ["before look", "after look: look ran", "before change"]
+    assert [(result.text, result.is_error) for result in results_of(agent)] == [
+        ("look ran", False),
+        ("not on a Friday", True),
+    ]
+    assert happened.of(HookRan)[0].result == results_of(agent)[1]
+    assert list(happened.of(TurnEnd)[0].results) == results_of(agent)
+    assert not tools[1].ran
+
+
+async def test_hooks_are_asked_after_the_person_and_told_of_every_end(make_agent, person, record):
+    hook = Watching()
+    person.deny("no")
+    tools = [SimpleTool("change", risk="edit"), SimpleTool("look", required=("path",)), SimpleTool("see")]
+    agent = make_agent(calls("change", "look", "nothing", "see"), "done", tools=tools, hooks=[hook])
+    agent.subscribe(hook.see)
+
+    await agent.prompt("go")
+
+    ended = ["ToolExecutionStart", "ToolExecutionEnd"]
+    assert [told.partition(":")[0] for told in hook.told] == [
+        *ended,
+        "after change",
+        *ended,
+        "after look",
+        *ended,
+        "after nothing",
+        "before see",
+        *ended,
+        "after see",
+    ]
+
+
+async def test_changed_arguments_are_what_runs_and_the_model_is_told(make_agent, record):
+    tool = SimpleTool("look")
+    agent = make_agent(calls("look", a="1"), "done", tools=[tool], hooks=[Watching({"look": Modify({"a": "2"})})])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert tool.ran == [{"a": "2"}]
+    assert deeds(happened.events) == ["modified", "start look", "end look"]
+    assert happened.of(ToolExecutionStart)[0].call.arguments == {"a": "2"}
+    assert happened.of(ToolExecutionStart)[0].summary == "2"
+    assert (
+        results_of(agent)[0].text
+        == 'A hook of this program changed the arguments before the call ran: {"a": "2"}\nlook ran'
+    )
+
+
+async def test_changed_arguments_must_fit_the_schema(make_agent, record):
+    tool = SimpleTool("look", required=("path",))
+    agent = make_agent(calls("look", path="a"), "done", tools=[tool], hooks=[Watching({"look": Modify({})})])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["modified", "start look", "fail look"]
+    assert results_of(agent)[0].text == "look needs path"
+    assert not tool.ran
+
+
+class Judging(SimpleTool):
+    """As risky as its argument `risk` says."""
+
+    def risk(self, arguments: JsonObject) -> Risk:
+        return Risk(str(arguments["risk"]))
+
+
+@pytest.mark.parametrize(
+    ("risk", "answer", "wanted"),
+    [
+        ("edit", Once(), ["modified", "request", "resolve", "start act", "end act"]),
+        ("edit", Denied("no"), ["modified", "request", "resolve", "start act", "fail act"]),
+        ("forbidden", Once(), ["modified", "start act", "fail act"]),
+    ],
+)
+async def test_changed_arguments_need_leave_as_any_others(
+    *, make_agent, person, record, risk: str, answer: Approval, wanted: list[str]
+):
+    tool = Judging("act")
+    person.approvals = [answer]
+    agent = make_agent(
+        calls("act", risk="read"), "done", tools=[tool], hooks=[Watching({"act": Modify({"risk": risk})})]
+    )
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == wanted
+    assert bool(tool.ran) == (wanted[-1] == "end act")
+    assert [request.call.arguments for request in person.asked] == [{"risk": risk}] * (risk == "edit")
+
+
+async def test_questions_about_changed_calls_come_one_at_a_time(make_agent, record):
+    class Slow(ScriptedPerson):
+        open = most = 0
+
+        async def approve(self, request: ApprovalRequest) -> Approval:
+            self.open += 1
+            self.most = max(self.most, self.open)
+            for _ in range(10):
+                await asyncio.sleep(0)
+            self.open -= 1
+            return Once()
+
+    person = Slow()
+    verdict = Modify({"risk": "edit", "path": "x"})
+    tools = [Judging("one"), Judging("two")]
+    agent = make_agent(
+        calls("one", "two", risk="read"),
+        "done",
+        tools=tools,
+        person=person,
+        hooks=[Watching({"one": verdict, "two": verdict})],
+    )
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert person.most == 1
+    assert [each for each in deeds(happened.events) if "re" in each[:2]] == ["request", "resolve"] * 2
+    assert all(tool.ran for tool in tools)
+
+
+async def test_a_call_that_a_hook_leads_to_another_file_waits_for_who_is_there(make_agent, record):
+    reached = asyncio.Event()
+
+    async def change(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        reached.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return ToolOutput.text("changed")
+
+    async def redirect(call: ToolCall) -> CallVerdict:
+        if call.name != "look":
+            return None
+        await reached.wait()
+        return Modify({"path": "b"})
+
+    tools = [SimpleTool("look"), SimpleTool("change", change, risk="edit")]
+    both = Reply((Call("look", {"path": "a"}), Call("change", {"path": "b"})))
+    agent = make_agent(both, "done", tools=tools, approval="off", hooks=[Acting(redirect)])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start change", "modified", "end change", "start look", "end look"]
+
+
+async def test_what_a_hook_injects_is_heard_at_the_next_turn(make_agent, record):
+    agent = make_agent(
+        calls("look"), "done", tools=[SimpleTool("look")], hooks=[Watching({"look": Inject("by the way")})]
+    )
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["injected", "start look", "end look"]
+    assert texts_of(agent) == ["go", "by the way"]
+
+
+async def test_a_hook_that_fails_before_a_call_blocks_it(make_agent, record):
+    async def fail(call: ToolCall) -> CallVerdict:
+        raise RuntimeError("a bug")
+
+    tool = SimpleTool("look")
+    agent = make_agent(calls("look"), "done", tools=[tool], hooks=[Acting(fail)])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["failed", "blocked look"]
+    assert results_of(agent)[0].text == "A hook failed, so the call did not run: a bug"
+    assert not tool.ran
+
+
+async def test_a_hook_that_fails_after_a_call_changes_nothing(make_agent, record):
+    async def fail(call: ToolCall) -> None:
+        raise RuntimeError("a bug")
+
+    agent = make_agent(calls("look"), "done", tools=[SimpleTool("look")], hooks=[Acting(after=fail)])
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start look", "end look", "failed"]
+    assert result.text == "done"
+
+
+async def test_a_hook_after_a_call_ends_before_the_next_that_conflicts_begins(make_agent, record):
+    seen = []
+
+    async def formatting(call: ToolCall) -> None:
+        seen.append(f"begins after {call.name}")
+        await asyncio.sleep(0)
+        seen.append(f"ends after {call.name}")
+
+    async def look(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        seen.append("looks")
+        return ToolOutput.text("seen")
+
+    tools = [SimpleTool("change", risk="edit"), SimpleTool("look", look)]
+    both = Reply((Call("change", {"path": "a"}), Call("look", {"path": "a"})))
+    agent = make_agent(both, "done", tools=tools, approval="off", hooks=[Acting(after=formatting)])
+
+    await agent.prompt("go")
+
+    assert seen[:3] == ["begins after change", "ends after change", "looks"]
+
+
+@pytest.mark.parametrize("point", ["before", "after"])
+async def test_a_hook_that_hangs_does_not_outlive_an_abort(make_agent, record, point: str):
+    hanging = asyncio.Event()
+
+    async def hang(call: ToolCall) -> None:
+        hanging.set()
+        await asyncio.Event().wait()
+
+    tool = SimpleTool("look")
+    hook = Acting(hang) if point == "before" else Acting(after=hang)
+    agent = make_agent(calls("look"), tools=[tool], hooks=[hook], patience=0.05)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await hanging.wait()
+    agent.abort()
+    async with asyncio.timeout(2):
+        result = await run
+
+    assert result.stop_reason == "aborted"
+    assert deeds(happened.events) == ["start look", "fail look" if point == "before" else "end look"]
+    assert bool(tool.ran) == (point == "after")
+    assert busy() == []
+
+
+async def test_a_hook_that_hangs_over_a_refused_call_does_not_outlive_an_abort(make_agent, record):
+    hanging = asyncio.Event()
+
+    async def hang(call: ToolCall) -> None:
+        hanging.set()
+        await asyncio.Event().wait()
+
+    agent = make_agent(calls("nothing", "look"), tools=[SimpleTool("look")], hooks=[Acting(after=hang)], patience=0.05)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await hanging.wait()
+    agent.abort()
+    async with asyncio.timeout(2):
+        await run
+
+    assert deeds(happened.events) == ["start nothing", "fail nothing", "start look", "fail look"]
+    assert busy() == []
+
+
+async def test_calls_that_were_interrupted_are_told_to_the_hooks_too(make_agent):
+    hook = Watching()
+    tools = [sleeper("slow", 30), SimpleTool("change", risk="edit")]
+    agent = make_agent(calls("slow", "change"), tools=tools, approval="off", hooks=[hook])
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[0].ran)
+    agent.abort()
+    await run
+
+    interrupted = "The call was interrupted before it had a result."
+    assert hook.told == ["before slow", f"after slow: {interrupted}", f"after change: {interrupted}"]
+
+
+@pytest.mark.parametrize("how", ["abort", "steer"])
+async def test_a_hook_that_does_not_stop_does_not_let_the_call_begin_either(make_agent, record, how: str):
+    hanging, released = asyncio.Event(), asyncio.Event()
+
+    async def ignore(call: ToolCall) -> CallVerdict:
+        hanging.set()
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+        return None
+
+    tool = SimpleTool("look")
+    agent = make_agent(calls("look"), "done", tools=[tool], hooks=[Acting(ignore)], patience=0.02)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await hanging.wait()
+    agent.abort() if how == "abort" else agent.steer("wait")
+    async with asyncio.timeout(2):
+        await run
+    released.set()
+    await until(lambda: not busy())
+
+    assert deeds(happened.events) == ["start look", "fail look"]
+    assert not tool.ran
+
+
+async def test_a_hook_that_swallows_its_cancellation_and_ends_lets_nothing_begin(make_agent, record):
+    hanging = asyncio.Event()
+
+    async def swallow(call: ToolCall) -> CallVerdict:
+        hanging.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return None
+
+    tool = SimpleTool("look")
+    agent = make_agent(calls("look"), tools=[tool], hooks=[Acting(swallow)])
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await hanging.wait()
+    agent.abort()
+    await run
+
+    assert deeds(happened.events) == ["start look", "fail look"]
+    assert not tool.ran

@@ -124,7 +124,7 @@ async def _ending(run: Run, turn: _Turn) -> Ending | None:
             run.inbox.reminders.put(last_word)
     if not (turn.results or run.inbox):
         return Ending(reply.stop_reason, reply.error)
-    limit = await _limit(run)
+    limit = _limit(run)
     if limit is None:
         return None
     run.bus.publish(limit)
@@ -146,16 +146,9 @@ def _next_words(run: Run, turn: _Turn) -> tuple[Message, ...]:
     return admitted
 
 
-async def _limit(run: Run) -> LimitReached | None:
-    """The limit that forbids another turn, be it that of a run this one works for. A limit on cost waits until prices
-    are known."""
-    meters = [each.meter for each in run.lineage]
-    if any(meter.limits.max_cost for meter in meters):
-        model = run.state.model
-        price = (await model.facts.load()).price
-        for meter in meters:
-            meter.ledger.settle(model.spec.name, price)
-    spent = (meter.spent() for meter in meters[1:])
+def _limit(run: Run) -> LimitReached | None:
+    """The limit that forbids another turn, be it that of a run this one works for."""
+    spent = (each.meter.spent() for each in run.lineage[1:])
     return run.meter.exceeded() or next((limit for limit in spent if limit), None)
 
 

@@ -28,6 +28,7 @@ class Budget(Hooks):
         self._max_cost = max_cost
         self._max_tokens = max_tokens
         self._used = Usage()
+        self.counts_cost = max_cost > 0
 
     def for_run(self) -> Budget:
         return Budget(self._max_cost, self._max_tokens)

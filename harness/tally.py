@@ -18,6 +18,12 @@ WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
 )
 
 
+async def know_price(run: Run, model: Model) -> None:
+    """Wait until the model's price is known, where something depends on it: a limit on cost, or a hook that counts."""
+    if run.hooks.counts_cost or any(each.meter.limits.max_cost for each in run.lineage):
+        await model.facts.load()
+
+
 def priced_reply(reply: AssistantMessage, model: Model) -> AssistantMessage:
     return replace(reply, usage=priced(reply.usage, known_facts(model).price))
 

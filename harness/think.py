@@ -25,7 +25,7 @@ from harness.provider import Model, Request
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy, in_words
 from harness.run import Run, specs_of
-from harness.tally import account, priced_reply
+from harness.tally import account, know_price, priced_reply
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,10 @@ class _Thought:
                 self._model = _chosen(self._run)
                 self.builder = ReplyBuilder(self._model.spec, self._run.history.call_ids)
                 reply = await self._attempted()
-                if reply is not None and not await self._asks_again(reply):
+                if reply is None:
+                    continue
+                await know_price(self._run, self._model)
+                if not await self._asks_again(reply):
                     return self.settle(reply)
         except ProviderError as error:
             self._run.progress.failure = error
@@ -226,4 +229,3 @@ def _explained(error: ProviderError, retry: RetryPolicy) -> str:
     if isinstance(error, ContextWindowOverflow):
         return f"{error} Start afresh with /new, or /reset; nothing of this conversation is lost."
     return str(error)
-

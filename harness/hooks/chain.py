@@ -34,6 +34,10 @@ class HookChain:
     def hooks(self) -> tuple[Hooks, ...]:
         return self._hooks
 
+    @property
+    def counts_cost(self) -> bool:
+        return any(hook.counts_cost for hook in self._hooks)
+
     async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
         return await self._turn("before_loop", lambda hook: hook.before_loop(messages, loop_index), fails=Stop)
 

@@ -56,7 +56,11 @@ class Hooks:
     Several are asked in their order; the first `Stop`, `Block` or False ends the asking. One that raises before a call
     blocks it, one that raises before a loop or turn stops it; after that a failure is told to observers and nothing
     else. None may take long: a run waits for them.
+
+    `counts_cost`: replies are not handed on before their price is known, which takes a moment once.
     """
+
+    counts_cost: bool = False
 
     def for_run(self) -> Hooks:
         """The hook as it acts on one run: itself, or, where it counts something, one that begins at nothing. Runs of

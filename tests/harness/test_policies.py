@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from fakes.facts import SlowFacts
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 from fakes.talk import call, reply
@@ -13,8 +14,9 @@ from harness.events import HookRan, TurnEnd
 from harness.hooks.points import Block, Hooks, Stop
 from harness.messages import Cost, JsonObject, Text, ToolCall, ToolResult, Usage
 from harness.policies import Budget, DenyList, LoopDetection, MaxTurns, recommended
+from harness.provider import Price
 from harness.tool import ToolContext, ToolOutput
-from providers.demo import Call, Reply, Say
+from providers.demo import Call, Reply, Say, scripted
 
 TEN = Usage(6, 4, cost=Cost(0.5, 0.5))
 LOOK = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
@@ -81,6 +83,25 @@ async def test_a_cost_nobody_knows_is_not_limited():
     await budget.after_model(replace(reply("hm"), usage=Usage(1_000_000, 1_000_000)))
 
     assert await budget.before_turn((), 2) is None
+
+
+async def test_a_budget_waits_for_prices_that_are_looked_up(make_agent):
+    spent = Reply((Call("look", {}),), usage=Usage(input=1))
+    model = replace(scripted(spent, spent, "never said"), facts=SlowFacts(Price(1_000_000.0, 0.0)))
+    agent = make_agent(model=model, tools=[SimpleTool("look")], hooks=[Budget(max_cost=2.0)])
+
+    result = await agent.prompt("go")
+
+    assert result.error == "the budget of $2 is spent ($2.0000)"
+
+
+async def test_no_price_is_looked_up_where_nothing_depends_on_it(make_agent):
+    facts = SlowFacts(Price(1.0, 1.0))
+    agent = make_agent(model=replace(scripted("done"), facts=facts), hooks=[MaxTurns(5), Budget(max_tokens=100)])
+
+    await agent.prompt("go")
+
+    assert facts.now is None
 
 
 async def test_a_run_takes_no_more_turns_than_the_policy_allows(make_agent, record):

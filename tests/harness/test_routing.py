@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from fakes.facts import SlowFacts
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 
@@ -16,11 +17,12 @@ from harness.errors import (
     ProviderError,
 )
 from harness.events import MessageDiscarded, MessageEnd, ModelFallback, ModelRouted, RetryScheduled
-from harness.messages import AssistantMessage
-from harness.provider import Model
+from harness.limits import Limits
+from harness.messages import AssistantMessage, Usage
+from harness.provider import Model, Price
 from harness.retry import RetryPolicy
 from harness.routing import ByTurn, CheapThenPowerful, Routing, Single
-from providers.demo import Break, DemoProvider, Hang, Reply, Say, scripted
+from providers.demo import Break, Call, DemoProvider, Hang, Reply, Say, scripted
 
 HEARD = ["MessageStart", "MessageEnd"]
 ASKED = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
@@ -353,3 +355,17 @@ async def test_each_model_is_asked_in_its_own_name_with_its_own_key(make_agent):
         ("demo/first", "key of demo"),
         ("elsewhere/second", "key of elsewhere"),
     ]
+
+
+@pytest.mark.parametrize("how", ["routing", "fallback"])
+async def test_a_limit_on_cost_knows_what_every_model_costs(make_agent, how):
+    spent = Reply((Call("look", {}),), usage=Usage(input=1))
+    dear = replace(named("dear", spent, spent, "never said"), facts=SlowFacts(Price(1_000_000.0, 0.0)))
+    cheap = named("cheap", *fails(OFF))
+    options = {"routing": Single(dear)} if how == "routing" else {"fallback": [dear]}
+    agent = make_agent(model=cheap, tools=[SimpleTool("look")], limits=Limits(max_cost=2.0), **options)
+
+    result = await agent.prompt("go")
+
+    assert result.limit == "cost"
+    assert result.usage.cost.total == 2.0

@@ -1,0 +1,23 @@
+"""Facts of models, for tests of what depends on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.provider import Facts, ModelFacts, Price
+
+
+class SlowFacts:
+    """Facts that are only known once somebody waited for them."""
+
+    def __init__(self, price: Price | None = None) -> None:
+        self.now: ModelFacts | None = None
+        self._price = price
+
+    async def load(self) -> ModelFacts:
+        self.now = ModelFacts(price=self._price)
+        return self.now
+
+
+if TYPE_CHECKING:
+    _: type[Facts] = SlowFacts

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes.people import ScriptedPerson
+from fakes.runs import calls, deeds, results_of, until
+from fakes.simple_tools import SimpleTool
+
+from harness.events import QuestionAnswered, QuestionAsked, ToolExecutionEnd
+from harness.messages import JsonObject
+from harness.modes import PLAN
+from harness.person import Answer, Approval, ApprovalRequest, Once, PlanVerdict, Question
+from harness.tool import ToolContext, ToolOutput
+from providers.demo import Call, Reply
+from tools import builtin_tools
+
+ASK = Call("ask_user", {"prompt": "which colour?"})
+
+
+class Absent(ScriptedPerson):
+    async def ask(self, question: Question) -> Answer:
+        self.questions.append(question)
+        await asyncio.Event().wait()
+        return Answer("skipped")
+
+
+class OneEar(ScriptedPerson):
+    """Takes a while over each question, and counts how many are put at once."""
+
+    open = most = 0
+
+    async def _think(self) -> None:
+        self.open += 1
+        self.most = max(self.most, self.open)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        self.open -= 1
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        await self._think()
+        return Once()
+
+    async def ask(self, question: Question) -> Answer:
+        await self._think()
+        return Answer("free_text", question.prompt)
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        await self._think()
+        return PlanVerdict(accepted=True)
+
+
+async def test_a_question_and_its_answer_are_told_with_the_call(make_agent, person, record):
+    person.answers = [Answer("free_text", "blue")]
+    agent = make_agent(Reply((ASK,)), "done", tools=builtin_tools())
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    (asked,), (answered,) = happened.of(QuestionAsked), happened.of(QuestionAnswered)
+    assert deeds(happened.events) == ["start ask_user", "ask ask_user", "answer ask_user", "end ask_user"]
+    assert asked.question.prompt == "which colour?"
+    assert answered.answer == Answer("free_text", "blue")
+    assert asked.call_id == answered.call_id == results_of(agent)[0].call_id
+
+
+@pytest.mark.parametrize("how", ["abort", "steer"])
+async def test_a_question_that_is_withdrawn_is_skipped(make_agent, record, how: str):
+    person = Absent()
+    agent = make_agent(Reply((ASK,)), "done", tools=builtin_tools(), person=person)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: person.questions)
+    agent.abort() if how == "abort" else agent.steer("never mind")
+    await run
+
+    assert deeds(happened.events) == ["start ask_user", "ask ask_user", "answer ask_user", "fail ask_user"]
+    assert happened.of(QuestionAnswered)[0].answer == Answer("skipped")
+
+
+async def test_questions_of_several_calls_come_one_at_a_time(make_agent, record):
+    person = OneEar()
+    batch = Reply((ASK, Call("submit_plan", {"plan": "1. paint"}), Call("ask_user", {"prompt": "how?"})))
+    agent = make_agent(batch, "done", tools=builtin_tools(), person=person, mode=PLAN)
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    done = [each for each in deeds(happened.events) if each.endswith("ask_user")]
+    assert person.most == 1
+    assert [each for each in done if each.startswith(("ask", "answer"))] == ["ask ask_user", "answer ask_user"] * 2
+    assert not any(result.is_error for result in results_of(agent))
+
+
+async def test_a_call_may_ask_for_leave_itself(make_agent, person):
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return ToolOutput.text(type(await context.person.approve(person.asked[0])).__name__)
+
+    agent = make_agent(calls("act"), "done", tools=[SimpleTool("act", work, risk="edit")])
+
+    await agent.prompt("go")
+
+    assert results_of(agent)[0].text == "Once"
+    assert len(person.asked) == 2
+
+
+async def test_an_end_names_the_run_of_the_sub_agent(make_agent, record):
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return ToolOutput((), child_loop_id="child.sub.1")
+
+    agent = make_agent(calls("hand_on"), "done", tools=[SimpleTool("hand_on", work)])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert [end.child_loop_id for end in happened.of(ToolExecutionEnd)] == ["child.sub.1"]

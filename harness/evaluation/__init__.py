@@ -1,0 +1,1 @@
+"""Judging the answers of parallel runs by a model."""

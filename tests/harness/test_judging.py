@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import ConfigError, ModelThrottled
+from harness.evaluation.judge import LlmJudge, named
+from harness.evaluation.shortening import (
+    LEAST,
+    Reading,
+    fair_share,
+    first_and_last_paragraph,
+    fitted,
+    last_lines,
+    middle_cut,
+    shortened,
+)
+from harness.judging import Elaborate, Outcome, PickFirst, Strategy, TokenEfficient, Transparent
+from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Text, Usage, user
+from harness.options import AgentOptions
+from harness.provider import KnownFacts, Model, ModelFacts, Price
+from harness.result import AgentResult
+from harness.retry import RetryPolicy
+from providers.demo import Break, Reply, Say, scripted
+from providers.demo.provider import DemoProvider
+
+TEXTS = st.text(st.sampled_from("ab \n"), max_size=3_000)
+ASKED = user("which?")
+ROOMS = st.integers(-50, 4_000)
+
+
+def outcome(
+    index: int, text: str, *, tokens: int = 0, stop: StopReason = "stop", before: Sequence[Message] = ()
+) -> Outcome:
+    answer = AssistantMessage((Text(text),), stop_reason=stop)
+    messages = (*before, ASKED, answer)
+    result = AgentResult(messages[len(before) :], text, stop, Usage(input=tokens))
+    return Outcome(index, f"s.m.{index}", ModelSpec("demo", "m"), result, messages, len(before), Usage(input=tokens))
+
+
+def read_by(model: Model) -> str:
+    assert isinstance(model.provider, DemoProvider)
+    return "".join(message.text for message in model.provider.requests[0].messages)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "index"), [(PickFirst(), 1), (TokenEfficient(), 2), (Elaborate(), 3)], ids=["first", "few", "many"]
+)
+async def test_a_strategy_never_takes_what_failed(strategy: Strategy, index: int):
+    outcomes = [
+        outcome(0, "failed", tokens=1, stop="error"),
+        outcome(1, "middling", tokens=20),
+        outcome(2, "thrifty", tokens=10),
+        outcome(3, "lavish", tokens=30),
+        outcome(4, "stopped", tokens=99, stop="aborted"),
+    ]
+
+    choice = await strategy.choose([ASKED], outcomes)
+
+    assert (choice.index, choice.usage) == (index, Usage())
+
+
+async def test_among_equals_the_first_is_taken():
+    outcomes = [outcome(0, "a", tokens=5), outcome(1, "b", tokens=5)]
+
+    chosen = [(await strategy.choose((), outcomes)).index for strategy in (TokenEfficient(), Elaborate())]
+
+    assert chosen == [0, 0]
+
+
+async def test_transparent_takes_the_only_one_and_refuses_more():
+    alone, other = outcome(0, "a"), outcome(1, "b")
+
+    assert (await Transparent().choose((), [alone])).index == 0
+    for outcomes in ([alone, other], []):
+        with pytest.raises(ConfigError, match="cannot choose between"):
+            await Transparent().choose((), outcomes)
+
+
+async def test_the_judge_reads_the_conversation_the_request_and_the_numbered_answers():
+    judge = scripted("2. It is right.")
+    before: list[Message] = [user("What is two and two?"), AssistantMessage((Text("Four."),))]
+    outcomes = [outcome(0, "alpha", before=before), outcome(1, "beta", before=before)]
+
+    choice = await LlmJudge(judge).choose([ASKED], outcomes)
+
+    assert read_by(judge) == (
+        "<conversation>\nPerson: What is two and two?\n\nAssistant: Four.\n</conversation>\n\n"
+        "<request>\nPerson: which?\n</request>\n\n"
+        '<answer number="1">\nAssistant: alpha\n</answer>\n\n'
+        '<answer number="2">\nAssistant: beta\n</answer>\n\n'
+        "Which answer is best? A number from 1 to 2, then why."
+    )
+    assert (choice.index, choice.reason, choice.warnings) == (1, "2. It is right.", ())
+
+
+async def test_the_judge_finds_the_request_of_runs_without_a_prompt():
+    judge = scripted("1")
+    answer = AssistantMessage((Text("A"),))
+    before = (user("old"), AssistantMessage((Text("known"),)), user("open question"))
+    alone = Outcome(
+        0, "s.m.1", ModelSpec("demo", "m"), AgentResult((answer,), "A", "stop", Usage()), (*before, answer), 3
+    )
+
+    await LlmJudge(judge).choose((), [alone])
+
+    assert "<request>\nPerson: open question\n</request>" in read_by(judge)
+    assert "Person: old\n\nAssistant: known\n</conversation>" in read_by(judge)
+
+
+async def test_the_judge_never_sees_what_failed():
+    judge = scripted("2")
+    outcomes = [outcome(0, "BROKEN", stop="error"), outcome(1, "alpha"), outcome(2, "beta")]
+
+    choice = await LlmJudge(judge).choose([ASKED], outcomes)
+
+    assert "BROKEN" not in read_by(judge)
+    assert choice.index == 2
+
+
+@pytest.mark.parametrize(("said", "index"), [("The 7th wonder: 2", 1), ("neither", 0), ("0 or 3", 0), ("", 0)])
+async def test_the_first_number_in_range_is_the_verdict_else_the_first_answer(said: str, index: int):
+    once = AgentOptions(retry=RetryPolicy(max_empty=0))
+    outcomes = [outcome(0, "a"), outcome(1, "b")]
+
+    choice = await LlmJudge(scripted(said), options=once).choose([ASKED], outcomes)
+
+    assert choice.index == index
+    assert bool(choice.warnings) == (named(said, 2) is None)
+
+
+async def test_a_judge_that_fails_leaves_the_first_that_succeeded():
+    once = AgentOptions(retry=RetryPolicy(max_retries=0))
+    broken = scripted(Reply((Break(ModelThrottled("too many")),)))
+    outcomes = [outcome(0, "x", stop="error"), outcome(1, "a"), outcome(2, "b")]
+
+    choice = await LlmJudge(broken, options=once).choose([ASKED], outcomes)
+
+    assert (choice.index, choice.reason) == (1, "the judge did not answer")
+    assert choice.warnings == ("The judge did not answer, so the first answer is taken: too many",)
+
+
+async def test_what_the_judge_used_is_priced():
+    told = scripted(Reply((Say("1"),), usage=Usage(input=2_000_000, output=1_000_000)))
+    judge = Model(told.provider, told.spec, KnownFacts(ModelFacts(price=Price(1.0, 3.0))))
+    outcomes = [outcome(0, "a"), outcome(1, "b")]
+
+    choice = await LlmJudge(judge).choose([ASKED], outcomes)
+
+    assert choice.usage.cost is not None
+    assert choice.usage.cost.total == 5.0
+
+
+async def test_a_long_conversation_is_shortened_before_the_answers():
+    judge = scripted("1")
+    before: list[Message] = [user("\n".join(f"line {number}" for number in range(2_000)))]
+    answers = ["alpha " * 100, "beta " * 100]
+    outcomes = [outcome(index, text, before=before) for index, text in enumerate(answers)]
+
+    choice = await LlmJudge(judge, context_tokens=1_500).choose([ASKED], outcomes)
+
+    asked = read_by(judge)
+    assert all(answer in asked for answer in answers)
+    assert "line 1999" in asked
+    assert "line 10\n" not in asked
+    assert len(asked) <= 1_500 * 4 * 0.8
+    assert choice.warnings == ()
+
+
+async def test_long_answers_are_shortened_too_when_they_must_be():
+    judge = scripted("1")
+    before: list[Message] = [user("context " * 5_000)]
+    outcomes = [outcome(0, "alpha " * 5_000, before=before), outcome(1, "beta", before=before)]
+
+    choice = await LlmJudge(judge, context_tokens=1_500).choose([ASKED], outcomes)
+
+    asked = read_by(judge)
+    assert "Assistant: beta\n" in asked
+    assert len(asked) <= 1_500 * 4 * 0.8
+    assert choice.warnings == ()
+
+
+async def test_what_does_not_fit_even_then_is_told():
+    judge = scripted("2")
+    outcomes = [outcome(0, "alpha " * 500), outcome(1, "beta " * 500)]
+
+    choice = await LlmJudge(judge, context_tokens=100).choose([ASKED], outcomes)
+
+    assert choice.index == 1
+    assert choice.warnings == ("What the judge has to read is too long for it, even when shortened.",)
+
+
+@given(TEXTS, ROOMS)
+def test_a_shortened_text_is_never_longer_and_fits_or_is_at_its_least(text: str, room: int):
+    short = shortened(text, room)
+
+    assert len(short) <= len(text)
+    assert len(short) <= max(room, LEAST)
+
+
+@given(TEXTS, ROOMS, ROOMS)
+def test_less_room_never_gives_a_longer_text(text: str, one: int, other: int):
+    less, more = sorted((one, other))
+
+    assert len(shortened(text, less)) <= len(shortened(text, more))
+
+
+@given(TEXTS, ROOMS)
+def test_each_step_is_at_most_as_long_as_the_one_before(text: str, room: int):
+    lines = last_lines(text)
+    ends = first_and_last_paragraph(lines)
+
+    assert len(text) >= len(lines) >= len(ends) >= len(middle_cut(ends, max(0, room)))
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS, ROOMS)
+def test_a_reading_fits_or_has_texts_at_their_least(outputs: list[str], context: str, room: int):
+    reading = Reading(context, tuple(outputs))
+
+    short = fitted(reading, room)
+
+    assert short.length <= reading.length
+    assert [len(each) <= len(was) for each, was in zip(short.outputs, outputs, strict=True)] == [True] * len(outputs)
+    assert short.length <= room or all(len(each) <= LEAST or len(each) <= room for each in short.outputs)
+    assert short.length <= max(room, 0) + LEAST * (len(outputs) + 1)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS, ROOMS)
+def test_outputs_are_whole_as_long_as_the_conversation_can_give_way(outputs: list[str], context: str, room: int):
+    reading = Reading(context, tuple(outputs))
+
+    short = fitted(reading, room)
+
+    if sum(map(len, outputs)) + min(len(context), LEAST) <= room:
+        assert short.outputs == reading.outputs
+        assert short.length <= room
+
+
+@given(st.lists(st.integers(0, 500), max_size=6), st.integers(0, 2_000))
+def test_shares_fill_the_room_and_no_more(lengths: list[int], room: int):
+    share = fair_share(lengths, room)
+
+    used = sum(min(length, share) for length in lengths)
+    assert used <= room
+    assert used == sum(lengths) or used > room - len(lengths)
+
+
+def test_the_steps_keep_what_is_said_last_and_first():
+    lines = "\n".join(f"line {number}" for number in range(100))
+    paragraphs = "first " * 10 + "\n\n" + "middle " * 100 + "\n\nnext\n\nlast"
+
+    assert last_lines(lines).splitlines()[:2] == ["[… 20 lines before]", "line 20"]
+    assert first_and_last_paragraph(paragraphs) == "first " * 10 + "\n\n[… 2 paragraphs]\n\nlast"
+    assert middle_cut("a" * 500 + "z" * 500, 239) == "a" * 103 + "\n[… cut from 1,000 characters …]\n" + "z" * 103

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from fakes.contests import Take, failing, model, own, said, spent
+from fakes.runs import calls, until
+from fakes.simple_tools import SimpleTool
+
+from harness.errors import (
+    ConfigError,
+    ModelOverloaded,
+)
+from harness.evaluation.judge import LlmJudge
+from harness.events import (
+    BranchEvent,
+    Event,
+    Notice,
+    ParallelEnd,
+    RequestStart,
+)
+from harness.filters import Reject
+from harness.judging import Transparent
+from harness.limits import Limits
+from harness.messages import AssistantMessage, ToolResult, Usage, UserMessage
+from harness.options import AgentOptions
+from harness.parallel import Branch, run_parallel
+from harness.provider import Model
+from harness.retry import RetryPolicy
+from harness.session.resume import load_session
+from harness.session.store import SessionStore
+from providers.demo import Break, Reply, Say
+
+
+async def test_tools_that_change_something_are_for_those_that_name_them(make_agent):
+    look, change = SimpleTool("look"), SimpleTool("change", risk="edit")
+    agent = make_agent("never asked", tools=[look, change])
+    tame, bold = model("tame", calls("change"), "could not"), model("bold", calls("change"), "did")
+
+    done = await run_parallel(agent, "hi", [Branch(tame), Branch(bold, tools=[change])])
+
+    shown = [[tool.name for tool in each.provider.requests[0].tools] for each in (tame, bold)]
+    assert shown == [["look"], ["change"]]
+    assert len(change.ran) == 1
+    results = [each for each in done.outcomes[0].added if isinstance(each, ToolResult)]
+    assert results[0].is_error
+
+
+async def test_only_the_chosen_run_is_in_the_session_file(make_agent, tmp_path: Path):
+    agent = make_agent("never asked", "after", tools=[SimpleTool("look")])
+    store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
+    agent.subscribe(store.store)
+    loser, winner = model("l", calls("look"), "LOSER"), model("w", calls("look"), "WINNER")
+
+    await run_parallel(agent, "which?", [Branch(loser), Branch(winner)], Take(1))
+    store.close()
+
+    assert [each.id for each in load_session(store.path).messages] == [each.id for each in agent.history]
+    assert len(agent.history) == 4
+    text = store.path.read_text(encoding="utf-8")
+    assert "LOSER" not in text
+    assert text.count("WINNER") == 1
+
+
+async def test_the_prompt_is_on_disk_before_any_request(make_agent, tmp_path: Path):
+    agent = make_agent("never asked")
+    store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
+    agent.subscribe(store.store)
+    on_disk: list[bool] = []
+
+    def look(event: Event) -> None:
+        if isinstance(event, BranchEvent) and isinstance(event.event, RequestStart):
+            on_disk.append("which?" in store.path.read_text(encoding="utf-8"))
+
+    agent.subscribe(look)
+    await run_parallel(agent, "which?", [Branch(model("a", "A")), Branch(model("b", "B"))])
+    store.close()
+
+    assert on_disk == [True, True]
+
+
+async def test_all_runs_and_the_choice_are_paid_for(make_agent):
+    agent = make_agent(spent("first", 1), spent("last", 2))
+    await agent.prompt("before")
+    branches = [Branch(model("a", spent("A", 10))), Branch(model("b", spent("B", 100)))]
+
+    done = await run_parallel(agent, "hi", branches, Take(0, usage=Usage(input=1_000, output=1)))
+
+    assert agent.state.usage.input == 1_111
+    assert done.result.usage.input == 1_110
+    assert [each.usage.input for each in done.outcomes] == [10, 100]
+    assert done.usage.input == 1_000
+
+
+async def test_what_was_said_meanwhile_is_heard_by_the_agents_model_afterwards(make_agent, record):
+    agent = make_agent("about steering", "about follow-up")
+    happened = record(agent)
+    judge = Take(0)
+    judge.may.clear()
+
+    run = asyncio.create_task(run_parallel(agent, "hi", [Branch(model("a", "A")), Branch(model("b", "B"))], judge))
+    await until(lambda: judge.asked)
+    agent.steer("steering")
+    agent.follow_up("follow-up")
+    judge.may.set()
+    done = await run
+
+    assert said(agent) == ["hi", "A", "steering", "about steering", "follow-up", "about follow-up"]
+    told = [name for name in own(happened.events) if name != "MessageUpdate"]
+    asked = ["TurnStart", "MessageStart", "MessageEnd", "RequestStart", "MessageStart"]
+    answered = ["MessageEnd", "UsageUpdate", "TurnEnd"]
+    assert told[3:] == [
+        *["ParallelStart", "ParallelEnd"],
+        *["TurnStart", "MessageStart", *answered],
+        *[*asked, *answered],
+        *[*asked, *answered],
+        "AgentEnd",
+    ]
+    assert done.result.text == "about follow-up"
+
+
+async def test_what_was_said_meanwhile_stays_queued_when_all_fail(make_agent):
+    agent = make_agent("never asked")
+    agent.follow_up("later")
+
+    await run_parallel(agent, "hi", [Branch(failing("a")), Branch(failing("b"))])
+
+    assert said(agent) == ["hi"]
+    assert [each.text for each in agent.inbox.follow_up.messages] == ["later"]
+
+
+async def test_a_choice_that_breaks_costs_no_answer(make_agent, record):
+    agent = make_agent("never asked")
+    happened = record(agent)
+    branches = [Branch(model("a", "A")), Branch(model("b", "B"))]
+
+    done = await run_parallel(agent, "hi", branches, Take(0, error=RuntimeError("broke")))
+
+    assert said(agent) == ["hi", "A"]
+    assert [each.text for each in happened.of(Notice)] == [
+        "The choice failed (RuntimeError: broke), so the first answer is taken."
+    ]
+    assert own(happened.events)[3:6] == ["ParallelStart", "Notice", "ParallelEnd"]
+    assert done.reason == "the choice failed"
+
+
+@pytest.mark.parametrize("index", [0, 7, -1], ids=["failed", "too high", "too low"])
+async def test_what_cannot_be_chosen_is_not(make_agent, record, index: int):
+    agent = make_agent("never asked")
+    happened = record(agent)
+    branches = [Branch(failing("x")), Branch(model("a", "A")), Branch(model("b", "B"))]
+
+    done = await run_parallel(agent, "hi", branches, Take(index))
+
+    assert done.selected_index == 1
+    assert [each.level for each in happened.of(Notice)] == ["warning"]
+
+
+async def test_a_judge_chooses_and_its_use_is_told_apart(make_agent, record):
+    agent = make_agent("never asked")
+    happened = record(agent)
+    judge = model("judge", Reply((Say("2, it is shorter."),), usage=Usage(input=500, output=5)))
+    branches = [Branch(model("a", spent("A", 10))), Branch(model("b", spent("B", 100)))]
+
+    done = await run_parallel(agent, "which?", branches, LlmJudge(judge))
+
+    assert own(happened.events) == [
+        "AgentStart",
+        "MessageStart",
+        "MessageEnd",
+        "ParallelStart",
+        "ParallelEnd",
+        "TurnStart",
+        "MessageStart",
+        "MessageEnd",
+        "UsageUpdate",
+        "TurnEnd",
+        "AgentEnd",
+    ]
+    assert (done.selected_index, done.reason) == (1, "2, it is shorter.")
+    assert (done.usage.input, happened.of(ParallelEnd)[0].usage.input) == (500, 500)
+    assert done.result.usage.input == agent.state.usage.input == 610
+    assert said(agent) == ["which?", "B"]
+
+
+async def test_a_judge_that_fails_costs_no_answer(make_agent, record):
+    agent = make_agent("never asked")
+    happened = record(agent)
+    branches = [Branch(model("a", "A")), Branch(model("b", "B"))]
+
+    done = await run_parallel(agent, "which?", branches, LlmJudge(failing("judge", "no key")))
+
+    assert own(happened.events)[3:6] == ["ParallelStart", "Notice", "ParallelEnd"]
+    assert [each.text for each in happened.of(Notice)] == [
+        "The judge did not answer, so the first answer is taken: no key"
+    ]
+    assert done.selected_index == 0
+
+
+async def test_a_filter_keeps_a_prompt_from_all(make_agent, record):
+    class Never:
+        def check(self, message: UserMessage) -> Reject:
+            return Reject("not that")
+
+    agent = make_agent("never asked", filters=[Never()])
+    happened = record(agent)
+    asked = model("a", "A")
+
+    done = await run_parallel(agent, "hi", [Branch(asked)])
+
+    assert happened.names == ["AgentStart", "InputRejected", "AgentEnd"]
+    assert (done.result.rejection, done.outcomes) == ("not that", ())
+    assert asked.provider.requests == []
+    assert said(agent) == []
+
+
+async def test_limits_hold_for_each_run_and_end_the_whole(make_agent, record):
+    agent = make_agent("never asked", tools=[SimpleTool("look")], limits=Limits(max_turns=1))
+    happened = record(agent)
+    agent.follow_up("later")
+
+    done = await run_parallel(agent, "hi", [Branch(model("a", calls("look"), "never"))])
+
+    assert own(happened.events)[-3:] == ["MessageStart", "MessageEnd", "AgentEnd"]
+    assert done.result.limit == "turns"
+    assert [type(each) for each in agent.history] == [UserMessage, AssistantMessage, ToolResult, UserMessage]
+    assert len(agent.inbox.follow_up) == 1
+
+
+async def test_options_of_its_own_count_as_they_are(make_agent):
+    agent = make_agent("never asked")
+    patient = RetryPolicy(max_retries=0)
+
+    done = await run_parallel(
+        agent,
+        "hi",
+        [
+            Branch(model("a", Reply((Break(ModelOverloaded("busy")),)), "A"), options=AgentOptions(retry=patient)),
+            Branch(model("b", "B")),
+        ],
+    )
+
+    assert [each.result.error for each in done.outcomes] == ["busy", None]
+
+
+async def test_a_routing_that_breaks_stops_no_other(make_agent):
+    class Broken:
+        def model_for(self, turn: int) -> Model:
+            raise RuntimeError(f"no model for turn {turn}")
+
+    agent = make_agent("never asked")
+    broken = Branch(model("a", "A"), options=AgentOptions(routing=Broken()))
+
+    done = await run_parallel(agent, "hi", [broken, Branch(model("b", "B"))])
+
+    assert done.outcomes[0].result.error == "RuntimeError: no model for turn 1"
+    assert said(agent) == ["hi", "B"]
+
+
+async def test_transparent_is_for_one_and_says_so_before_anything_is_asked(make_agent):
+    agent = make_agent("never asked")
+    asked = model("a", "A", "A")
+
+    with pytest.raises(ConfigError):
+        await run_parallel(agent, "hi", [Branch(asked), Branch(asked)], Transparent())
+    with pytest.raises(ConfigError):
+        await run_parallel(agent, "hi", [])
+
+    assert (asked.provider.requests, said(agent)) == ([], [])
+
+
+async def test_a_session_goes_on_from_the_chosen_run(make_agent, requests):
+    agent = make_agent("next")
+
+    await run_parallel(agent, "hi", [Branch(model("a", "A")), Branch(model("b", "B"))], Take(1))
+    await agent.prompt("and then?")
+
+    assert [each.text for each in requests(agent)[0].messages] == ["hi", "B", "and then?"]

@@ -290,7 +290,8 @@ class Agent:
     async def _let_go(self) -> None:
         self.abort()
         await self.wait_idle()
-        for model in (self.state.model, *self.options.fallback):
+        routed = self.options.routing.models if self.options.routing else ()
+        for model in (self.state.model, *self.options.fallback, *routed):
             await model.provider.close()
 
     async def run(self, entry: Entry) -> AgentResult:

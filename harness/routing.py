@@ -10,6 +10,11 @@ from harness.provider import Model
 
 
 class Routing(Protocol):
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """All it may choose: their connections are closed with the agent."""
+        ...
+
     def model_for(self, turn: int) -> Model: ...
 
 
@@ -18,6 +23,10 @@ class Single:
     """Always the same."""
 
     model: Model
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        return (self.model,)
 
     def model_for(self, turn: int) -> Model:
         del turn
@@ -31,6 +40,10 @@ class ByTurn:
     default: Model
     overrides: Mapping[int, Model] = field(default_factory=dict[int, Model])
 
+    @property
+    def models(self) -> tuple[Model, ...]:
+        return (self.default, *self.overrides.values())
+
     def model_for(self, turn: int) -> Model:
         return self.overrides.get(turn, self.default)
 
@@ -42,6 +55,10 @@ class CheapThenPowerful:
     cheap: Model
     powerful: Model
     switch_at: int
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        return (self.cheap, self.powerful)
 
     def model_for(self, turn: int) -> Model:
         return self.cheap if turn < self.switch_at else self.powerful

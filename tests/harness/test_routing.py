@@ -22,7 +22,7 @@ from harness.messages import AssistantMessage, Usage
 from harness.provider import Model, Price
 from harness.retry import RetryPolicy
 from harness.routing import ByTurn, CheapThenPowerful, Routing, Single
-from providers.demo import Break, Call, DemoProvider, Hang, Reply, Say, scripted
+from providers.demo import Break, Call, DemoProvider, Hang, Reply, Say, replies, scripted
 
 HEARD = ["MessageStart", "MessageEnd"]
 ASKED = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
@@ -69,6 +69,25 @@ def test_which_model_is_asked_at_which_turn():
     assert models_of(ByTurn(cheap)) == ["cheap"] * 5
     assert models_of(CheapThenPowerful(cheap, powerful, 3)) == ["cheap", "cheap", "powerful", "powerful", "powerful"]
     assert models_of(CheapThenPowerful(cheap, powerful, 1)) == ["powerful"] * 5
+
+
+class Closing(DemoProvider):
+    """Counts how often it was told to let go."""
+
+    closed = 0
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+async def test_an_agent_that_is_closed_lets_go_of_every_model(make_agent):
+    models = [replace(named(str(number)), provider=Closing(replies())) for number in range(5)]
+    own, first, second, third, spare = models
+    agent = make_agent(model=own, routing=ByTurn(first, {2: second, 3: third}), fallback=[spare])
+
+    await agent.close()
+
+    assert [model.provider.closed for model in models] == [1] * 5
 
 
 async def test_the_same_model_at_every_turn_is_told_once(make_agent, record):

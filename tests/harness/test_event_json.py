@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from fakes.runs import calls
+from fakes.simple_tools import SimpleTool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject, SearchStrategy
+
+from harness.agent import Agent
+from harness.codec import decode, encode
+from harness.errors import ContextWindowOverflow, NetworkError, RequestRejected
+from harness.events import BranchEvent, Event, EventHeader, Notice, SubagentEvent, TurnStart
+from harness.filters import Reject
+from harness.hooks.points import Hooks, Stop
+from harness.limits import Limits
+from harness.messages import ModelSpec, Usage
+from harness.modes import PLAN
+from harness.parallel import Branch, run_parallel
+from harness.person import Question
+from harness.routing import ByTurn
+from harness.tool import ToolOutput
+from harness.views import TextView
+from providers.demo import Break, Reply, Say, scripted
+from tools.delegate import DelegateTool
+
+EVENTS: tuple[type, ...] = get_args(Event)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+PLAIN: dict[object, SearchStrategy] = {
+    str: st.text(max_size=5),
+    int: st.integers(),
+    float: st.floats(allow_nan=False),
+    bool: st.booleans(),
+    type(None): st.none(),
+}
+
+
+def values(hint: Any) -> SearchStrategy:
+    """Any value of a type that events are made of."""
+    if hint in PLAIN:
+        return PLAIN[hint]
+    if hint == Event:
+        # Deep enough to show that nesting works, and no deeper.
+        return values(Notice) | values(TurnStart)
+    if dataclasses.is_dataclass(hint):
+        hints = get_type_hints(hint)
+        fields = {field.name: values(hints[field.name]) for field in dataclasses.fields(hint)}
+        return st.fixed_dictionaries(fields).map(lambda chosen: hint(**chosen))
+    return _of_parts(get_origin(hint), get_args(hint))
+
+
+def _of_parts(origin: Any, parts: tuple[Any, ...]) -> SearchStrategy:
+    if origin is Literal:
+        return st.sampled_from(parts)
+    if origin is tuple:
+        return st.lists(values(parts[0]), max_size=2).map(tuple)
+    if origin in (Union, types.UnionType):
+        return st.one_of(*map(values, parts))
+    assert origin is dict
+    keys, items = parts
+    return st.dictionaries(values(keys), PLAIN.get(items, JSON), max_size=2)
+
+
+@pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_any_event_survives_json(kind: type, data: DataObject):
+    event = data.draw(values(kind))
+
+    written = json.dumps(encode(event))
+
+    assert decode(Event, json.loads(written)) == event
+
+
+@pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
+def test_every_event_tells_when_and_where_it_happened(kind: type):
+    assert issubclass(kind, EventHeader)
+    assert {"seq", "time", "session_id", "loop_id", "turn"} <= get_type_hints(kind).keys()
+
+
+def test_events_inside_events_are_read_at_any_depth():
+    event: Event = Notice(text="deep")
+    for _ in range(10):
+        event = SubagentEvent(call_id="1", event=BranchEvent(event=event))
+
+    assert decode(Event, json.loads(json.dumps(encode(event)))) == event
+
+
+Make = Callable[..., Agent]
+
+
+def _talk(make: Make) -> Agent:
+    """A retry after the first word, a warning, a cached call, a question, progress, leave, and a limit."""
+
+    async def work(arguments, context) -> ToolOutput:
+        context.update(TextView("half"))
+        await context.person.ask(Question("which?"))
+        return ToolOutput.text("done")
+
+    tools = [SimpleTool("look", cacheable=True), SimpleTool("work", work, risk="edit")]
+    broken = Reply((Say("half a"), Break(NetworkError("gone"))))
+    full = Reply(calls("look", "work").parts, usage=Usage(input=190_000))
+    return make(broken, calls("look"), full, "never", tools=tools, limits=Limits(max_turns=2))
+
+
+def _overflow(make: Make) -> Agent:
+    return make(Reply((Break(ContextWindowOverflow("too long")),)), "fits")
+
+
+def _several_models(make: Make) -> Agent:
+    second = replace(scripted(Reply((Break(RequestRejected("no")),))), spec=ModelSpec("demo", "second"))
+    routing = ByTurn(scripted(calls("look")), {2: second})
+    return make("never", tools=[SimpleTool("look")], routing=routing, fallback=[scripted("another answers")])
+
+
+def _plan(make: Make) -> Agent:
+    async def submit(arguments, context) -> ToolOutput:
+        return ToolOutput.text(str(await context.propose_plan("1. do it")))
+
+    return make(calls("submit_plan"), "done", tools=[SimpleTool("submit_plan", submit)], mode=PLAN)
+
+
+def _rejected(make: Make) -> Agent:
+    class Never:
+        def check(self, message) -> Reject:
+            return Reject("no")
+
+    return make("never", filters=[Never()])
+
+
+def _stopped_by_a_hook(make: Make) -> Agent:
+    class StopAtOnce(Hooks):
+        async def before_loop(self, messages, loop_index) -> Stop:
+            return Stop("no")
+
+    return make("never", hooks=[StopAtOnce()])
+
+
+def _sub_agent(make: Make) -> Agent:
+    return make(calls("delegate_sub_agent", task="look"), "seen", "done", tools=[DelegateTool()])
+
+
+SCENARIOS = (_talk, _overflow, _several_models, _plan, _rejected, _stopped_by_a_hook, _sub_agent)
+
+
+def _with_inner(events: Iterable[Event]) -> Iterator[Event]:
+    for event in events:
+        yield event
+        if isinstance(event, SubagentEvent | BranchEvent):
+            yield from _with_inner([event.event])
+
+
+async def test_every_declared_event_happens(make_agent, record):
+    happened: set[type] = set()
+
+    for scenario in SCENARIOS:
+        agent = scenario(make_agent)
+        recorder = record(agent)
+        await agent.prompt("go")
+        happened |= set(map(type, _with_inner(recorder.events)))
+    agent = make_agent("done")
+    recorder = record(agent)
+    await run_parallel(agent, "go", [Branch(scripted("one")), Branch(scripted("two"))])
+    agent.set_model(scripted("other"))
+    agent.notify("hello")
+    happened |= set(map(type, recorder.events))
+
+    assert {kind.__name__ for kind in set(EVENTS) - happened} == set()
+
+
+async def test_every_event_of_these_scenarios_survives_json(make_agent, record):
+    for scenario in SCENARIOS:
+        agent = scenario(make_agent)
+        recorder = record(agent)
+        await agent.prompt("go")
+
+        for event in recorder.events:
+            assert decode(Event, json.loads(json.dumps(encode(event)))) == event

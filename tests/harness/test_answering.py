@@ -24,6 +24,7 @@ from harness.modes import PLAN
 from harness.person import Answer, ApprovalRequest, Choice, Denied, Edited, Once, PlanVerdict, Question
 from harness.tool import Risk, ToolOutput
 from providers.demo import Call, Reply
+from tools.delegate import DelegateTool
 
 
 def request(call_id: str = "1") -> ApprovalRequest:
@@ -227,6 +228,47 @@ async def test_a_plan_that_nobody_reviews_in_time_is_not_accepted():
     verdict = await Answers(timeout=0.0).review_plan("1. do it")
 
     assert not verdict.accepted
+
+
+async def test_what_a_sub_agent_asks_is_answered_by_the_id_of_its_own_call(make_agent, answers):
+    edit, ask = SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"))
+    tools = [DelegateTool(), edit, ask]
+    task = Reply((Call("delegate_sub_agent", {"task": "paint"}, id="outer"),))
+    inner = Reply((Call("edit", {}, id="inner"), Call("ask", {}, id="colour")))
+    agent = make_agent(task, inner, "painted", "done", tools=tools, person=answers)
+    stream = agent.stream("go")
+
+    async for event in stream:
+        match event:
+            case SubagentEvent(event=ToolApprovalRequested(call=call)):
+                stream.respond(call.id, Once())
+            case SubagentEvent(event=QuestionAsked(call_id=call_id)):
+                stream.answer(call_id, Answer("free_text", "red"))
+
+    assert edit.ran == [{}]
+    assert len(ask.ran) == 1
+    assert answers.open == ()
+
+
+async def test_a_callback_answers_a_sub_agent_before_its_question_is_put(make_agent, answers):
+    edit, ask = SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"))
+    task = Reply((Call("delegate_sub_agent", {"task": "paint"}, id="outer"),))
+    inner = Reply((Call("edit", {}, id="inner"), Call("ask", {}, id="colour")))
+    agent = make_agent(task, inner, "painted", "done", tools=[DelegateTool(), edit, ask], person=answers)
+
+    def reply(event) -> None:
+        match event:
+            case SubagentEvent(event=ToolApprovalRequested(call=call)):
+                answers.respond(call.id, Denied("no"))
+            case SubagentEvent(event=QuestionAsked(call_id=call_id)):
+                answers.answer(call_id, Answer("skipped"))
+
+    agent.subscribe(reply)
+    await agent.prompt("go")
+
+    assert edit.ran == []
+    assert len(ask.ran) == 1
+    assert answers.open == ()
 
 
 async def test_the_older_of_two_calls_with_one_id_is_answered_first(answers):

@@ -1,4 +1,4 @@
-"""Agent construction, loop overhead per turn, tool result to next request, and a read through the whole pipeline."""
+"""What the loop itself costs: construction, a turn with a call that does nothing, a read through the whole pipeline."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ import sys
 import tempfile
 import time
 import tracemalloc
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
-from measure import in_turn, report  # noqa: E402  the path comes first
+from fakes.simple_tools import SimpleTool  # noqa: E402  the path comes first
+from measure import in_turn, report  # noqa: E402
 
 from harness.agent import Agent  # noqa: E402
 from harness.events import Event, RequestStart, ToolExecutionEnd, ToolExecutionStart  # noqa: E402
 from harness.limits import Limits  # noqa: E402
+from harness.messages import ModelSpec, Usage  # noqa: E402
 from harness.options import AgentOptions  # noqa: E402
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, KnownFacts, Model, Request  # noqa: E402
 from harness.workspace import Workspace  # noqa: E402
 from providers.demo import Call, Reply, scripted  # noqa: E402
 from tools import builtin_tools  # noqa: E402
@@ -58,6 +62,58 @@ def construction() -> None:
     each = (tracemalloc.get_traced_memory()[0] - before) / len(kept)
     tracemalloc.stop()
     report("agent memory", each / 1024, 10, unit="KiB", than="the goal of")
+
+
+class AtOnce:
+    """A model that asks for `calls` calls, one a turn, and then is done; it does nothing that takes time."""
+
+    name = "at-once"
+
+    def __init__(self, calls: int) -> None:
+        self._left = calls
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        usage = Usage(input=len(request.messages) * 20, output=5)
+        if self._left:
+            yield BlockStart(0, "tool_call", f"call_{self._left}", "nothing")
+            yield BlockEnd(0)
+            self._left -= 1
+            yield Done("tool_use", usage)
+        else:
+            yield BlockStart(0, "text")
+            yield BlockDelta(0, "done")
+            yield BlockEnd(0)
+            yield Done("stop", usage)
+
+    async def close(self) -> None:
+        pass
+
+
+def overhead(folder: Path) -> None:
+    """What a turn costs beside the model's and the tool's own time."""
+    options = AgentOptions(workspace=Workspace(folder), limits=Limits(max_turns=0))
+
+    async def bare_turns() -> None:
+        history: list[dict[str, int]] = []
+        for turn in range(TURNS):
+            history.append(await asyncio.create_task(asyncio.sleep(0, {"turn": turn})))
+
+    def looped(turns: int) -> float:
+        model = Model(AtOnce(turns), ModelSpec("at-once", "nothing"), KnownFacts())
+        agent = Agent(model, [SimpleTool("nothing", risk="none")], options=options)
+        began = time.perf_counter()
+        asyncio.run(agent.prompt("go"))
+        return (time.perf_counter() - began) / turns * 1e3
+
+    def bare() -> float:
+        began = time.perf_counter()
+        asyncio.run(bare_turns())
+        return (time.perf_counter() - began) / TURNS * 1e3
+
+    few, many, reference = in_turn(RUNS, lambda: looped(TURNS), lambda: looped(TURNS * 5), bare)
+    than = "a bare task and an append"
+    report(f"a turn with a call that does nothing, of {TURNS}", few, reference, unit="ms", than=than, goal="≤ 1 ms")
+    report(f"the same, of {TURNS * 5}", many, few, unit="ms", than=f"of {TURNS}", goal="≤ 1 ms")
 
 
 class Stopwatch:
@@ -113,4 +169,5 @@ def reading(folder: Path) -> None:
 if __name__ == "__main__":
     construction()
     with tempfile.TemporaryDirectory() as name:
+        overhead(Path(name))
         reading(Path(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 
 def in_turn(runs: int, *works: Callable[[], float]) -> list[float]:
@@ -20,6 +21,12 @@ def seconds_of(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def memory(process: int | str = "self") -> float:
+    """Megabytes of a process, what is shared counted in parts."""
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
 def report(name: str, figure: float, reference: float, *, unit: str, than: str, goal: str = "") -> None:

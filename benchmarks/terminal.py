@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from fcntl import ioctl
 from pathlib import Path
 
+from measure import memory
+
 ROWS, COLUMNS = 40, 120
 PATIENCE = 30.0
 
@@ -56,8 +58,7 @@ class Watched:
 
     def memory(self) -> float:
         """Megabytes, what is shared counted in parts."""
-        lines = Path(f"/proc/{self.pid}/smaps_rollup").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+        return memory(self.pid)
 
     def _read(self) -> None:
         data = os.read(self._fd, 65_536)

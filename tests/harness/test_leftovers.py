@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.leftovers import break_off_runs, held, model_server
+
+
+async def test_runs_that_are_broken_off_leave_no_task_command_socket_or_file(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    with model_server(tmp_path) as base_url:
+        first = await break_off_runs(base_url, tmp_path, 1)
+        before = held()
+        second = await break_off_runs(base_url, tmp_path, 2)
+        after = held()
+
+    assert first + second == ["aborted"] * 24
+    # Asyncio keeps the threads that read files; they end with the event loop.
+    assert replace(after, threads=0) == replace(before, threads=0)
+    assert after.commands == 0
+
+
+def test_runs_that_are_broken_off_leave_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+    before = held().threads
+    with model_server(tmp_path) as base_url:
+        ends = asyncio.run(break_off_runs(base_url, tmp_path, 1))
+
+    assert ends == ["aborted"] * 8
+    assert held().threads == before

@@ -1,0 +1,56 @@
+"""Hooks around calls that write down what they are told, or do what a test wants."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from harness.events import Event, HookRan, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from harness.hooks.points import CallVerdict, Hooks
+from harness.messages import ToolCall, ToolResult
+from harness.views import View
+
+
+class Watching(Hooks):
+    """Writes down what it is told, in the same list as what happens; says `verdict` of the tool of that name."""
+
+    def __init__(self, verdicts: dict[str, CallVerdict] | None = None) -> None:
+        self.told: list[str] = []
+        self.shows = True
+        self._verdicts = verdicts or {}
+
+    async def before_tool(self, call: ToolCall) -> CallVerdict:
+        self.told.append(f"before {call.name}")
+        return self._verdicts.get(call.name)
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+        self.told.append(f"after {call.name}: {result.text}")
+
+    def before_update(self, call: ToolCall, view: View) -> bool:
+        self.told.append(f"before update of {call.name}")
+        return self.shows
+
+    def after_update(self, call: ToolCall, view: View) -> None:
+        self.told.append(f"after update of {call.name}")
+
+    def see(self, event: Event) -> None:
+        if isinstance(event, ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | HookRan):
+            self.told.append(type(event).__name__)
+
+
+class Acting(Hooks):
+    """Does `before` and `after`."""
+
+    def __init__(
+        self,
+        before: Callable[[ToolCall], Awaitable[CallVerdict]] | None = None,
+        after: Callable[[ToolCall], Awaitable[None]] | None = None,
+    ) -> None:
+        self._before = before
+        self._after = after
+
+    async def before_tool(self, call: ToolCall) -> CallVerdict:
+        return await self._before(call) if self._before else None
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+        if self._after:
+            await self._after(call)

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes.call_hooks import Acting, Watching
+from fakes.runs import calls, deeds, until
+from fakes.simple_tools import SimpleTool, sleeper
+
+from harness.hooks.points import CallVerdict
+from harness.messages import ToolCall
+
+
+def busy() -> list[asyncio.Task]:
+    return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+
+@pytest.mark.parametrize("point", ["before", "after"])
+async def test_a_hook_that_hangs_does_not_outlive_an_abort(make_agent, record, point: str):
+    hanging = asyncio.Event()
+
+    async def hang(call: ToolCall) -> None:
+        hanging.set()
+        await asyncio.Event().wait()
+
+    tool = SimpleTool("look")
+    hook = Acting(hang) if point == "before" else Acting(after=hang)
+    agent = make_agent(calls("look"), tools=[tool], hooks=[hook], patience=0.05)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await hanging.wait()
+    agent.abort()
+    async with asyncio.timeout(2):
+        result = await run
+
+    assert result.stop_reason == "aborted"
+    assert deeds(happened.events) == ["start look", "fail look" if point == "before" else "end look"]
+    assert bool(tool.ran) == (point == "after")
+    assert busy() == []
+
+
+async def test_a_hook_that_hangs_over_a_refused_call_does_not_outlive_an_abort(make_agent, record):
+    hanging = asyncio.Event()
+
+    async def hang(call: ToolCall) -> None:
+        hanging.set()
+        await asyncio.Event().wait()
+
+    agent = make_agent(calls("nothing", "look"), tools=[SimpleTool("look")], hooks=[Acting(after=hang)], patience=0.05)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await hanging.wait()
+    agent.abort()
+    async with asyncio.timeout(2):
+        await run
+
+    assert deeds(happened.events) == ["start nothing", "fail nothing", "start look", "fail look"]
+    assert busy() == []
+
+
+async def test_calls_that_were_interrupted_are_told_to_the_hooks_too(make_agent):
+    hook = Watching()
+    tools = [sleeper("slow", 30), SimpleTool("change", risk="edit")]
+    agent = make_agent(calls("slow", "change"), tools=tools, approval="off", hooks=[hook])
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[0].ran)
+    agent.abort()
+    await run
+
+    interrupted = "The call was interrupted before it had a result."
+    assert hook.told == ["before slow", f"after slow: {interrupted}", f"after change: {interrupted}"]
+
+
+@pytest.mark.parametrize("how", ["abort", "steer"])
+async def test_a_hook_that_does_not_stop_does_not_let_the_call_begin_either(make_agent, record, how: str):
+    hanging, released = asyncio.Event(), asyncio.Event()
+
+    async def ignore(call: ToolCall) -> CallVerdict:
+        hanging.set()
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+        return None
+
+    tool = SimpleTool("look")
+    agent = make_agent(calls("look"), "done", tools=[tool], hooks=[Acting(ignore)], patience=0.02)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await hanging.wait()
+    agent.abort() if how == "abort" else agent.steer("wait")
+    async with asyncio.timeout(2):
+        await run
+    released.set()
+    await until(lambda: not busy())
+
+    assert deeds(happened.events) == ["start look", "fail look"]
+    assert not tool.ran
+
+
+async def test_a_hook_that_swallows_its_cancellation_and_ends_lets_nothing_begin(make_agent, record):
+    hanging = asyncio.Event()
+
+    async def swallow(call: ToolCall) -> CallVerdict:
+        hanging.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return None
+
+    tool = SimpleTool("look")
+    agent = make_agent(calls("look"), tools=[tool], hooks=[Acting(swallow)])
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await hanging.wait()
+    agent.abort()
+    await run
+
+    assert deeds(happened.events) == ["start look", "fail look"]
+    assert not tool.ran

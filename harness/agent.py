@@ -33,6 +33,7 @@ from harness.result import AgentResult
 from harness.run import Entry, Permissions, Run, State
 from harness.saved import dump_messages, load_messages
 from harness.stream import RunStream
+from harness.subagents.spawn import Kin, with_delegate
 from harness.thinking import ThinkingLevel
 from harness.tool import Tool
 from harness.workspace import Workspace
@@ -66,6 +67,7 @@ class Agent:
             self._bus.subscribe(options.person.hear)
         self._cache = ResultCache(options.execution.cache_entries, options.execution.cache_turns)
         self._workspace = options.workspace
+        self.kin: Kin | None = None
         self._conductor: Conductor | None = None
         self._idle = asyncio.Event()
         self._idle.set()
@@ -326,7 +328,7 @@ class Agent:
 
     def _new_run(self, entry: Entry) -> Run:
         options = self.options
-        return Run(
+        run = Run(
             state=self.state,
             bus=self._bus,
             history=self.history,
@@ -341,6 +343,7 @@ class Agent:
             entry=entry,
             began=len(self.history),
         )
+        return with_delegate(run, self.kin, Agent)
 
     def _remind(self, text: str) -> None:
         self.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))

@@ -5,7 +5,7 @@ The loop asks one question at a time and waits as long as it takes. A run that i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -69,12 +69,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the model's. No choices: free text only. `timeout` in seconds; None waits for ever."""
+    """A question of the model's. No choices: free text only. `timeout` in seconds; None waits for ever. `asker` names
+    the sub-agent that asks."""
 
     prompt: str
     choices: tuple[Choice, ...] = ()
     editable: bool = False
     timeout: float | None = None
+    asker: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

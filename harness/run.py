@@ -152,7 +152,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`began`: how many messages there were before this run; `parent` is the run it works for, if it is a sub-agent's."""
+    """`began`: how many messages there were before this run; `parent` is the one it works for, as a sub-agent's."""
 
     state: State
     bus: Bus

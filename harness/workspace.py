@@ -11,6 +11,7 @@ import errno
 import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -98,6 +99,13 @@ class Workspace:
     def display(self, path: Path) -> str:
         """A resolved path, relative to the root where it is inside."""
         return self._boundary.display(path)
+
+    def for_another(self) -> Workspace:
+        """The same folders for another agent. What one has read, the other has not; they do not write at once, and the
+        same listeners hear of changes."""
+        other = copy(self)
+        other._seen = {}
+        return other
 
     def on_change(self, listener: Callable[[Path], None]) -> None:
         """Tell `listener` each resolved path just before it changes. If it raises, nothing is changed."""

@@ -22,6 +22,7 @@ def loaders(secrets: tuple[str, ...] = ()) -> dict[str, Callable[[], Tool]]:
         "bash": partial(_bash, secrets),
         "todo": _todo,
         "ask_user": _ask,
+        "delegate_sub_agent": _delegate,
         "submit_plan": _plan,
     }
 
@@ -78,6 +79,12 @@ def _ask() -> Tool:
     from tools.ask import AskTool
 
     return AskTool()
+
+
+def _delegate() -> Tool:
+    from tools.delegate import DelegateTool
+
+    return DelegateTool()
 
 
 def _plan() -> Tool:

@@ -21,6 +21,7 @@ ORDER = [
     "bash",
     "todo",
     "ask_user",
+    "delegate_sub_agent",
     "submit_plan",
 ]
 
@@ -45,7 +46,16 @@ def test_a_summary_never_fails_on_half_streamed_arguments() -> None:
 def test_plan_mode_can_read_ask_and_submit_only() -> None:
     shown = [tool.name for tool in tools_of(PLAN, builtin_tools())]
 
-    assert shown == ["read_file", "list_files", "find_files", "grep", "todo", "ask_user", "submit_plan"]
+    assert shown == [
+        "read_file",
+        "list_files",
+        "find_files",
+        "grep",
+        "todo",
+        "ask_user",
+        "delegate_sub_agent",
+        "submit_plan",
+    ]
     assert [tool.name for tool in tools_of(EXECUTE, builtin_tools())] == ORDER[:-1]
 
 

@@ -1,0 +1,1 @@
+"""Agents that do a task for another agent."""

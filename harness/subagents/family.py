@@ -1,0 +1,113 @@
+"""What a run and all sub-agents below it share: places to work at, tokens to use, and one person to ask."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from harness.options import Subagents
+from harness.person import Answer, Approval, ApprovalRequest, Person, PlanVerdict, Question
+from harness.subagents.budget import TokenBudget
+
+
+class Family:
+    def __init__(self, limits: Subagents) -> None:
+        self.limits = limits
+        self.asking = asyncio.Lock()
+        self.seats = asyncio.Semaphore(max(1, limits.max_concurrent))
+        self.budget = TokenBudget(limits.token_budget)
+
+
+class Seat:
+    """A place to work at, of which there are only so many; entered once one is free.
+
+    It is lent while its owner waits for sub-agents of its own: else all could be taken by those who wait for one.
+    """
+
+    def __init__(self, seats: asyncio.Semaphore) -> None:
+        self._seats = seats
+        self._is_held = False
+        self._loans = 0
+
+    async def __aenter__(self) -> Seat:
+        await self._seats.acquire()
+        self._is_held = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._leave()
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncGenerator[None]:
+        """Who comes back waits until a place is free again; who was cancelled meanwhile does not need one."""
+        self._loans += 1
+        self._leave()
+        try:
+            yield
+        except BaseException:
+            self._loans -= 1
+            raise
+        self._loans -= 1
+        if not self._loans:
+            await self._come_back()
+
+    async def _come_back(self) -> None:
+        await self._seats.acquire()
+        # While it was waited for, it may have been lent anew.
+        if self._loans or self._is_held:
+            self._seats.release()
+        else:
+            self._is_held = True
+
+    def _leave(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._seats.release()
+
+
+class SharedPerson:
+    """A person whom several agents ask: one question at a time."""
+
+    def __init__(self, person: Person, turn: asyncio.Lock) -> None:
+        self._person = person
+        self._turn = turn
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        async with self._turn:
+            return await self._person.approve(request)
+
+    async def ask(self, question: Question) -> Answer:
+        async with self._turn:
+            return await self._person.ask(question)
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        async with self._turn:
+            return await self._person.review_plan(plan)
+
+
+class AskedBy:
+    """The person as a sub-agent asks them: each question tells whose it is."""
+
+    def __init__(self, person: Person, name: str) -> None:
+        self._person = person
+        self._name = name
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        return await self._person.approve(replace(request, label=f"{self._name}: {request.label}"))
+
+    async def ask(self, question: Question) -> Answer:
+        asker = f"{self._name}: {question.asker}" if question.asker else self._name
+        return await self._person.ask(replace(question, asker=asker))
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        return await self._person.review_plan(plan)
+
+
+if TYPE_CHECKING:
+    _: tuple[type[Person], ...] = (SharedPerson, AskedBy)

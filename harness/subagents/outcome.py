@@ -1,0 +1,60 @@
+"""What a sub-agent hands back: its last words, cut to their room, and how it went."""
+
+from __future__ import annotations
+
+from harness.execution.spill import HEAD, at_line_ends
+from harness.identity import Identity
+from harness.messages import AssistantMessage, JsonObject, Text
+from harness.result import AgentResult
+from harness.tool import ToolOutput
+from harness.views import TextView
+
+
+def outcome(identity: Identity, result: AgentResult, who: str, limit: int) -> ToolOutput:
+    """The result of the call that started it; `limit` characters of what it said at most, 0 for all."""
+    problem = _problem(result)
+    said = result.text.strip() or (_last_words(result) if problem else "")
+    told = clipped(said, limit)
+    if problem:
+        told = f"{who} did not finish: {problem}" + (f"\nWhat it said last:\n\n{told}" if told else "")
+    return ToolOutput(
+        content=(Text(told or f"{who} has finished without a word about it."),),
+        view=TextView(said or told, language="markdown") if said else None,
+        details=_details(identity, result),
+        is_error=bool(problem),
+        child_loop_id=identity.last_loop_id,
+    )
+
+
+def clipped(text: str, limit: int) -> str:
+    """The head and tail of what is longer than `limit` characters, and how much is missing between them."""
+    if limit <= 0 or len(text) <= limit:
+        return text
+    room = int(limit * HEAD)
+    head, tail = at_line_ends(text[:room], text[len(text) - (limit - room) :])
+    missing = len(text) - len(head) - len(tail)
+    return f"{head.rstrip()}\n[clipped: {missing:,} of {len(text):,} characters are left out here]\n{tail}"
+
+
+def _problem(result: AgentResult) -> str:
+    """Why it ended before its time; empty when it did not."""
+    if result.error or result.stop_reason in ("error", "aborted"):
+        return result.error or "the run failed"
+    return "its last reply reached the model's limit of tokens" if result.stop_reason == "length" else ""
+
+
+def _last_words(result: AgentResult) -> str:
+    replies = (each.text.strip() for each in reversed(result.messages) if isinstance(each, AssistantMessage))
+    return next((text for text in replies if text), "")
+
+
+def _details(identity: Identity, result: AgentResult) -> JsonObject:
+    turns = sum(isinstance(each, AssistantMessage) for each in result.messages)
+    return {
+        "session_id": identity.session_id,
+        "loop_id": identity.last_loop_id,
+        "stop_reason": result.stop_reason,
+        "limit": result.limit,
+        "turns": turns,
+        "tokens": result.usage.context,
+    }

@@ -1,0 +1,44 @@
+"""What happens in a sub-agent, as the agent it works for tells it."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from harness.bus import Bus
+from harness.events import AgentStart, Event, MessageUpdate, SubagentEvent, ToolExecutionStart, TurnStart
+from harness.tool import Delegation
+from harness.views import TextView
+
+STEPS_SHOWN = 10
+
+
+class Relay:
+    """Hands each event on to the parent's bus, and shows the person what the sub-agent is at; a subscriber.
+
+    What is streamed is left out unless `deltas` are asked for: it would double the cost of every token.
+    """
+
+    def __init__(self, bus: Bus, delegation: Delegation, *, deltas: bool) -> None:
+        self._bus = bus
+        self._delegation = delegation
+        self._left_out = () if deltas else (MessageUpdate,)
+        self._turn = 0
+        self._steps: deque[str] = deque(maxlen=STEPS_SHOWN)
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, self._left_out):
+            return
+        self._bus.publish(SubagentEvent(call_id=self._delegation.call_id, event=event))
+        match event:
+            case AgentStart():
+                self._show("begins")
+            case TurnStart():
+                self._turn += 1
+            case ToolExecutionStart(label=label, summary=summary):
+                self._show(f"turn {self._turn}: {label} {summary}".rstrip())
+            case _:
+                pass
+
+    def _show(self, step: str) -> None:
+        self._steps.append(step)
+        self._delegation.update(TextView("\n".join(self._steps)))

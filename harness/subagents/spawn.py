@@ -1,0 +1,162 @@
+"""Sub-agents: each has a history and bus of its own, and no leave but that of the one it works for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from harness.context.tokens import estimate_overhead, estimate_text
+from harness.limits import Limits
+from harness.messages import new_id
+from harness.modes import SUBMIT_PLAN, tools_of
+from harness.options import AgentOptions
+from harness.provider import Model
+from harness.run import Run, specs_of
+from harness.subagents.budget import SPENT, Share
+from harness.subagents.family import AskedBy, Family, Seat, SharedPerson
+from harness.subagents.inherited import inherited
+from harness.subagents.outcome import outcome
+from harness.subagents.relay import Relay
+from harness.tool import Delegate, Delegation, Tool, ToolOutput
+
+if TYPE_CHECKING:
+    from harness.agent import Agent
+
+DELEGATE = "delegate_sub_agent"
+NAME_CHARS = 40
+USUAL_TURNS = 5
+"""How often the first request of a sub-agent is counted, to estimate what it will use."""
+
+MakeAgent: TypeAlias = "Callable[[Model, Sequence[Tool], str, AgentOptions], Agent]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """What ties a sub-agent to the run it works for."""
+
+    parent: Run
+    family: Family
+    seat: Seat
+
+
+def with_delegate(run: Run, kin: Kin | None, make: MakeAgent) -> Run:
+    """The run, able to hand tasks to sub-agents, unless it is itself as deep as they may be; `kin` if it is one's."""
+    if kin is None:
+        family = Family(run.options.subagents)
+        run = replace(run, person=SharedPerson(run.person, family.asking))
+    else:
+        family = kin.family
+        run = replace(run, parent=kin.parent)
+    if len(run.lineage) > family.limits.max_depth:
+        return run
+    return replace(run, delegate=Spawner(run, family, kin.seat if kin else None, make))
+
+
+class Spawner:
+    """Starts the sub-agents of one run. `seat` is the place at which the run itself works, if it is a sub-agent's."""
+
+    def __init__(self, run: Run, family: Family, seat: Seat | None, make: MakeAgent) -> None:
+        self._run = run
+        self._family = family
+        self._seat = seat
+        self._make = make
+
+    async def __call__(self, delegation: Delegation) -> ToolOutput:
+        """Let a sub-agent do the task. It fails with a text for the model; cancelled, it leaves nothing behind."""
+        run, budget = self._run, self._family.budget
+        unknown = _unknown(delegation.tools, tools_of(run.state.mode, self._lendable))
+        if unknown:
+            return ToolOutput.failure(unknown)
+        async with self._seat.lent() if self._seat else nullcontext():
+            # Tokens before the place: who holds a place must be able to go on. For the same reason only those wait
+            # for tokens for whom nobody who holds some is waiting.
+            share = await budget.acquire(self._estimate(delegation), waits=self._seat is None)
+            if share is None:
+                return ToolOutput.failure(f"{SPENT} Do the task yourself.")
+            try:
+                async with Seat(self._family.seats) as seat:
+                    return await self._work(delegation, share, seat)
+            finally:
+                share.close()
+                # It may have changed what was read.
+                run.cache.clear()
+
+    async def _work(self, delegation: Delegation, share: Share, seat: Seat) -> ToolOutput:
+        child = self._child(delegation, share)
+        child.kin = Kin(self._run, self._family, seat)
+        child.subscribe(Relay(self._run.bus, delegation, deltas=self._family.limits.deltas))
+        result = await child.prompt(delegation.task)
+        return outcome(child.identity, result, _who(delegation), self._family.limits.result_chars)
+
+    def _child(self, delegation: Delegation, share: Share) -> Agent:
+        run, session_id = self._run, new_id()
+        tools = [tool for tool in self._lendable if not delegation.tools or tool.name in delegation.tools]
+        options = replace(
+            run.options,
+            workspace=run.workspace.for_another(),
+            person=AskedBy(run.person, _who(delegation)),
+            limits=Limits(max_turns=self._turns(delegation)),
+            hooks=inherited(run, share),
+            execution=replace(run.options.execution, cache_entries=0),
+            config_id="sub",
+            session_id=session_id,
+            messages=(),
+            spill_dir=run.spill_dir / session_id,
+            # It must have stopped before its parent loses patience with it.
+            patience=run.options.patience / 2,
+        )
+        child = self._make(run.state.model, tools, self._system, options)
+        child.state.permissions = run.state.permissions
+        child.state.max_tokens = run.state.max_tokens
+        child.state.budget = run.state.budget
+        child.identity.parent_loop_id = run.bus.loop_id
+        child.identity.origin = "subagent"
+        return child
+
+    @property
+    def _lendable(self) -> list[Tool]:
+        """The tools a sub-agent may have. A plan is its parent's to submit."""
+        is_last = len(self._run.lineage) >= self._family.limits.max_depth
+        kept = (SUBMIT_PLAN, DELEGATE) if is_last else (SUBMIT_PLAN,)
+        return [tool for tool in self._run.state.tools if tool.name not in kept]
+
+    @property
+    def _system(self) -> str:
+        return f"{self._run.state.system_prompt}\n\n{_prompt()}"
+
+    def _turns(self, delegation: Delegation) -> int:
+        limits = (delegation.max_turns, self._family.limits.max_turns)
+        return min((each for each in limits if each), default=0)
+
+    def _estimate(self, delegation: Delegation) -> int:
+        request = estimate_overhead(self._system, specs_of(self._lendable)) + estimate_text(delegation.task)
+        return USUAL_TURNS * request
+
+
+def _unknown(names: Sequence[str], tools: Sequence[Tool]) -> str:
+    """What is wrong with the names of tools; empty when nothing is."""
+    known = [tool.name for tool in tools]
+    unknown = sorted(set(names).difference(known))
+    if not unknown:
+        return ""
+    choice = f"name some of {', '.join(known)}, or none for all of them" if known else "there are no tools for it"
+    return f"A sub-agent cannot have {', '.join(unknown)}: {choice}."
+
+
+def _who(delegation: Delegation) -> str:
+    """Its name for people. The name comes from a model."""
+    return f"Sub-agent {' '.join(delegation.name.split())[:NAME_CHARS]}".strip()
+
+
+@cache
+def _prompt() -> str:
+    path = Path(__file__).parent.parent / "prompts" / "subagent.md"
+    return path.read_text(encoding="utf-8").strip()
+
+
+if TYPE_CHECKING:
+    _: type[Delegate] = Spawner

@@ -1,0 +1,357 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from fakes.family import cast, delegates, inside, outline, said
+from fakes.people import ScriptedPerson
+from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool
+
+from harness.answers import Answers
+from harness.events import (
+    HookRan,
+    LimitReached,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    ToolExecutionEnd,
+    UsageUpdate,
+)
+from harness.hooks.points import Hooks
+from harness.limits import Limits
+from harness.messages import JsonObject
+from harness.modes import EXECUTE, PLAN
+from harness.options import Subagents
+from harness.person import Answer, Approval, ApprovalRequest, Once, Question, Session
+from harness.policies import Budget, DenyList, LoopDetection
+from harness.tool import Risk, ToolContext, ToolOutput
+from providers.demo import Call, Reply
+from tools.ask import AskTool
+from tools.delegate import DelegateTool
+from tools.edit import EditTool
+from tools.read import ReadTool
+from tools.write import WriteTool
+
+BEGIN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
+REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+CALL = ["ToolExecutionStart", "ToolExecutionEnd"]
+ASKED = ["ToolApprovalRequested", "ToolApprovalResolved"]
+
+
+def one(*script: Reply | str, then: str = "ok"):
+    """A model that hands one task to a sub-agent, which plays the script."""
+    return cast({"go": [delegates("dig"), then], "dig": script})
+
+
+def heard(events: list, *, depth: int = 1) -> list[str]:
+    """What a sub-agent of that generation told."""
+    mark = ">" * depth
+    return [name[depth:] for name in outline(events) if name.startswith(mark) and not name.startswith(f"{mark}>")]
+
+
+async def test_what_the_person_denies_a_sub_agent_does_not_run(make_agent, record, person):
+    person.deny("not that")
+    run = SimpleTool("run", risk="execute")
+    agent = make_agent(model=one(calls("run", command="make"), "I could not."), tools=[DelegateTool(), run])
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert heard(seen.events) == [
+        *[*BEGIN, *REPLY, *ASKED, *CALL, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
+    ]
+    assert run.ran == []
+    assert [request.label for request in person.asked] == ["Sub-agent dig: Run"]
+    assert inside(seen.events, ToolExecutionEnd)[0].result.text == "The person denied this call: not that"
+
+
+async def test_the_delegation_itself_is_not_asked_about(make_agent, person):
+    agent = make_agent(model=one("done"), tools=[DelegateTool()], approval="on")
+
+    await agent.prompt("go")
+
+    assert person.asked == []
+    assert [each.text for each in results_of(agent)] == ["done"]
+
+
+async def test_a_question_tells_the_whole_line_of_who_asks(make_agent, person):
+    parts = {"go": [delegates("mid"), "ok"], "mid": [delegates("leaf"), "ok"]}
+    leaf = [calls("run"), Reply((Call("ask_user", {"prompt": "Which?"}),)), "done"]
+    tools = [DelegateTool(), SimpleTool("run", risk="execute"), AskTool()]
+    agent = make_agent(model=cast({**parts, "leaf": leaf}), tools=tools)
+
+    await agent.prompt("go")
+
+    assert [request.label for request in person.asked] == ["Sub-agent mid: Sub-agent leaf: Run"]
+    assert [question.asker for question in person.questions] == ["Sub-agent mid: Sub-agent leaf"]
+
+
+async def test_what_is_forbidden_or_unknown_or_denied_by_a_hook_never_runs_at_any_depth(make_agent, record, person):
+    bad, listed = SimpleTool("bad", risk="forbidden"), SimpleTool("listed")
+    leaf = [calls("bad"), calls("listed"), calls("nothing"), "done"]
+    parts = {"go": [delegates("mid"), "ok"], "mid": [delegates("leaf"), "done"], "leaf": leaf}
+    tools = [DelegateTool(), bad, listed]
+    agent = make_agent(model=cast(parts), tools=tools, approval="off", hooks=[DenyList("listed")])
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert (bad.ran, listed.ran, person.asked) == ([], [], [])
+    ends = inside(seen.events, ToolExecutionEnd, depth=2)
+    assert [each.result.is_error for each in ends] == [True, True]
+    assert ends[0].result.text.startswith("Forbidden")
+    assert "unknown tool 'nothing'" in ends[1].result.text
+    assert [each.outcome for each in inside(seen.events, HookRan, depth=2)] == ["blocked"]
+    later = ["TurnEnd", "TurnStart", *REPLY]
+    assert heard(seen.events, depth=2) == [
+        *[*BEGIN, *REPLY, *CALL, *later, "HookRan", *later, *CALL, *later, "TurnEnd", "AgentEnd"],
+    ]
+
+
+async def test_in_plan_mode_a_sub_agent_cannot_write(make_agent, record, requests, tmp_path, person):
+    script = [Reply((Call("write_file", {"path": "a.txt", "content": "x"}),)), "I may not."]
+    agent = make_agent(model=one(*script), tools=[DelegateTool(), ReadTool(), WriteTool()], mode=PLAN, approval="off")
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert [tool.name for tool in requests(agent)[1].tools] == ["delegate_sub_agent", "read_file"]
+    assert heard(seen.events) == [*BEGIN, *REPLY, *CALL, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]
+    (end,) = inside(seen.events, ToolExecutionEnd)
+    assert end.result.text == "write_file is not available in plan mode."
+    assert not (tmp_path / "a.txt").exists()
+
+
+async def test_the_mode_and_approval_the_person_changes_hold_for_sub_agents_at_once(make_agent, requests):
+    agent = make_agent()
+
+    async def change(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        agent.set_mode(PLAN)
+        return ToolOutput.text("changed")
+
+    edit, tools = SimpleTool("edit", risk="edit"), [DelegateTool(), SimpleTool("change", change)]
+    agent.state.model = one(calls("change"), calls("edit"), "done")
+    agent.set_tools([*tools, edit])
+
+    await agent.prompt("go")
+
+    assert [tool.name for tool in requests(agent)[2].tools] == ["delegate_sub_agent", "change"]
+    assert edit.ran == []
+
+
+async def test_trust_given_to_a_sub_agent_is_trust_in_the_tool(make_agent, person):
+    person.approvals.append(Session())
+    run = SimpleTool("run", risk="edit")
+    model = cast({"go": [delegates("dig"), calls("run"), "ok"], "dig": [calls("run"), calls("run"), "done"]})
+    agent = make_agent(model=model, tools=[DelegateTool(), run])
+
+    await agent.prompt("go")
+
+    assert len(run.ran) == 3
+    assert len(person.asked) == 1
+
+
+class BusyPerson(ScriptedPerson):
+    """Notices who asks while another question is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = 0
+        self.most = 0
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        async with self:
+            return await super().approve(request)
+
+    async def ask(self, question: Question) -> Answer:
+        async with self:
+            return await super().ask(question)
+
+    async def __aenter__(self) -> None:
+        self.open += 1
+        self.most = max(self.most, self.open)
+        await asyncio.sleep(0)
+
+    async def __aexit__(self, *error: object) -> None:
+        self.open -= 1
+
+
+async def test_agents_that_work_at_once_ask_one_after_another(make_agent):
+    person = BusyPerson()
+    asking = Reply((*delegates("a", "b", "c").parts, Call("ask_user", {"prompt": "Sure?"})))
+    parts = {name: [calls("run"), "done"] for name in "abc"}
+    tools = [DelegateTool(), SimpleTool("run", risk="execute"), AskTool()]
+    agent = make_agent(model=cast({"go": [asking, "ok"], **parts}), tools=tools, person=person)
+
+    await agent.prompt("go")
+
+    assert len(person.asked) == 3
+    assert person.most == 1
+
+
+async def test_a_program_that_reads_the_stream_answers_for_sub_agents(make_agent):
+    run, heard_of = SimpleTool("run", risk="execute"), []
+    agent = make_agent(model=one(calls("run"), "done"), tools=[DelegateTool(), run], person=Answers())
+
+    async with agent.stream("go") as stream:
+        async for event in stream:
+            for asked in inside([event], ToolApprovalRequested):
+                stream.respond(asked.call.id, Once())
+            heard_of.append(event)
+
+    assert len(run.ran) == 1
+    assert [each.decision for each in inside(heard_of, ToolApprovalResolved)] == ["once"]
+    assert heard(heard_of) == [
+        *[*BEGIN, *REPLY, *ASKED, *CALL, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
+    ]
+
+
+async def test_what_a_sub_agent_uses_is_used_by_its_parent(make_agent, record):
+    model = cast({"go": [delegates("dig"), said("ok", tokens=3)], "dig": [said("done", tokens=40)]})
+    agent = make_agent(model=model, tools=[DelegateTool()])
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    own = [event.usage.context for event in seen.of(UsageUpdate)]
+    assert [event.total.context for event in inside(seen.events, UsageUpdate)] == [40]
+    assert result.usage.context == sum(own) + 40
+    assert seen.of(UsageUpdate)[-1].total.context == sum(own) + 40
+    assert agent.state.usage.cost is not None
+    assert agent.state.usage.cost.total == pytest.approx(sum(own) + 40)
+
+
+@pytest.mark.parametrize(("limits", "limit"), [(Limits(max_tokens=500), "tokens"), (Limits(max_cost=500.0), "cost")])
+async def test_a_limit_of_the_parent_stops_a_sub_agent(make_agent, record, limits, limit):
+    first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
+    agent = make_agent(model=one(first, "done"), tools=[DelegateTool(), SimpleTool("look")], limits=limits)
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert [each.limit for each in inside(seen.events, LimitReached)] == [limit]
+    assert heard(seen.events) == [
+        *[*BEGIN, *REPLY, *CALL, "TurnEnd", "LimitReached", "MessageStart", "MessageEnd", "AgentEnd"],
+    ]
+    assert result.limit == limit
+    (told,) = results_of(agent)
+    assert told.is_error
+    assert told.text.startswith("Sub-agent dig did not finish: the limit of")
+
+
+async def test_a_sub_agent_has_so_many_turns_and_hands_back_what_it_had(make_agent):
+    look = Reply((*said("So far: a", tokens=1).parts, *calls("look").parts))
+    tools = [DelegateTool(), SimpleTool("look")]
+    agent = make_agent(model=one(look, calls("look"), "never"), tools=tools, subagents=Subagents(max_turns=2))
+
+    await agent.prompt("go")
+
+    (told,) = results_of(agent)
+    assert told.is_error
+    assert told.text == (
+        "Sub-agent dig did not finish: the limit of 2 turns is reached\nWhat it said last:\n\nSo far: a"
+    )
+
+
+async def test_when_the_token_budget_is_spent_no_sub_agent_begins_or_goes_on(make_agent, record):
+    first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
+    model = cast({"go": [delegates("dig"), delegates("more"), "ok"], "dig": [first, "never"], "more": ["never"]})
+    tools = [DelegateTool(), SimpleTool("look")]
+    agent = make_agent(model=model, tools=tools, subagents=Subagents(token_budget=500))
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert [(each.is_error, each.text) for each in results_of(agent)] == [
+        (True, "Sub-agent dig did not finish: The token budget of the sub-agents is spent."),
+        (True, "The token budget of the sub-agents is spent. Do the task yourself."),
+    ]
+    assert heard(seen.events) == [*BEGIN, *REPLY, *CALL, "TurnEnd", "HookRan", "AgentEnd"]
+
+
+async def test_every_generation_uses_of_the_same_budget(make_agent):
+    look = Reply(calls("look").parts, usage=said("", tokens=300).usage)
+    ask = Reply(delegates("leaf").parts, usage=said("", tokens=10).usage)
+    leaf, mid = [look, said("leaf done", tokens=100)], [ask, said("mid done", tokens=10)]
+    parts = {"go": [delegates("mid"), "ok"], "mid": mid, "leaf": leaf}
+    tools = [DelegateTool(), SimpleTool("look")]
+    agent = make_agent(model=cast(parts), tools=tools, subagents=Subagents(token_budget=600))
+
+    await agent.prompt("go")
+
+    assert [each.text for each in results_of(agent)] == ["mid done"]
+
+
+async def test_a_sub_agent_that_goes_in_circles_is_stopped(make_agent):
+    circles = [calls("nothing") for _ in range(9)]
+    agent = make_agent(model=one(*circles), tools=[DelegateTool()], hooks=[LoopDetection(times=2)])
+
+    await agent.prompt("go")
+
+    assert "the same call of nothing failed again and again" in results_of(agent)[0].text
+
+
+class Journal(Hooks):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    async def before_loop(self, messages, loop_index):
+        self.notes.append("loop")
+
+    async def before_turn(self, messages, turn):
+        self.notes.append(f"turn {messages[0].text}")
+
+    async def after_tool(self, call, result):
+        self.notes.append(call.name)
+
+
+async def test_hooks_of_the_parent_hear_of_turns_and_calls_but_of_one_loop(make_agent):
+    hook = Journal()
+    agent = make_agent(model=one(calls("look"), "done"), tools=[DelegateTool(), SimpleTool("look")], hooks=[hook])
+
+    await agent.prompt("go")
+
+    assert hook.notes == ["loop", "turn go", "turn dig", "look", "turn dig", "delegate_sub_agent", "turn go"]
+
+
+async def test_a_budget_policy_counts_sub_agents(make_agent):
+    first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
+    tools = [DelegateTool(), SimpleTool("look")]
+    agent = make_agent(model=one(first, "never"), tools=tools, hooks=[Budget(max_tokens=500)])
+
+    result = await agent.prompt("go")
+
+    assert result.limit == "policy"
+    assert results_of(agent)[0].text.startswith("Sub-agent dig did not finish: the budget of 500 tokens is spent")
+
+
+async def test_what_a_sub_agent_has_read_its_parent_has_not(make_agent, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("old\n")
+    read = Reply((Call("read_file", {"path": "a.txt"}),))
+    edit = Reply((Call("edit_file", {"path": "a.txt", "old_string": "old", "new_string": "new"}),))
+    model = cast({"go": [delegates("dig"), edit, read, edit, "ok"], "dig": [read, "It says old."]})
+    tools = [DelegateTool(), ReadTool(), EditTool()]
+    agent = make_agent(model=model, tools=tools, mode=EXECUTE, approval="off")
+
+    await agent.prompt("go")
+
+    assert "has not been read" in results_of(agent)[1].text
+    assert (tmp_path / "a.txt").read_text() == "new\n"
+
+
+class Lasting(SimpleTool):
+    """Its results stay true until something changes."""
+
+    def risk(self, arguments: JsonObject) -> Risk:
+        return Risk("read", cacheable=True)
+
+
+async def test_no_result_is_kept_over_what_a_sub_agent_may_have_changed(make_agent):
+    look = Lasting("look")
+    model = cast({"go": [calls("look"), calls("look"), delegates("dig"), calls("look"), "ok"], "dig": ["done"]})
+    agent = make_agent(model=model, tools=[DelegateTool(), look])
+
+    await agent.prompt("go")
+
+    assert len(look.ran) == 2

@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes.family import cast, delegates, inside, outline
+from fakes.runs import calls, results_of, until
+from fakes.simple_tools import SimpleTool
+
+from harness.codec import decode, encode
+from harness.errors import RequestRejected
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    Event,
+    MessageUpdate,
+    RequestStart,
+    SubagentEvent,
+    ToolExecutionEnd,
+    ToolExecutionUpdate,
+    TurnStart,
+)
+from harness.messages import JsonObject, Text
+from harness.options import Subagents
+from harness.recorder import SessionRecorder
+from harness.tool import ToolContext, ToolOutput
+from harness.views import TextView
+from providers.demo import Break, Hang, Reply, Say
+from tools.delegate import DelegateTool
+
+BEGIN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
+REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+CALL = ["ToolExecutionStart", "ToolExecutionEnd"]
+
+
+def below(names: list[str]) -> list[str]:
+    return [f">{name}" for name in names]
+
+
+async def test_a_sub_agent_does_its_task_and_its_last_words_are_the_result(make_agent, record):
+    look = SimpleTool("look")
+    model = cast({"go": [delegates("dig"), "Thanks."], "dig": [calls("look"), "Found it."]})
+    agent = make_agent(model=model, tools=[DelegateTool(), look])
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    progress = "ToolExecutionUpdate"
+    child = [
+        *[">AgentStart", progress, *below([*BEGIN[1:], *REPLY]), ">ToolExecutionStart", progress, ">ToolExecutionEnd"],
+        *below(["TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]),
+    ]
+    assert outline(seen.events) == [
+        *[*BEGIN, *REPLY, "ToolExecutionStart", *child, "ToolExecutionEnd", "TurnEnd"],
+        *["TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
+    ]
+    assert [each.text for each in results_of(agent)] == ["Found it."]
+    assert result.text == "Thanks."
+    assert len(look.ran) == 1
+
+
+async def test_a_sub_agent_has_ids_of_its_own_that_lead_to_its_parent(make_agent, record):
+    agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": ["done"]}), tools=[DelegateTool()])
+    seen, recorder = record(agent), SessionRecorder()
+    agent.subscribe(recorder.on_event)
+
+    await agent.prompt("go")
+
+    start = inside(seen.events, AgentStart)[0]
+    assert start.loop_id == f"{start.session_id}.sub.1"
+    assert start.session_id != agent.session_id
+    assert start.agent_id != agent.agent_id
+    assert start.parent_loop_id == seen.events[0].loop_id
+    assert [each.trigger for each in inside(seen.events, TurnStart)] == ["subagent"]
+    assert [each.child_loop_id for each in seen.of(ToolExecutionEnd)] == [start.loop_id]
+    child = recorder.get_session(start.session_id)
+    assert child is not None
+    assert child.loops[0].parent_loop_id == seen.events[0].loop_id
+
+
+async def test_a_sub_agent_sees_its_task_and_nothing_of_the_conversation(make_agent, requests):
+    agent = make_agent(model=cast({"go": ["hello", delegates("dig"), "ok"], "dig": ["done"]}), tools=[DelegateTool()])
+    await agent.prompt("go")
+
+    await agent.prompt("again")
+
+    request = requests(agent)[2]
+    assert [message.text for message in request.messages] == ["dig"]
+    assert request.system.startswith("You help.\n\n# You are a sub-agent")
+    assert request.session_id != agent.session_id
+
+
+async def test_sub_agents_of_one_reply_work_at_the_same_time_and_are_answered_in_order(make_agent, record):
+    there = asyncio.Barrier(2)
+
+    async def meet(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await there.wait()
+        return ToolOutput.text("met")
+
+    parts = {"go": [delegates("one", "two"), "ok"], "one": [calls("meet"), "first"], "two": [calls("meet"), "second"]}
+    agent = make_agent(model=cast(parts), tools=[DelegateTool(), SimpleTool("meet", meet)])
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    nested = [event for event in seen.events if isinstance(event, SubagentEvent)]
+    by_call = {
+        event.call_id: outline(each.event for each in nested if each.call_id == event.call_id) for event in nested
+    }
+    course = [*BEGIN, *REPLY, *CALL, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]
+    assert list(by_call.values()) == [course, course]
+    begun = [name for name in outline(seen.events) if name in (">AgentStart", ">AgentEnd")]
+    assert begun == [">AgentStart", ">AgentStart", ">AgentEnd", ">AgentEnd"]
+    assert [each.text for each in results_of(agent)] == ["first", "second"]
+
+
+async def test_only_so_many_work_at_once_and_the_others_wait(make_agent):
+    at_work: list[int] = []
+    present = 0
+
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        nonlocal present
+        present += 1
+        at_work.append(present)
+        await asyncio.sleep(0)
+        present -= 1
+        return ToolOutput.text("worked")
+
+    names = ["a", "b", "c", "d", "e"]
+    parts = {name: [calls("work"), f"{name} is done"] for name in names}
+    model = cast({"go": [delegates(*names), "ok"], **parts})
+    tools = [DelegateTool(), SimpleTool("work", work)]
+    agent = make_agent(model=model, tools=tools, subagents=Subagents(max_concurrent=2))
+
+    await agent.prompt("go")
+
+    assert max(at_work) == 2
+    assert [each.text for each in results_of(agent)] == [f"{name} is done" for name in names]
+
+
+async def test_sub_agents_nest_to_a_depth_and_the_last_cannot_delegate(make_agent, record, requests):
+    parts = {
+        "go": [delegates("mid"), "ok"],
+        "mid": [delegates("leaf"), "mid done"],
+        "leaf": [delegates("x"), "leaf done"],
+    }
+    agent = make_agent(model=cast(parts), tools=[DelegateTool()], subagents=Subagents(max_concurrent=1))
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert [len(request.tools) for request in requests(agent)] == [1, 1, 0, 0, 1, 1]
+    leaf = [event.event.event for event in seen.events if isinstance(event, SubagentEvent) and _is_nested(event)]
+    assert outline(leaf) == [*BEGIN, *REPLY, *CALL, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]
+    assert "unknown tool" in inside(seen.events, ToolExecutionEnd, depth=2)[0].result.text
+    assert inside(seen.events, AgentStart, depth=2)[0].parent_loop_id == inside(seen.events, AgentStart)[0].loop_id
+    assert [each.text for each in results_of(agent)] == ["mid done"]
+
+
+def _is_nested(event: SubagentEvent) -> bool:
+    return isinstance(event.event, SubagentEvent)
+
+
+async def test_where_there_may_be_none_the_tool_says_so(make_agent):
+    agent = make_agent(delegates("dig"), "ok", tools=[DelegateTool()], subagents=Subagents(max_depth=0))
+
+    await agent.prompt("go")
+
+    (result,) = results_of(agent)
+    assert result.is_error
+    assert "no further sub-agents" in result.text
+
+
+async def test_a_sub_agent_has_the_tools_that_are_named(make_agent, requests):
+    parts = {"go": [delegates("dig", tools=["look"]), delegates("dig", tools=["axe"]), "ok"], "dig": ["done"]}
+    agent = make_agent(model=cast(parts), tools=[DelegateTool(), SimpleTool("look"), SimpleTool("hear")])
+
+    await agent.prompt("go")
+
+    assert [tool.name for tool in requests(agent)[1].tools] == ["look"]
+    assert [(each.is_error, each.text) for each in results_of(agent)] == [
+        (False, "done"),
+        (True, "A sub-agent cannot have axe: name some of delegate_sub_agent, look, hear, or none for all of them."),
+    ]
+
+
+async def test_an_abort_stops_every_generation_and_leaves_no_task(make_agent, record):
+    parts = {
+        "go": [delegates("mid", "other")],
+        "mid": [delegates("leaf")],
+        "leaf": [Reply((Hang(),))],
+        "other": [Reply((Hang(),))],
+    }
+    agent = make_agent(model=cast(parts), tools=[DelegateTool()])
+    seen = record(agent)
+    before = asyncio.all_tasks()
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: inside(seen.events, RequestStart, depth=2) and len(inside(seen.events, RequestStart)) == 2)
+
+    agent.abort()
+    result = await run
+
+    assert asyncio.all_tasks() == before
+    assert result.stop_reason == "aborted"
+    ends = [name for name in outline(seen.events) if name.endswith(("AgentEnd", "ToolExecutionEnd"))]
+    assert sorted(ends) == [
+        *[">>AgentEnd", ">AgentEnd", ">AgentEnd", ">ToolExecutionEnd"],
+        *["AgentEnd", "ToolExecutionEnd", "ToolExecutionEnd"],
+    ]
+    assert ends.index(">>AgentEnd") < ends.index(">ToolExecutionEnd") < len(ends) - 3
+    assert ends[-2:] == ["ToolExecutionEnd", "AgentEnd"]
+    assert [each.stop_reason for each in inside(seen.events, AgentEnd)] == ["aborted", "aborted"]
+
+
+async def test_steering_interrupts_a_sub_agent(make_agent, record):
+    parts = {"go": [delegates("dig"), "I stopped it."], "dig": [Reply((Hang(),))]}
+    agent = make_agent(model=cast(parts), tools=[DelegateTool()])
+    seen = record(agent)
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: inside(seen.events, RequestStart))
+
+    agent.steer("stop that")
+    result = await run
+
+    names = outline(seen.events)
+    assert names[names.index(">AgentEnd") :] == [
+        *[">AgentEnd", "ToolExecutionEnd", "TurnEnd", "TurnStart", "MessageStart", "MessageEnd"],
+        *[*REPLY, "TurnEnd", "AgentEnd"],
+    ]
+    assert [each.text for each in results_of(agent)] == ["Skipped due to queued user message."]
+    assert result.text == "I stopped it."
+
+
+async def test_the_person_sees_what_a_sub_agent_is_at(make_agent, record):
+    parts = {"go": [delegates("dig"), "ok"], "dig": [calls("look", path="a.py"), calls("look", path="b.py"), "done"]}
+    agent = make_agent(model=cast(parts), tools=[DelegateTool(), SimpleTool("look")])
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    steps = ["begins", "turn 1: Look a.py", "turn 2: Look b.py"]
+    views = [event.view for event in seen.of(ToolExecutionUpdate)]
+    assert views == [TextView("\n".join(steps[:count])) for count in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("deltas", [False, True])
+async def test_what_it_streams_is_heard_only_where_that_is_asked_for(make_agent, record, deltas):
+    agent = make_agent(
+        model=cast({"go": [delegates("dig"), "ok"], "dig": ["done"]}),
+        tools=[DelegateTool()],
+        subagents=Subagents(deltas=deltas),
+    )
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert bool(inside(seen.events, MessageUpdate)) is deltas
+
+
+async def test_events_of_sub_agents_survive_being_written_down(make_agent, record):
+    agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": ["done"]}), tools=[DelegateTool()])
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert [decode(Event, encode(event)) for event in seen.events] == seen.events
+
+
+async def test_long_last_words_are_clipped_in_their_middle(make_agent, record):
+    lines = "\n".join(f"line {number}" for number in range(1000))
+    agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": [lines]}), tools=[DelegateTool()])
+
+    await agent.prompt("go")
+
+    (result,) = results_of(agent)
+    assert len(result.text) < 4_100
+    assert result.text.startswith("line 0\n")
+    assert result.text.endswith("line 999")
+    missing = int(result.text.partition("[clipped: ")[2].partition(" of")[0].replace(",", ""))
+    kept = "".join(line for line in result.text.splitlines(keepends=True) if not line.startswith("[clipped"))
+    assert f"of {len(lines):,} characters" in result.text
+    assert abs(len(lines) - missing - len(kept)) <= 1
+    assert result.view == TextView(lines, language="markdown")
+
+
+@pytest.mark.parametrize(
+    ("last", "is_error", "text"),
+    [
+        ([""] * 4, False, "Sub-agent dig has finished without a word about it."),
+        ([Reply((Break(RequestRejected("no credit")),))], True, "Sub-agent dig did not finish: no credit"),
+        (
+            [Reply((Say("Half"),), stop_reason="length")],
+            True,
+            "Sub-agent dig did not finish: its last reply reached the model's limit of tokens\n"
+            "What it said last:\n\nHalf",
+        ),
+    ],
+)
+async def test_how_it_ended_is_told(make_agent, last, is_error, text):
+    agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": last}), tools=[DelegateTool()])
+
+    await agent.prompt("go")
+
+    (result,) = results_of(agent)
+    assert (result.is_error, result.content) == (is_error, (Text(text),))

@@ -44,7 +44,8 @@ def to_llm(message: Message) -> ModelMessage | None:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How tool calls run. `timeout` in seconds, None for none; `timeouts` are exceptions by tool name.
+    """How tool calls run. `timeout` in seconds, None for none; `timeouts` are exceptions by tool name. A call of risk
+    level "none" may be waiting for the person, so it has no limit unless its tool is named.
 
     A result of more than `max_result_chars` characters is cut in its middle and kept whole in a file (0: never cut).
     Results that stay true are kept for `cache_turns` turns, at most `cache_entries` of them (0: none).

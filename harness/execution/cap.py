@@ -11,6 +11,8 @@ from harness.execution.spill import HEAD, at_line_ends, open_spill
 from harness.messages import Text, UserContent
 from harness.tool import ToolOutput
 
+_INLINE = 1 << 20
+
 
 async def capped(output: ToolOutput, limit: int, spill: Path) -> ToolOutput:
     """The output with at most `limit` characters of its text, and a note that says where all of it is; 0: as it is.
@@ -21,8 +23,8 @@ async def capped(output: ToolOutput, limit: int, spill: Path) -> ToolOutput:
     if limit <= 0 or length <= limit:
         return output
     whole = "".join(block.text for block in output.content if isinstance(block, Text))
-    # A thread, since a disk may take long.
-    where = await asyncio.to_thread(_spilled, whole, spill)
+    # A disk may take long over much; over little, a result that is there must not be lost to an interruption.
+    where = _spilled(whole, spill) if length <= _INLINE else await asyncio.to_thread(_spilled, whole, spill)
     return replace(output, content=_with_text(output.content, _cut(whole, limit, where)))
 
 

@@ -157,3 +157,12 @@ async def test_our_tools_keep_to_the_limit_by_themselves(make_agent, tmp_path: P
     assert not result.is_error
     assert 9_000 < len(result.text) <= 10_000
     assert "[truncated: " not in result.text
+
+
+async def test_much_is_written_without_holding_up_the_program(make_agent):
+    agent = make_agent(calls("speak"), "done", tools=[speaker(Text("x" * 3_000_000))], execution=SHORT)
+
+    await agent.prompt("go")
+
+    assert "[truncated: 3000000 bytes total;" in results_of(agent)[0].text
+    assert where(results_of(agent)[0].text).stat().st_size == 3_000_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from harness.answers import Answers
 from harness.approval.rules import Grants
@@ -33,11 +33,13 @@ from harness.result import AgentResult
 from harness.run import Entry, Permissions, Run, State
 from harness.saved import dump_messages, load_messages
 from harness.stream import RunStream
+from harness.structured import prompt_structured, prompt_structured_sync
 from harness.subagents.spawn import Kin, with_delegate
 from harness.thinking import ThinkingLevel
 from harness.tool import Tool
 from harness.workspace import Workspace
 
+T = TypeVar("T")
 Prompt: TypeAlias = str | Sequence[UserContent] | UserMessage | Sequence[Message]
 
 
@@ -136,18 +138,14 @@ class Agent:
 
         Interrupted (Ctrl+C), it aborts the run and lets the interruption pass.
         """
-        return self._blocking(Entry(messages_of(prompt), trigger=self.identity.origin))
+        return self.blocking(lambda: self.prompt(prompt))
 
     def continue_sync(self, continuation: Continuation = Continuation()) -> AgentResult:
         """`continue_run`, waiting as `prompt_sync` does."""
+        return self.blocking(lambda: self.continue_run(continuation))
 
-        async def once() -> AgentResult:
-            try:
-                return await self.continue_run(continuation)
-            finally:
-                await self._let_go()
-
-        return run_blocking(once, self.abort)
+    prompt_structured = prompt_structured
+    prompt_structured_sync = prompt_structured_sync
 
     def steer(self, prompt: Prompt) -> None:
         """Say something to the run that is on: it interrupts the tools and is heard at the next turn. From any thread,
@@ -313,10 +311,12 @@ class Agent:
             self._conductor = None
             self._idle.set()
 
-    def _blocking(self, entry: Entry) -> AgentResult:
-        async def once() -> AgentResult:
+    def blocking(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What some work with this agent comes to, waited for as `prompt_sync` does; connections are let go."""
+
+        async def once() -> T:
             try:
-                return await self.run(entry)
+                return await work()
             finally:
                 await self._let_go()
 

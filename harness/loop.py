@@ -116,12 +116,12 @@ async def _ending(run: Run, turn: _Turn) -> Ending | None:
         return Ending("error", reply.error)
     if turn.stop is not None:
         return _stopped(turn.stop, reply.stop_reason)
-    if turn.ends_run:
-        return Ending("stop")
     if not turn.results and not run.inbox.interrupts:
         last_word = run.entry.last_word(reply)
         if last_word is not None:
             run.inbox.reminders.put(last_word)
+    if turn.ends_run or run.entry.is_over():
+        return Ending("stop")
     if not (turn.results or run.inbox):
         return Ending(reply.stop_reason, reply.error)
     limit = _limit(run)

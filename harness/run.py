@@ -108,6 +108,10 @@ def _nothing_more(reply: AssistantMessage) -> UserMessage | None:
     return None
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """Why a run ended. A run that was rejected has not begun: the history knows nothing of it."""
@@ -123,7 +127,8 @@ class Entry:
     """How a run begins, and what it has that others have not.
 
     `tools` are offered in this run only. `last_word` is asked when the model has nothing more to do: what it hands back
-    is said to the model, and the run goes on. `answer_schema` holds the model to a form. `work` is done in place of the
+    is said to the model, and the run goes on. `is_over` is asked after each turn: true ends the run, and ends it well.
+    `answer_schema` holds the model to a form. `work` is done in place of the
     loop; `loop_id` was given out before, empty for the next one.
     """
 
@@ -132,6 +137,7 @@ class Entry:
     trigger: TurnTrigger = "user"
     tools: tuple[Tool, ...] = ()
     last_word: Callable[[AssistantMessage], UserMessage | None] = _nothing_more
+    is_over: Callable[[], bool] = _never
     answer_schema: AnswerSchema | None = None
     work: Callable[[Run], Awaitable[Ending]] | None = None
     loop_id: str = ""

@@ -128,7 +128,7 @@ class _Thought:
             max_tokens=run.state.max_tokens,
             temperature=run.options.temperature,
             session_id=run.bus.session_id,
-            answer_schema=run.entry.answer_schema,
+            answer_schema=run.entry.answer_schema if self._model.native_schema else None,
             api_key=key,
         )
         return await run.hooks.before_model(request) if run.hooks else request

@@ -41,15 +41,16 @@ def unwrap_strings(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     return {key: _unwrapped(properties.get(key), value) for key, value in arguments.items()}
 
 
-def problems_in(error: ValidationError, schema: JsonObject) -> tuple[str, ...]:
-    """What pydantic found wrong with a value of this schema."""
-    return tuple(_problem(item["type"], item["loc"], item["msg"], schema) for item in error.errors(include_url=False))
-
-
-def _problem(kind: str, path: Path, message: str, schema: JsonObject) -> str:
-    if kind in UNKNOWN:
-        return unknown_property(path, _properties_at(schema, path[:-1]))
-    return f"{place(path)}: {short(message)}"
+def problems_in(error: ValidationError, schema: JsonObject, within: Path = ()) -> tuple[str, ...]:
+    """What pydantic found wrong with a value of this schema, which stands at `within` in what was sent."""
+    problems: list[str] = []
+    for item in error.errors(include_url=False):
+        path = (*within, *item["loc"])
+        if item["type"] in UNKNOWN:
+            problems.append(unknown_property(path, _properties_at(schema, item["loc"][:-1])))
+        else:
+            problems.append(f"{place(path)}: {short(item['msg'])}")
+    return tuple(problems)
 
 
 def _properties_at(schema: JsonObject, path: Path) -> Iterator[str]:

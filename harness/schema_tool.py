@@ -1,0 +1,94 @@
+"""A tool whose schema comes from elsewhere, and what every tool of a program's own has in common."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
+
+from harness.errors import ConfigError
+from harness.messages import JsonObject
+from harness.returned import output_of
+from harness.schema import Checker
+from harness.tool import Risk, RiskLevel, Tool, ToolContext, ToolOutput
+from harness.views import TextView, View
+
+Work: TypeAlias = Callable[[JsonObject, ToolContext], Awaitable[object]]
+"""What a tool does with arguments that fit its schema; `harness.returned` says what it may hand back."""
+
+LONGEST_SUMMARY = 80
+
+
+class About(TypedDict, total=False):
+    """What may be said of a tool.
+
+    `label` is its name for people. `risk` is "execute" unless said otherwise: a person is asked about each call.
+    `mutates`: it can change something, and plan mode hides it; by default so is all that does more than read.
+    `cacheable`: the same arguments give the same result as long as nothing was changed.
+    """
+
+    label: str
+    risk: RiskLevel
+    mutates: bool
+    cacheable: bool
+
+
+class OwnTool:
+    """All of a tool that does not depend on where its schema comes from."""
+
+    def __init__(self, name: str, description: str, parameters: JsonObject, about: About) -> None:
+        if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
+            raise ConfigError(f"no tool can be named {name!r}: a name has letters, digits, _ and -, and at most 64")
+        self._risk = Risk(about.get("risk", "execute"), cacheable=about.get("cacheable", False))
+        if self._risk.changes and self._risk.cacheable:
+            raise ConfigError(f"{name}: what changes something must be done each time, so it cannot be cacheable")
+        self.name = name
+        self.label = about.get("label") or words_of(name)
+        self.description = description
+        self.parameters = parameters
+        self.mutates = about.get("mutates", self._risk.changes)
+
+    def summary(self, arguments: JsonObject) -> str:
+        """The first text among the arguments, else all of them."""
+        texts = (value for value in arguments.values() if isinstance(value, str) and value)
+        line = next(texts, json.dumps(arguments, ensure_ascii=False) if arguments else "")
+        return " ".join(line[: LONGEST_SUMMARY * 2].split())[:LONGEST_SUMMARY]
+
+    def risk(self, arguments: JsonObject) -> Risk:
+        del arguments
+        return self._risk
+
+    async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
+        del context
+        return TextView(json.dumps(arguments, ensure_ascii=False, indent=2), "json")
+
+
+class SchemaTool(OwnTool):
+    """A tool described by a JSON Schema: of another program, a server, an API.
+
+    The schema is compiled at the first call; one that is wrong raises `ConfigError` there.
+    """
+
+    def __init__(self, name: str, description: str, parameters: JsonObject, work: Work, **about: Unpack[About]) -> None:
+        """Raises:
+        ConfigError: no tool can have that name, or what is said of it contradicts itself.
+        """
+        super().__init__(name, description, parameters, about)
+        self._checker = Checker(name, parameters)
+        self._work = work
+
+    def validate(self, arguments: JsonObject) -> JsonObject:
+        return self._checker.check(arguments)
+
+    async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return output_of(await self._work(arguments, context))
+
+
+def words_of(name: str) -> str:
+    """A name in words, for people: `get_weather` → "Get weather"."""
+    return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
+
+
+if TYPE_CHECKING:
+    _: type[Tool] = SchemaTool

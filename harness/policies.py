@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 
 from harness.errors import ConfigError
 from harness.events import TurnEnd
+from harness.execution.answers import STEERED
 from harness.hooks.points import Block, Hooks, Stop
 from harness.messages import AssistantMessage, Message, ToolCall, Usage
 
@@ -75,9 +76,10 @@ class LoopDetection(Hooks):
     """Keeps a model from making the same failing call for ever.
 
     The same call is the same tool with the same arguments; it fails when its result is an error, whether it ran, was
-    denied or could not be. When it failed `times` times among the last `lookback` calls, the next one is blocked and
-    told to try something else; if the model makes it once more after that, the run stops. A success, or enough other
-    calls, and all is forgiven. Calls of one reply are judged by what was before them, so a reply alone stops nothing.
+    denied or could not be; one that was skipped because the person spoke did not. When it failed `times` times among
+    the last `lookback` calls, the next one is blocked and told to try something else; if the model makes it once more
+    after that, the run stops. A success, or enough other calls, and all is forgiven. Calls of one reply are judged by
+    what was before them, so a reply alone stops nothing.
 
     Raises:
         ConfigError: `times` is less than one, or more than `lookback`.
@@ -105,7 +107,7 @@ class LoopDetection(Hooks):
         )
 
     async def after_turn(self, end: TurnEnd) -> Stop | None:
-        errors = {result.call_id: result.is_error for result in end.results}
+        errors = {result.call_id: result.is_error for result in end.results if result.text != STEERED}
         calls = [call for call in end.message.tool_calls if call.id in errors or call.id in self._blocked]
         again = [call for call in calls if self._is_stuck(_key(call)) and errors.get(call.id, True)]
         hopeless = next((call for call in again if _key(call) in self._warned), None)

@@ -227,6 +227,7 @@ def test_a_secret_is_rejected_without_being_repeated(kind):
     [
         "set ANTHROPIC_API_KEY=sk-ant-your-key-goes-here-please and start",
         "sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "sk-ant-api03-0000000000000000000000000000",
         "what does AKIAIOSFODNN7EXAMPLE stand for?",
         "fix the branch sk-learn-contrib-py-earth-2024-with-a-long-name",
         "grep for '-----BEGIN PRIVATE KEY-----' in the repository",

@@ -11,6 +11,7 @@ from fakes.talk import call, reply
 
 from harness.errors import ConfigError
 from harness.events import HookRan, TurnEnd
+from harness.execution.answers import STEERED
 from harness.hooks.points import Block, Hooks, Stop
 from harness.messages import Cost, JsonObject, Text, ToolCall, ToolResult, Usage
 from harness.policies import Budget, DenyList, LoopDetection, MaxTurns, recommended
@@ -232,6 +233,25 @@ async def test_enough_other_calls_and_a_failing_one_may_be_tried_again():
     came_to = [await verdict(hook, *each) for each in [[A], [A], [A], *others, [A], [A], [A], [A]]]
 
     assert came_to == ["ran", "ran", "blocked", "ran", "ran", "ran", "ran", "ran", "ran", "blocked", "stopped"]
+
+
+async def test_a_call_that_was_blocked_counts_for_nothing():
+    hook = LoopDetection(lookback=5, times=2)
+    other = [("other", False)]
+
+    came_to = [await verdict(hook, *each) for each in [[A], other, [A], [A], other, other, other, [A]]]
+
+    assert came_to == ["ran", "ran", "ran", "blocked", "ran", "ran", "ran", "ran"]
+
+
+async def test_a_call_that_was_skipped_because_the_person_spoke_did_not_fail():
+    hook = LoopDetection(times=1)
+    skipped = call("1", path="a")
+    end = turn((skipped, True))
+
+    await hook.after_turn(replace(end, results=(replace(end.results[0], content=(Text(STEERED),)),)))
+
+    assert await hook.before_tool(skipped) is None
 
 
 async def test_other_arguments_are_another_call_and_their_order_is_none():

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.context.normalise import normalise
-from harness.context.squeeze import NO_IMAGE
+from harness.context.squeeze import NO_IMAGE, fewer_lines
 from harness.context.tokens import estimate_message
 from harness.context.window import MIN_BUDGET, Fitted, Window, fit
 from harness.messages import (
@@ -252,6 +252,41 @@ def test_a_prompt_is_spared_as_long_as_output_can_be_cut():
     assert fitted.messages[0] is messages[0]
     assert fitted.messages[-1] is messages[-1]
     assert "characters truncated" in fitted.messages[2].text
+
+
+def test_a_reply_too_long_goes_with_its_results_and_nothing_else():
+    messages = [user("go"), reply(call("a", content="w" * 40_000)), result("a"), user("and now?")]
+
+    fitted = fit(messages, 1_000)
+
+    assert fitted.fits
+    assert [each.text for each in own(fitted)] == ["go", "and now?"]
+
+
+def test_what_comes_first_goes_too_where_it_is_too_long():
+    messages = [user("go"), reply(call("a", content="w" * 40_000)), result("a"), *rounds(3)]
+
+    fitted = fit(messages, 1_000, Window(keep_first=3))
+
+    assert fitted.fits
+    assert [each.id for each in own(fitted)] == [each.id for each in (messages[0], *messages[3:])]
+
+
+@pytest.mark.parametrize("between", [CustomMessage("note", {}), UserMessage((Text("wait"),), synthetic=True)])
+@pytest.mark.parametrize("budget", range(400, 1_200, 50))
+def test_what_stands_between_a_call_and_its_result_parts_them_not(between, budget):
+    odd = [replace(reply("r" * 400, call("odd")), id="odd"), between, result("odd", "x" * 400)]
+
+    shown = own(fit([user("go"), *rounds(3), *odd, *rounds(3)], budget))
+
+    assert len([each for each in shown if each in odd]) in (0, 3)
+
+
+def test_lines_are_only_cut_where_that_makes_it_shorter():
+    block = Text("a\nb\nc\nd")
+
+    assert fewer_lines(block, 2) is block
+    assert fewer_lines(PICTURE, 2) is PICTURE
 
 
 def test_an_image_that_has_no_room_is_told_of():

@@ -34,6 +34,7 @@ from harness.events import (
     ModelRouted,
     Notice,
     RetryScheduled,
+    SubagentEvent,
     ToolApprovalRequested,
     ToolApprovalResolved,
     ToolExecutionEnd,
@@ -41,11 +42,11 @@ from harness.events import (
     ToolExecutionUpdate,
     UsageUpdate,
 )
-from harness.messages import AssistantMessage, UserMessage
+from harness.messages import AssistantMessage, Text, Thinking, UserMessage
 from harness.modes import PLAN
 from harness.provider import BlockDelta, BlockEnd, BlockStart
 from harness.retry import in_words
-from harness.views import TerminalView, TodoView, View
+from harness.views import TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
     from cinch_tui.screens.board import Board
@@ -81,6 +82,7 @@ class Bridge:
             UsageUpdate: self._usage_updated,
             ContextWarning: self._context_warned,
             RetryScheduled: self._retry_scheduled,
+            SubagentEvent: self._subagent_told,
             ModelFallback: self._fell_back,
             ModelRouted: self._model_changed,
             CompactionEnd: self._made_room,
@@ -163,8 +165,21 @@ class Bridge:
             return
         for index in tuple(self._streaming):
             self._finish_block(index)
+        if not self._said:
+            self._show_whole(message)
         if message.stop_reason == "error" and message.error:
             self._board.notice(message.error, "error")
+
+    def _show_whole(self, message: AssistantMessage) -> None:
+        """A reply that was not streamed: it was chosen among several."""
+        for content in message.content:
+            match content:
+                case Text(text) if text:
+                    self._board.transcript.add(ReplyBlock(text))
+                case Thinking(text) if text and self._show_thinking:
+                    self._board.transcript.add(ThinkingBlock(text))
+                case _:
+                    pass
 
     def _message_discarded(self, event: MessageDiscarded) -> None:
         del event
@@ -237,6 +252,16 @@ class Bridge:
             self._retry_notice = None
             self._set(note="")
 
+    def _subagent_told(self, event: SubagentEvent) -> None:
+        """What a person should know of a sub-agent besides its progress, which its call shows."""
+        match event.event:
+            case ToolApprovalRequested() | ToolApprovalResolved() | RetryScheduled() | Notice() | SubagentEvent():
+                self.receive(event.event)
+            case MessageStart():
+                self._drop_retry_notice()
+            case _:
+                pass
+
     def _mode_changed(self, event: ModeChanged) -> None:
         self._set(plan=event.mode == PLAN.name)
 
@@ -273,5 +298,8 @@ def _sentence(text: str) -> str:
 
 
 def _last_line(view: View) -> str:
-    text = view.output if isinstance(view, TerminalView) else ""
-    return text.rstrip().rpartition("\n")[2]
+    match view:
+        case TerminalView(output=text) | TextView(text):
+            return text.rstrip().rpartition("\n")[2]
+        case _:
+            return ""

@@ -158,6 +158,36 @@ class ChatFront:
     def set_system(self, text: str) -> None:
         self._desk.agent.state.system_prompt = text
 
+    # Several models at once
+
+    async def ask_several(self, models: Sequence[str], prompt: str) -> None:
+        from cinch_tui.branches import Contest
+
+        assembly, screen = self._desk.assembly, self._desk.screen
+        level = self.thinking
+        try:
+            connected = [await asyncio.to_thread(assembly.connect, name, level) for name in models]
+        except CinchError:
+            if prompt:
+                screen.prompt.restore(f"/parallel {' '.join(models)} -- {prompt}")
+            raise
+        self._desk.contest = contest = Contest(self._desk, connected)
+        if prompt:
+            screen.send(prompt)
+        else:
+            self.notice(f"The next prompt goes to {', '.join(contest.names)}; /parallel off takes that back.")
+
+    def ask_one(self) -> None:
+        if self._desk.contest is None:
+            raise CinchError("the next prompt goes to the session's model anyway")
+        self._desk.contest = None
+        self.notice(f"The next prompt goes to {self._desk.agent.state.model.spec.name}.")
+
+    def pick_answer(self) -> None:
+        if self._desk.contest is None:
+            raise CinchError("there are no answers to pick from")
+        self._desk.contest.pick_again()
+
     # Approval and keys
 
     def set_approval(self, mode: ApprovalMode) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from cinch_tui.assembly import Assembly
+    from cinch_tui.branches import Contest
     from cinch_tui.bridge import Bridge
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.transcript.blocks import NoticeLevel
@@ -66,6 +67,7 @@ class Desk:
         self._end: list[Message] = []
         self._ready = asyncio.Event()
         self.refusal = ""
+        self.contest: Contest | None = None
         self._one_at_a_time = asyncio.Lock()
 
     @property
@@ -132,10 +134,10 @@ class Desk:
         from cinch_tui.answers import ScreenPerson, show_on
         from cinch_tui.assembly import assemble
 
-        person = ScreenPerson(show_on(self.app), grace=self._grace)
+        person = ScreenPerson(show_on(self.app), grace=self.grace)
         return await assemble(self.options, self.settings, person, self._loaded, model)
 
-    def _grace(self) -> float:
+    def grace(self) -> float:
         """Whoever is typing gets a moment before a question takes the keys; whoever waits for it does not wait."""
         from cinch_tui.screens.dialog import GRACE
 
@@ -234,13 +236,23 @@ class Desk:
 
     async def _prompt(self, text: str) -> None:
         try:
-            await self.agent.prompt(text)
+            await self._say(text)
         except CinchError as error:
             self.notice(str(error), "error")
             self.screen.prompt.restore(text)
         if self.take_back():
             self.notice("What you typed meanwhile is back in the prompt.")
         await self._show_branch()
+
+    async def _say(self, text: str) -> None:
+        """To the agent, or, where that was asked for, to several models at once."""
+        if self.contest is None:
+            await self.agent.prompt(text)
+            return
+        try:
+            await self.contest.ask(text)
+        finally:
+            self.contest = None
 
     async def _show_branch(self) -> None:
         """The agent may have changed it, as may anyone."""

@@ -7,6 +7,7 @@ from functools import cache
 from cinch_tui.commands.approval import APPROVAL
 from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.model import MODEL
+from cinch_tui.commands.parallel import PARALLEL
 from cinch_tui.commands.registry import Registry
 from cinch_tui.commands.session import SESSION
 from cinch_tui.commands.view import VIEW
@@ -14,4 +15,4 @@ from cinch_tui.commands.view import VIEW
 
 @cache
 def builtin_commands() -> Registry:
-    return Registry((SESSION, MODEL, APPROVAL, KEYS, VIEW))
+    return Registry((SESSION, MODEL, PARALLEL, APPROVAL, KEYS, VIEW))

@@ -121,5 +121,21 @@ class KeyFront(Protocol):
     async def store_key(self, provider: str, secret: str) -> None: ...
 
 
-class Front(ViewFront, SessionFront, ModelFront, ApprovalFront, KeyFront, Protocol):
+class ParallelFront(Protocol):
+    """Several models at once."""
+
+    async def ask_several(self, models: Sequence[str], prompt: str) -> None:
+        """Ask them `prompt`; an empty one: the next prompt goes to them."""
+        ...
+
+    def ask_one(self) -> None:
+        """The next prompt goes to the session's model."""
+        ...
+
+    def pick_answer(self) -> None:
+        """Ask once more which answer goes on."""
+        ...
+
+
+class Front(ViewFront, SessionFront, ModelFront, ParallelFront, ApprovalFront, KeyFront, Protocol):
     """All of it."""

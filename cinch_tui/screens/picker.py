@@ -31,7 +31,10 @@ class Item(Generic[ValueT]):
 
 
 class Picker(Dialog[ValueT | None], Generic[ValueT]):
-    """Picks one of many. Typing filters, Enter picks, Esc answers None. `current` is where the cursor starts."""
+    """Picks one of many. Typing filters, Enter picks, Esc answers None. `current` is where the cursor starts.
+
+    Most are opened by the person, who is not typing a prompt at that moment; one that comes by itself has a `grace`.
+    """
 
     CSS_PATH = stylesheets("picker")
     FIRST_FOCUS = "#filter"
@@ -45,9 +48,10 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
         Binding("escape", "cancel", "Cancel", id="picker.cancel"),
     ]
 
-    def __init__(self, title: str, items: Sequence[Item[ValueT]], *, current: ValueT | None = None) -> None:
-        # It is opened by the person, who is not typing a prompt at that moment.
-        super().__init__(grace=0)
+    def __init__(
+        self, title: str, items: Sequence[Item[ValueT]], *, current: ValueT | None = None, grace: float = 0
+    ) -> None:
+        super().__init__(grace=grace)
         self._heading = title
         self._items = items
         self._rows = [ItemRow(one_line(item.label), one_line(item.detail)) for item in items]

@@ -95,6 +95,15 @@ class RecordingFront:
     def set_system(self, text: str) -> None:
         self.system_prompt = text
 
+    async def ask_several(self, models: Sequence[str], prompt: str) -> None:
+        self.calls.append(("ask_several", *models, prompt))
+
+    def ask_one(self) -> None:
+        self.calls.append(("ask_one",))
+
+    def pick_answer(self) -> None:
+        self.calls.append(("pick_answer",))
+
     def set_approval(self, mode: ApprovalMode) -> None:
         self.approval = mode
 

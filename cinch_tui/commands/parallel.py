@@ -1,0 +1,37 @@
+"""The command that asks several models at once."""
+
+from __future__ import annotations
+
+import re
+
+from cinch_tui.commands.front import Front
+from cinch_tui.commands.registry import Choice, Family
+
+PARALLEL = Family("Several models at once")
+
+_DASHES = re.compile(r"(?:^|\s)--(?:\s+|$)")
+
+
+def _choices(front: Front) -> tuple[Choice, ...]:
+    verbs = (Choice("pick", "choose between the answers"), Choice("off", "the next prompt goes to the session's model"))
+    return (*(Choice(name) for name in front.model_names()), *verbs)
+
+
+@PARALLEL.command(
+    "/parallel <models> [-- prompt]",
+    "ask several models at once, or the next prompt; you pick the answer that goes on",
+    arguments=_choices,
+)
+async def parallel(front: Front, argument: str) -> None:
+    named, *prompt = _DASHES.split(argument, maxsplit=1)
+    match named.split():
+        case ["pick"]:
+            front.pick_answer()
+        case _ if front.is_running:
+            front.notice("/parallel has to wait until the agent rests; Esc stops it", "warning")
+        case ["off"]:
+            front.ask_one()
+        case [_, _, *_] as models:
+            await front.ask_several(models, " ".join(prompt).strip())
+        case _:
+            front.notice("/parallel needs two models or more: /parallel preset/model preset/model -- prompt", "warning")

@@ -1,0 +1,101 @@
+"""One of several answers to the same prompt, under the name of the model that gives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from cinch_tui.rendering.harmless import harmless
+from cinch_tui.transcript.block import Part
+from cinch_tui.transcript.lines import Line, indented, wrap_runs
+from cinch_tui.transcript.plain import one_line
+from cinch_tui.transcript.replies import ReplyBlock
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.look import Look, StyleName
+
+BranchState: TypeAlias = Literal["running", "done", "failed", "chosen", "left"]
+
+_MARKS: dict[BranchState, tuple[str, StyleName]] = {
+    "running": ("◇ ", "running"),
+    "done": ("◆ ", "done"),
+    "failed": ("✗ ", "failed"),
+    "chosen": ("✓ ", "done"),
+    "left": ("◇ ", "muted"),
+}
+
+
+class BranchBlock(ReplyBlock):
+    """Grows as its model answers; once it is over it can be folded into its name. Change it, then tell the view."""
+
+    def __init__(self, name: str) -> None:
+        self.name = one_line(harmless(name))
+        self.state: BranchState = "running"
+        self.note = ""
+        self._folded = False
+        self._begun_at = 0
+        super().__init__()
+
+    @property
+    def foldable(self) -> bool:
+        return self.finished
+
+    @property
+    def folded(self) -> bool:
+        return self._folded
+
+    @folded.setter
+    def folded(self, folded: bool) -> None:
+        self._folded = folded
+        self.redraw()
+
+    def label(self, state: BranchState, note: str = "") -> None:
+        """Say how far it is."""
+        self.state = state
+        self.note = one_line(harmless(note))
+        self.redraw()
+
+    def begin_reply(self) -> None:
+        """What comes now can be taken back by `drop_reply`."""
+        self._begun_at = len(self.source)
+
+    def drop_reply(self) -> None:
+        """Forget what came since `begin_reply`: it is said anew."""
+        kept = self.source[: self._begun_at]
+        self.discard()
+        self.append(kept)
+
+    def guess(self, width: int) -> int:
+        if self._opened_for == width:
+            return self.heights.total
+        return self.gap + 1 if self.folded or not self._length else super().guess(width) + 1
+
+    def make_parts(self) -> list[Part]:
+        label: list[Part] = [_Label(self)]
+        return label if self.folded else [*label, *super().make_parts()]
+
+    def advance(self, look: Look, width: int) -> bool:
+        if not self.folded:
+            return super().advance(look, width)
+        self.open(look, width)
+        return False
+
+
+class _Label(Part):
+    __slots__ = ("_block",)
+
+    def __init__(self, block: BranchBlock) -> None:
+        super().__init__()
+        self._block = block
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        block = self._block
+        mark, style = _MARKS[block.state]
+        cursor = look["cursor"] if block.selected else look.base
+        note = f"  {block.note}" if block.note else ""
+        runs = [(block.name, look.on_base("label") + cursor), (note, look.on_base("metric") + cursor)]
+        first = wrap_runs(runs, max(1, width - 2))[:1]
+        (line,) = indented(first, (mark, look.on_base(style) + cursor), ("  ", look.base))
+        return [Line(line.segments, line.gutter, line.end, look.base + cursor)]
+
+    def guess(self, width: int) -> int:
+        return 1

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.model_server import ModelServer
+from fakes.recording_front import RecordingFront
+from fakes.script import Failure, Item, Reply
+from textual.pilot import Pilot
+
+from cinch_tui.app import CinchApp
+from cinch_tui.arguments import parse_arguments
+from cinch_tui.branches import numbered
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.commands.registry import Invocation
+from cinch_tui.screens.picker import Picker
+from cinch_tui.start import prepare
+from cinch_tui.theming import load_theme
+from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, UserBlock
+from cinch_tui.transcript.branch_block import BranchBlock
+
+MAY_ANSWER = threading.Event()
+ANSWERS: dict[str, Item] = {
+    "session": Reply(text="The session's model speaks."),
+    "quick": Reply(text="Because of **caches**."),
+    "careful": Reply(text="Let me see.", calls=[("list_files", {"path": "."})]),
+    "broken": Failure(401),
+}
+
+
+def answer(body: dict[str, Any]) -> Item:
+    if body["model"] == "slow":
+        MAY_ANSWER.wait(5)
+        return Reply(text="At last.")
+    if body["messages"][-1]["content"] != body["messages"][0]["content"] and body["model"] == "careful":
+        return Reply(text="It is the disk.")
+    return ANSWERS[body["model"]]
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    MAY_ANSWER.clear()
+    with ModelServer(answer) as server:
+        yield server
+        MAY_ANSWER.set()
+
+
+@pytest.fixture
+def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CinchApp:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+    (tmp_path / "notes.txt").write_text("slow\n", encoding="utf-8")
+    options, settings = prepare(parse_arguments(["-m", "anthropic/session", "--cwd", str(tmp_path)]))
+    return CinchApp(options, settings, load_theme(settings.ui.theme))
+
+
+@asynccontextmanager
+async def started(app: CinchApp) -> AsyncIterator[Pilot[object]]:
+    async with app.run_test(size=(100, 40)) as pilot:
+        await until(pilot, lambda: app.desk._ready.is_set())
+        yield pilot
+
+
+async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await pilot.pause(0.01)
+
+
+async def say(pilot: Pilot[object], app: CinchApp, text: str) -> None:
+    app.desk.screen.prompt.restore(text)
+    await pilot.press("enter")
+
+
+def picks(app: CinchApp) -> bool:
+    return isinstance(app.screen, Picker) and not app.screen.waiting
+
+
+def blocks(app: CinchApp, kind: type) -> list:
+    return [block for block in app.desk.screen.board.transcript.blocks if type(block) is kind]
+
+
+def history(app: CinchApp) -> list[str]:
+    return [message.text for message in app.desk.agent.history]
+
+
+def asked(server: ModelServer) -> list[str]:
+    return [request.body["model"] for request in server.requests]
+
+
+async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app: CinchApp, server: ModelServer):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why is it slow?")
+        await until(pilot, lambda: picks(app))
+        shown = [(block.name, block.state, block.source.strip()) for block in blocks(app, BranchBlock)]
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: not app.desk.is_running)
+
+        assert shown == [
+            ("anthropic/quick", "done", "Because of **caches**."),
+            ("anthropic/careful", "done", "Let me see.\n\n▸ List files `.`\n\n\n\nIt is the disk."),
+        ]
+        assert history(app)[0] == "why is it slow?"
+        assert history(app)[-1] == "It is the disk."
+        assert "caches" not in "".join(history(app))
+        assert [(block.state, block.folded) for block in blocks(app, BranchBlock)] == [("left", True), ("chosen", True)]
+        assert [block.source for block in blocks(app, ReplyBlock)] == ["Let me see.", "It is the disk."]
+        assert [block.source for block in blocks(app, UserBlock)] == ["why is it slow?"]
+        assert sorted(asked(server)) == ["careful", "careful", "quick"]
+
+
+async def test_they_may_look_but_not_change_anything(app: CinchApp, server: ModelServer):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/quick -- why?")
+        await until(pilot, lambda: picks(app))
+
+        assert [block.name for block in blocks(app, BranchBlock)] == ["anthropic/quick (1)", "anthropic/quick (2)"]
+        offered = {tool["name"] for request in server.requests for tool in request.body["tools"]}
+        assert "read_file" in offered
+        assert offered.isdisjoint({"edit_file", "write_file", "bash", "submit_plan"})
+        assert "only tools that change nothing" in str(server.requests[0].body["system"]).lower()
+
+
+async def test_the_next_prompt_goes_to_them_and_the_one_after_to_the_session(app: CinchApp, server: ModelServer):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/careful")
+        await until(pilot, lambda: app.desk.contest)
+        before = asked(server)
+        await say(pilot, app, "why\nis it slow?")
+        await until(pilot, lambda: picks(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: not app.desk.is_running and app.desk.contest is None)
+        await say(pilot, app, "thanks")
+        await until(pilot, lambda: len(history(app)) == 4)
+
+        assert before == []
+        assert history(app) == [
+            "why\nis it slow?",
+            "Because of **caches**.",
+            "thanks",
+            "The session's model speaks.",
+        ]
+
+
+async def test_a_model_that_cannot_be_had_is_told_and_nothing_is_lost(app: CinchApp, server: ModelServer):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick nobody/known -- why is it slow?")
+        await until(pilot, lambda: blocks(app, NoticeBlock))
+
+        (notice,) = blocks(app, NoticeBlock)
+        assert notice.level == "error"
+        assert "nobody" in notice.text
+        assert app.desk.screen.prompt.text == "/parallel anthropic/quick nobody/known -- why is it slow?"
+        assert (asked(server), app.desk.contest, history(app)) == ([], None, [])
+
+
+async def test_one_that_fails_is_told_in_its_block_and_cannot_be_picked(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/broken anthropic/quick anthropic/careful -- why?")
+        await until(pilot, lambda: picks(app))
+        rows = [item.label for item in app.screen._items]
+        await pilot.press("enter")
+        await until(pilot, lambda: not app.desk.is_running)
+
+        assert rows == ["anthropic/quick", "anthropic/careful"]
+        assert [block.state for block in blocks(app, BranchBlock)] == ["failed", "chosen", "left"]
+        assert blocks(app, BranchBlock)[0].note
+        assert history(app) == ["why?", "Because of **caches**."]
+
+
+async def test_escape_lets_the_person_read_on_and_pick_later(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why?")
+        await until(pilot, lambda: picks(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: blocks(app, NoticeBlock))
+        still_running = app.desk.is_running
+        await say(pilot, app, "/parallel pick")
+        await until(pilot, lambda: picks(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: not app.desk.is_running)
+
+        assert still_running
+        assert history(app) == ["why?", "Because of **caches**."]
+
+
+async def test_escape_while_they_answer_stops_all_and_keeps_the_prompt(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/slow -- why?")
+        await until(pilot, lambda: any(block.state == "done" for block in blocks(app, BranchBlock)))
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.desk.is_running)
+
+        assert history(app) == ["why?"]
+        assert [block.state for block in blocks(app, BranchBlock)] == ["done", "failed"]
+        assert not any(block.folded for block in blocks(app, BranchBlock))
+        assert app.desk.contest is None
+
+
+async def test_stopping_takes_the_question_down(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why?")
+        await until(pilot, lambda: picks(app))
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: not app.desk.is_running)
+
+        assert app.screen is app.desk.screen
+        assert history(app) == ["why?"]
+
+
+async def test_the_session_file_has_the_picked_answer_only(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why?")
+        await until(pilot, lambda: picks(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: not app.desk.is_running)
+        path = app.desk.assembly.store.path
+
+    text = path.read_text(encoding="utf-8")
+    assert text.count("caches") == 1
+    assert "disk" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("/parallel a/b c/d -- why is it -- slow?", ("ask_several", "a/b", "c/d", "why is it -- slow?")),
+        ("/parallel a/b c/d e--f", ("ask_several", "a/b", "c/d", "e--f", "")),
+        ("/parallel a/b c/d --", ("ask_several", "a/b", "c/d", "")),
+        ("/parallel off", ("ask_one",)),
+        ("/parallel pick", ("pick_answer",)),
+    ],
+)
+async def test_what_follows_the_command_is_understood(text: str, call: tuple[str, ...]):
+    front = RecordingFront()
+    registry = builtin_commands()
+    invocation = registry.parse(text)
+    assert isinstance(invocation, Invocation)
+
+    await registry.run(invocation, front)
+
+    assert (front.calls, front.notices) == ([call], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "running", "told"),
+    [
+        ("/parallel a/b -- why?", False, "needs two models"),
+        ("/parallel -- why?", False, "needs two models"),
+        ("/parallel a/b c/d -- why?", True, "has to wait"),
+        ("/parallel off", True, "has to wait"),
+    ],
+)
+async def test_what_cannot_be_done_is_said(text: str, *, running: bool, told: str):
+    front = RecordingFront(is_running=running)
+    registry = builtin_commands()
+    invocation = registry.parse(text)
+    assert isinstance(invocation, Invocation)
+
+    await registry.run(invocation, front)
+
+    assert front.calls == []
+    assert told in front.notices[0][1]
+
+
+def test_names_that_come_again_are_numbered():
+    assert numbered(["a", "b", "a"]) == ["a (1)", "b", "a (2)"]

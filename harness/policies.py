@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from harness.errors import ConfigError
@@ -15,6 +16,7 @@ from harness.events import TurnEnd
 from harness.execution.answers import STEERED
 from harness.hooks.points import Block, Hooks, Stop
 from harness.messages import AssistantMessage, Message, ToolCall, Usage
+from harness.provider import Request
 
 
 class Budget(Hooks):
@@ -58,18 +60,25 @@ class MaxTurns(Hooks):
 
 
 class DenyList(Hooks):
-    """Blocks calls of tools whose name matches one of the patterns (`bash`, `git_*`, `mcp__*`); letter case counts."""
+    """Hides tools whose name matches one of the patterns (`bash`, `git_*`, `mcp__*`; letter case counts), and blocks
+    calls that a model makes of them all the same."""
 
     def __init__(self, *patterns: str) -> None:
         self._patterns = patterns
 
+    async def before_model(self, request: Request) -> Request:
+        return replace(request, tools=tuple(tool for tool in request.tools if not self._denies(tool.name)))
+
     async def before_tool(self, call: ToolCall) -> Block | None:
-        if not any(fnmatchcase(call.name, pattern) for pattern in self._patterns):
+        if not self._denies(call.name):
             return None
         return Block(
             f"The tool {call.name} is not allowed here, whatever its arguments. "
             "Use another tool, or tell the person what you would have needed it for."
         )
+
+    def _denies(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self._patterns)
 
 
 class LoopDetection(Hooks):

@@ -123,7 +123,7 @@ async def test_a_run_takes_no_more_turns_than_the_policy_allows(make_agent, reco
     assert result.error == "the policy allows 2 turns"
 
 
-async def test_a_denied_tool_is_blocked_and_the_model_is_told_why(make_agent, record, requests):
+async def test_a_denied_tool_is_not_shown_and_blocked_and_the_model_is_told_why(make_agent, record, requests):
     shell, look = SimpleTool("mcp__shell", risk="execute"), SimpleTool("look")
     agent = make_agent(calls("mcp__shell", "look"), "done", tools=[shell, look], hooks=[DenyList("mcp__*", "bash")])
     happened = record(agent)
@@ -139,6 +139,7 @@ async def test_a_denied_tool_is_blocked_and_the_model_is_told_why(make_agent, re
     assert [(each.outcome, each.call_id) for each in happened.of(HookRan)] == [("blocked", denied.call_id)]
     assert [each.call.name for each in happened.events if type(each).__name__ == "ToolExecutionStart"] == ["look"]
     assert requests(agent)[1].messages[-2:] == (denied, looked)
+    assert [[tool.name for tool in request.tools] for request in requests(agent)] == [["look"]] * 2
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 _GOOGLE = re.compile(r"(?i)(args|arguments|parameters|params|keyword args|keyword arguments):\s*$")
 _NUMPY = re.compile(r"(?i)(other )?parameters\s*$")
@@ -40,7 +41,7 @@ def read_docs(docstring: str | None) -> Docs:
 def _summary(lines: Sequence[str]) -> str:
     """The first paragraph, unless it is already a section."""
     paragraph: list[str] = []
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in pairwise((*lines, "")):
         if not line.strip() or _HEADING.match(line) or _ANY_FIELD.match(line) or _RULE.match(below):
             break
         paragraph.append(line.strip())
@@ -80,7 +81,7 @@ def _numpy(lines: Sequence[str]) -> Mapping[str, str]:
     texts: dict[str, list[str]] = {}
     latest: Sequence[list[str]] = ()
     inside = False
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+    for line, below in pairwise((*lines, "")):
         if _RULE.match(below):
             inside = _NUMPY.match(line) is not None
             latest = ()

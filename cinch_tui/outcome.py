@@ -13,6 +13,7 @@ from harness.events import (
     PlanSubmitted,
     RequestStart,
     RetryScheduled,
+    SubagentEvent,
     ToolApprovalRequested,
     ToolApprovalResolved,
     TurnEnd,
@@ -60,6 +61,8 @@ class Tally:
                 self._asked_about[call.id] = call
             case ToolApprovalResolved(call_id=call_id, unasked=True):
                 self.unasked.append(self._asked_about[call_id])
+            case SubagentEvent(event=ToolApprovalRequested() | ToolApprovalResolved() | SubagentEvent() as inner):
+                self(inner)
             case _:
                 pass
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cinch_tui import __version__
 from cinch_tui.outcome import Outcome, result_object
 from harness.agent import Agent
-from harness.events import Event, HookRan, MessageEnd, RetryScheduled, ToolExecutionEnd
+from harness.events import Event, HookRan, MessageEnd, RetryScheduled, SubagentEvent, ToolExecutionEnd
 from harness.messages import AssistantMessage, JsonObject, JsonValue, ToolResult, new_id
 from harness.modes import PLAN
 from harness.session.records import Envelope, assistant_lines, result_line
@@ -47,6 +47,10 @@ def event_lines(event: Event, session_id: str) -> Iterator[JsonObject]:
             yield _message_line(result_line(result, None, envelope), session_id, details)
         case RetryScheduled():
             yield _retry_line(event, session_id)
+        case SubagentEvent(call_id=call_id, event=inner):
+            for line in event_lines(inner, session_id):
+                is_message = "parent_tool_use_id" in line
+                yield {**line, "parent_tool_use_id": line["parent_tool_use_id"] or call_id} if is_message else line
         case _:
             pass
 

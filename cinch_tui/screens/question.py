@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
+from cinch_tui.transcript.plain import one_line
 from harness.person import Answer, Choice, Question
 
 Writing: TypeAlias = Literal["", "free", "edit"]
@@ -50,13 +51,17 @@ class QuestionScreen(Dialog[Answer]):
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             with VerticalScroll(id="prompt", can_focus=False):
-                yield Static(Content(harmless(self._question.prompt)), markup=False)
+                yield Static(Content(harmless(self._asked())), markup=False)
             if self._question.choices:
                 yield OptionList(*self._options(), id="choices", markup=False, compact=True)
             yield Input(id="text", compact=True, select_on_focus=False)
             yield Static("", id="note", markup=False)
             yield Static("", id="countdown", markup=False)
             yield Static(self._hint(), classes="hint", markup=False)
+
+    def _asked(self) -> str:
+        asker, prompt = self._question.asker, self._question.prompt
+        return f"{one_line(asker)} asks: {prompt}" if asker else prompt
 
     def opened(self) -> None:
         if not self._question.choices:

@@ -96,7 +96,7 @@ def _view_outcome(view: View, *, running: bool) -> str:
         case ImageView(_, _, width, height):
             return f"{width}×{height}" if width else ""
         case TextView(text):
-            return count_lines(text)
+            return one_line(text.rstrip().rpartition("\n")[2]) if running else count_lines(text)
 
 
 def count_lines(text: str) -> str:

@@ -6,10 +6,23 @@ from fakes.widget_app import WidgetApp
 from cinch_tui.bridge import Bridge
 from cinch_tui.screens.board import Board
 from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.transcript.tool_lines import metric
 from cinch_tui.widgets.status_bar import StatusBar
-from harness.events import AgentEnd, Event, HookRan, MessageStart, ToolExecutionEnd, ToolExecutionStart
-from harness.messages import Text, ToolCall, ToolResult
-from harness.views import TerminalView, View
+from harness.events import (
+    AgentEnd,
+    Event,
+    HookRan,
+    MessageEnd,
+    MessageStart,
+    SubagentEvent,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+)
+from harness.messages import Text, ToolCall, ToolResult, UserMessage
+from harness.views import TerminalView, TextView, View
 
 
 def stage() -> tuple[WidgetApp, Board, Bridge]:
@@ -56,6 +69,34 @@ async def test_what_has_a_place_of_its_own_is_not_in_the_panel(name: str):
         await pilot.pause()
 
         assert panel(board) == ""
+
+
+async def test_a_sub_agent_shows_what_it_is_at_in_its_own_call_and_nowhere_else():
+    app, board, bridge = stage()
+    async with app.run_test() as pilot:
+        bridge.receive(started("delegate_sub_agent"))
+        for inner in (started("grep"), MessageEnd(message=UserMessage((Text("dig"),))), ended("grep")):
+            bridge.receive(SubagentEvent(call_id="1", event=inner))
+        bridge.receive(ToolExecutionUpdate(call_id="1", view=TextView("begins\nturn 1: Search TODO")))
+        await pilot.pause()
+
+        (block,) = board.transcript.blocks
+        assert isinstance(block, ToolBlock)
+        assert metric(block.call) == "turn 1: Search TODO"
+        assert panel(board) == "● delegate_sub_agent it  turn 1: Search TODO"
+
+
+async def test_a_question_of_a_sub_agent_shows_that_it_waits_for_the_person():
+    app, board, bridge = stage()
+    async with app.run_test():
+        asked = SubagentEvent(call_id="2", event=ToolApprovalRequested(call=ToolCall("3", "bash", {}), reason="runs"))
+        resolved = SubagentEvent(call_id="2", event=ToolApprovalResolved(call_id="3", decision="once"))
+
+        bridge.receive(SubagentEvent(call_id="1", event=asked))
+        while_it_asks = board.status.status.note
+        bridge.receive(SubagentEvent(call_id="1", event=resolved))
+
+        assert (while_it_asks, board.status.status.note) == ("waits for you", "")
 
 
 async def test_a_command_that_ends_with_a_status_has_failed_in_the_panel_too():

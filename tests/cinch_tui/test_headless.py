@@ -153,6 +153,27 @@ def test_stream_json_is_the_envelope_of_claude_codes_print_mode(folder: Path) ->
     assert all(line["parent_tool_use_id"] is None for line in told if line["type"] in ("assistant", "user"))
 
 
+def test_stream_json_tells_which_call_a_sub_agent_works_for(folder: Path) -> None:
+    delegate = Reply(calls=[("delegate_sub_agent", {"task": "Read a.txt."})])
+
+    done, _ = ask(folder, [delegate, READ, Reply("alpha"), Reply("ok")], "go", "--output-format", "stream-json")
+
+    told = [line for line in lines(done.stdout) if line["type"] in ("assistant", "user")]
+    call = told[0]["message"]["content"][0]["id"]
+    assert [line["parent_tool_use_id"] for line in told] == [None, *[call] * 4, None, None]
+    assert {line["session_id"] for line in told} == {told[0]["session_id"]}
+    assert told[5]["message"]["content"][0]["tool_use_id"] == call
+
+
+def test_what_a_sub_agent_could_not_ask_is_status_4(folder: Path) -> None:
+    delegate = Reply(calls=[("delegate_sub_agent", {"task": "Write new.txt."})])
+
+    done, _ = ask(folder, [delegate, WRITE, Reply("I may not."), Reply("It may not.")], "go")
+
+    assert done.returncode == 4
+    assert not (folder / "new.txt").exists()
+
+
 def test_events_are_ours_one_a_line(folder: Path) -> None:
     done, _ = ask(folder, [Reply("Hello there.")], "hi", "--output-format", "events")
 

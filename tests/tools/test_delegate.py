@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.contexts import tool_context
+
+from harness.errors import InvalidArguments
+from harness.messages import JsonObject
+from harness.modes import EXECUTE, PLAN, permits
+from harness.subagents.spawn import DELEGATE
+from harness.tool import Delegation, Risk, ToolOutput
+from harness.views import TextView, View
+from tools.delegate import DelegateTool
+
+TASK: JsonObject = {"task": "Find the cause.\nLook in a.py.", "name": "cause", "tools": ["read_file"]}
+
+
+async def test_what_the_model_asks_for_is_handed_on(tmp_path: Path) -> None:
+    handed: list[Delegation] = []
+    shown: list[View] = []
+
+    async def delegate(delegation: Delegation) -> ToolOutput:
+        handed.append(delegation)
+        delegation.update(TextView("begins"))
+        return ToolOutput.text("It is in line 3.")
+
+    tool = DelegateTool()
+    context = replace(tool_context(tmp_path, update=shown.append), delegate=delegate)
+
+    output = await tool.run(tool.validate(TASK), context)
+
+    assert output == ToolOutput.text("It is in line 3.")
+    (asked,) = handed
+    assert (asked.task, asked.name, asked.tools) == (TASK["task"], "cause", ("read_file",))
+    assert asked.call_id == "call/1"
+    assert shown == [TextView("begins")]
+
+
+async def test_where_there_may_be_no_sub_agent_it_says_what_to_do(tmp_path: Path) -> None:
+    tool = DelegateTool()
+
+    output = await tool.run(tool.validate({"task": "Find it."}), tool_context(tmp_path))
+
+    assert output == ToolOutput.failure("There may be no further sub-agents here. Do the task yourself.")
+
+
+def test_it_has_no_risk_of_its_own_and_works_in_every_mode() -> None:
+    tool = DelegateTool()
+
+    assert tool.risk(tool.validate(TASK)) == Risk("none")
+    assert permits(PLAN, tool)
+    assert permits(EXECUTE, tool)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"task": ""}, {"task": "x", "model": "y"}, {"task": "x", "name": "n" * 41}])
+def test_arguments_that_do_not_fit_are_refused(arguments: JsonObject) -> None:
+    with pytest.raises(InvalidArguments, match="delegate_sub_agent do not fit"):
+        DelegateTool().validate(arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "summary"),
+    [(TASK, "cause"), ({"task": "Find it.\nNow."}, "Find it."), ({"task": 1, "name": ["x"]}, ""), ({"task": " "}, "")],
+)
+def test_the_summary_is_its_name_or_how_the_task_begins(arguments: JsonObject, summary: str) -> None:
+    assert DelegateTool().summary(arguments) == summary
+
+
+def test_the_harness_knows_it_by_its_name() -> None:
+    assert DelegateTool().name == DELEGATE

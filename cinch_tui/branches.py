@@ -36,7 +36,8 @@ BESIDE_OTHERS = (
     "Several models answer this prompt at once, and the person picks one answer. Only tools that change nothing are at "
     "hand: look around as you need, then answer; where something is to be changed, say what and how."
 )
-READ_ON = "None is picked yet. `/parallel pick` asks again; Esc takes none of them."
+WHICH = "Which answer goes on? Esc lets you read first."
+READ_ON = "None is picked yet: /parallel pick asks again, Esc takes none of them."
 
 
 class Contest:
@@ -94,7 +95,7 @@ class Contest:
 
     async def _pick(self, outcomes: Sequence[Outcome]) -> int | None:
         items = [Item(self._names[each.index], each.result.text, each.index) for each in outcomes]
-        picker = Picker("Which answer goes on?", items, grace=self._desk.grace())
+        picker = Picker(WHICH, items, grace=self._desk.grace())
         answered: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
 
         def settle(index: int | None) -> None:
@@ -186,10 +187,13 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def _end(block: BranchBlock, end: AgentEnd) -> None:
-    block.finish()
     if end.stop_reason in ("error", "aborted"):
-        block.label("failed", end.error or "stopped")
+        # The end of what was said, so that it can be read whole.
+        block.append(f"\n\n{end.error or 'Stopped.'}")
+        block.finish()
+        block.label("failed", "failed" if end.stop_reason == "error" else "stopped")
         return
+    block.finish()
     cost = f" · ${end.usage.cost.total:.4f}" if end.usage.cost and end.usage.cost.total else ""
     block.label("done", f"{end.usage.context:,} tokens{cost}")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from rich.style import Style
+
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Part
 from cinch_tui.transcript.lines import Line, indented, wrap_runs
 from cinch_tui.transcript.plain import one_line
-from cinch_tui.transcript.replies import ReplyBlock
+from cinch_tui.transcript.replies import PiecePart, ReplyBlock
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.look import Look, StyleName
@@ -73,11 +75,22 @@ class BranchBlock(ReplyBlock):
         label: list[Part] = [_Label(self)]
         return label if self.folded else [*label, *super().make_parts()]
 
+    def _settled(self, before: list[Part]) -> list[Part]:
+        return super()._settled(_below_label(before))
+
+    def _unfinished(self, before: list[Part]) -> PiecePart | None:
+        return super()._unfinished(_below_label(before))
+
     def advance(self, look: Look, width: int) -> bool:
         if not self.folded:
             return super().advance(look, width)
         self.open(look, width)
         return False
+
+
+def _below_label(parts: list[Part]) -> list[Part]:
+    """What was said stands right below the name."""
+    return [part for part in parts if not isinstance(part, _Label)]
 
 
 class _Label(Part):
@@ -90,11 +103,13 @@ class _Label(Part):
     def draw(self, look: Look, width: int) -> list[Line]:
         block = self._block
         mark, style = _MARKS[block.state]
-        cursor = look["cursor"] if block.selected else look.base
+        if block.foldable:
+            mark = f"{'▸' if block.folded else '▾'} {mark}"
+        cursor = look["cursor"] if block.selected else Style.null()
         note = f"  {block.note}" if block.note else ""
         runs = [(block.name, look.on_base("label") + cursor), (note, look.on_base("metric") + cursor)]
-        first = wrap_runs(runs, max(1, width - 2))[:1]
-        (line,) = indented(first, (mark, look.on_base(style) + cursor), ("  ", look.base))
+        first = wrap_runs(runs, max(1, width - len(mark)))[:1]
+        (line,) = indented(first, (mark, look.on_base(style) + cursor), ("", look.base))
         return [Line(line.segments, line.gutter, line.end, look.base + cursor)]
 
     def guess(self, width: int) -> int:

@@ -1,39 +1,39 @@
-"""Every error we raise.
+"""Every error we raise; its class says what happened.
 
 CinchError
-├── ConfigError                 a setting, flag or file of ours cannot be used
-├── AgentError                  the agent was asked for what it cannot do now
-│   ├── AlreadyRunning          a run is on
-│   ├── NoMessages              there is nothing to continue from
-│   ├── InvalidContinue         the last message is the assistant's
-│   ├── Aborted                 the person stopped it
-│   ├── LimitExceeded           turns, tokens, seconds or dollars are used up
-│   ├── NotAsked                nobody waits for that answer
-│   ├── Rejected                an input filter or a hook did not let the run begin
-│   └── StructuredOutputFailed  the model did not answer in the form that was asked for
-├── ProviderError               a model did not answer as it should
-│   ├── AuthenticationFailed    401, 403
-│   ├── ModelNotFound           the service does not know or no longer serves the model
-│   ├── ContextWindowOverflow   the request is longer than the model's window
-│   ├── RequestRejected         400 and other refusals that a retry cannot mend
-│   ├── QuotaExhausted          no money or monthly quota left: waiting a minute does not help
-│   ├── ModelThrottled          429; retryable
-│   ├── ModelOverloaded         529, 503 and their like; retryable
-│   ├── NetworkError            no connection, or it was cut; retryable
-│   └── StreamError             the stream broke its own format
-├── InvalidArguments            a tool call breaks the tool's schema; the text is written for the model
-├── WorkspaceError              a file cannot be read or changed; the text is written for the model
-│   ├── OutsideWorkspace        the path leaves the folders the agent may touch
-│   ├── FileMissing             there is nothing at that path
-│   ├── NotAFile                a folder, a device, a pipe
-│   ├── FileNotRead             it must be read before it is changed
-│   ├── FileChanged             it changed on disk since it was read
-│   ├── FileNotText             binary, or in an encoding that cannot be kept
-│   └── FileTooLarge            more than can be shown or edited
-└── SessionError                a session file cannot be used
-    ├── SessionMissing          no such session
-    ├── SessionLocked           another process writes to it
-    └── SessionTooNew           written by a later version of the format
+├── ConfigError
+├── AgentError
+│   ├── AlreadyRunning
+│   ├── NoMessages
+│   ├── InvalidContinue
+│   ├── Aborted
+│   ├── LimitExceeded
+│   ├── NotAsked
+│   ├── Rejected
+│   └── StructuredOutputFailed
+├── ProviderError
+│   ├── AuthenticationFailed
+│   ├── ModelNotFound
+│   ├── ContextWindowOverflow
+│   ├── RequestRejected
+│   ├── QuotaExhausted
+│   ├── ModelThrottled
+│   ├── ModelOverloaded
+│   ├── NetworkError
+│   └── StreamError
+├── InvalidArguments
+├── WorkspaceError
+│   ├── OutsideWorkspace
+│   ├── FileMissing
+│   ├── NotAFile
+│   ├── FileNotRead
+│   ├── FileChanged
+│   ├── FileNotText
+│   └── FileTooLarge
+└── SessionError
+    ├── SessionMissing
+    ├── SessionLocked
+    └── SessionTooNew
 """
 
 from __future__ import annotations
@@ -44,39 +44,39 @@ class CinchError(Exception):
 
 
 class ConfigError(CinchError):
-    pass
+    """A setting, flag, file or argument of ours cannot be used; the text says which and what to do."""
 
 
 class AgentError(CinchError):
-    pass
+    """The agent was asked for what it cannot do now, or a run ended in a way that is no model's fault."""
 
 
 class AlreadyRunning(AgentError):
-    pass
+    """A run is on: steer it, queue a follow-up, or abort it."""
 
 
 class NoMessages(AgentError):
-    pass
+    """There is no conversation to continue."""
 
 
 class InvalidContinue(AgentError):
-    pass
+    """The last message is the assistant's and nothing is queued: prompt instead."""
 
 
 class Aborted(AgentError):
-    pass
+    """The run was stopped. Only `AgentResult.raise_for_failure` raises it."""
 
 
 class LimitExceeded(AgentError):
-    pass
+    """Turns, tokens, seconds or dollars are used up. Only `AgentResult.raise_for_failure` raises it."""
 
 
 class NotAsked(AgentError):
-    pass
+    """Nobody waits for that answer: the call was answered before, or is over."""
 
 
 class Rejected(AgentError):
-    pass
+    """An input filter or a hook did not let the run begin. Only `AgentResult.raise_for_failure` raises it."""
 
 
 class StructuredOutputFailed(AgentError):
@@ -104,88 +104,94 @@ class ProviderError(CinchError):
 
 
 class AuthenticationFailed(ProviderError):
-    pass
+    """The service does not accept the key, or the key may not do this: HTTP 401, 403."""
 
 
 class ModelNotFound(ProviderError):
-    pass
+    """The service does not know the model, or no longer serves it."""
 
 
 class ContextWindowOverflow(ProviderError):
-    pass
+    """The request is longer than the model's window, also after it was shortened once."""
 
 
 class RequestRejected(ProviderError):
-    pass
+    """HTTP 400 and other refusals that a retry cannot mend."""
 
 
 class QuotaExhausted(ProviderError):
-    pass
+    """No money or monthly quota is left: waiting a minute does not help."""
 
 
 class ModelThrottled(ProviderError):
+    """Too many requests: HTTP 429. Retryable."""
+
     retryable = True
 
 
 class ModelOverloaded(ProviderError):
+    """The service has too much to do: HTTP 503, 529 and their like. Retryable."""
+
     retryable = True
 
 
 class NetworkError(ProviderError):
+    """There was no connection, or it was cut. Retryable."""
+
     retryable = True
 
 
 class StreamError(ProviderError):
-    pass
+    """The stream broke its own format, or what made it failed in a way of its own."""
 
 
 class InvalidArguments(CinchError):
-    pass
+    """A tool call breaks the tool's schema; the text is written for the model, to correct itself from."""
 
 
 class WorkspaceError(CinchError):
-    pass
+    """A file cannot be read or changed; the text is written for the model."""
 
 
 class OutsideWorkspace(WorkspaceError):
-    pass
+    """The path leaves the folders the agent may touch."""
 
 
 class FileMissing(WorkspaceError):
-    pass
+    """There is nothing at that path."""
 
 
 class NotAFile(WorkspaceError):
-    pass
+    """A folder, a device, a pipe."""
 
 
 class FileNotRead(WorkspaceError):
-    pass
+    """The file must be read before it is changed."""
 
 
 class FileChanged(WorkspaceError):
-    pass
+    """The file changed on disk since it was read."""
 
 
 class FileNotText(WorkspaceError):
-    pass
+    """The file is binary, or in an encoding that cannot be kept."""
 
 
 class FileTooLarge(WorkspaceError):
-    pass
+    """The file is more than can be shown or edited."""
 
 
 class SessionError(CinchError):
-    pass
+    """A session file cannot be used; the text says why."""
 
 
 class SessionMissing(SessionError):
-    pass
+    """There is no such session."""
 
 
 class SessionLocked(SessionError):
-    pass
+    """Another process writes to the session."""
 
 
 class SessionTooNew(SessionError):
-    pass
+    """The session was written by a later version of the format."""

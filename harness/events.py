@@ -85,11 +85,15 @@ class AgentEnd(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStart(EventHeader):
+    """A turn begins: what is said to the model comes first, then its reply."""
+
     trigger: TurnTrigger = "user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnd(EventHeader):
+    """A turn is over: the model's reply, and the results of its calls in their order."""
+
     message: AssistantMessage
     results: tuple[ToolResult, ...] = ()
 
@@ -105,18 +109,24 @@ class RequestStart(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageStart(EventHeader):
+    """A message begins; `MessageEnd` or, for a reply that is asked for again, `MessageDiscarded` has the same id."""
+
     message_id: str
     role: Literal["user", "assistant", "custom"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageUpdate(EventHeader):
+    """More of a reply, as the model writes it: the `index` of `delta` tells its content blocks apart."""
+
     message_id: str
     delta: BlockStart | BlockDelta | BlockEnd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnd(EventHeader):
+    """A message is complete, and stands in the history."""
+
     message: UserMessage | AssistantMessage | CustomMessage
 
 
@@ -130,12 +140,16 @@ class MessageDiscarded(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolApprovalRequested(EventHeader):
+    """A person is asked whether the call may run, because of `reason`."""
+
     call: ToolCall
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolApprovalResolved(EventHeader):
+    """The question is answered; `unasked`: nobody was there to answer it."""
+
     call_id: str
     decision: Literal["once", "session", "always", "denied", "edited"]
     reason: str = ""
@@ -144,6 +158,8 @@ class ToolApprovalResolved(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolExecutionStart(EventHeader):
+    """A call begins. For people: `label` is the name of its tool, `summary` one line that tells it from others."""
+
     call: ToolCall
     label: str
     summary: str
@@ -151,6 +167,8 @@ class ToolExecutionStart(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolExecutionUpdate(EventHeader):
+    """How far a running call is; each update replaces the one before."""
+
     call_id: str
     view: View
 
@@ -181,6 +199,8 @@ class QuestionAsked(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswered(EventHeader):
+    """What the person answered."""
+
     call_id: str
     answer: Answer
 
@@ -305,21 +325,29 @@ class ParallelEnd(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSubmitted(EventHeader):
+    """The model submits a plan, in Markdown, and a person is asked whether to accept it."""
+
     plan: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeChanged(EventHeader):
+    """The agent plans, or executes, from now on: `plan`, `execute`."""
+
     mode: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChanged(EventHeader):
+    """Somebody chose another model, or another level of thinking, from the next turn on."""
+
     spec: ModelSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitReached(EventHeader):
+    """A limit of `Limits` allows no further turn; `message` says which in words."""
+
     limit: Literal["turns", "tokens", "seconds", "cost"]
     message: str
 

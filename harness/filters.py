@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    pass
+    """The model hears the message as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,11 @@ FilterVerdict: TypeAlias = Pass | Warn | Reject
 
 
 class InputFilter(Protocol):
-    def check(self, message: UserMessage) -> FilterVerdict: ...
+    """Looks at each message of the person, prompts, steering and follow-ups alike, before a model hears it."""
+
+    def check(self, message: UserMessage) -> FilterVerdict:
+        """Judge a message, at once: a run waits. One that raises counts as a rejection."""
+        ...
 
 
 def filtered(message: UserMessage, filters: Sequence[InputFilter]) -> UserMessage | Reject:

@@ -58,6 +58,8 @@ class Choice:
 
 
 class Strategy(Protocol):
+    """Chooses which of several runs goes on."""
+
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Choice:
         """Choose one of all outcomes; failed ones are among them, and are not to be chosen.
 

@@ -26,6 +26,8 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """Words, of the person, the model or a tool."""
+
     text: str
 
 
@@ -135,7 +137,10 @@ AssistantContent: TypeAlias = Text | Thinking | ToolCall
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the person said, or, when `synthetic`, what the program says in their place (a reminder, a limit)."""
+    """What the person said, or, when `synthetic`, what the program says in their place (a reminder, a limit).
+
+    `time` is seconds since the epoch, as in all messages.
+    """
 
     content: tuple[UserContent, ...]
     synthetic: bool = False

@@ -30,7 +30,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    pass
+    """Yes, this one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,8 @@ Approval: TypeAlias = Once | Session | Always | Denied | Edited
 
 @dataclass(frozen=True, slots=True)
 class Choice:
+    """One of the answers that a question offers."""
+
     label: str
     description: str = ""
 
@@ -97,11 +99,19 @@ class PlanVerdict:
 
 
 class Person(Protocol):
-    async def approve(self, request: ApprovalRequest) -> Approval: ...
+    """Who is asked. A run waits for each answer; aborted, it cancels the question."""
 
-    async def ask(self, question: Question) -> Answer: ...
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        """Say whether a call may run."""
+        ...
 
-    async def review_plan(self, plan: str) -> PlanVerdict: ...
+    async def ask(self, question: Question) -> Answer:
+        """Answer a question of the model's."""
+        ...
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        """Accept or reject a plan, which is Markdown."""
+        ...
 
 
 class Nobody:

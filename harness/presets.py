@@ -53,6 +53,7 @@ def preset(name: str) -> AgentOptions:
 
 
 def preset_names() -> tuple[str, ...]:
+    """What `preset` knows."""
     return tuple(_PRESETS)
 
 

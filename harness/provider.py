@@ -93,6 +93,8 @@ Delta: TypeAlias = BlockStart | BlockDelta | BlockEnd | Done
 
 
 class Provider(Protocol):
+    """A service that models are asked at; `name` is what stands before the slash in a model's name."""
+
     name: str
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -133,7 +135,9 @@ class Facts(Protocol):
     @property
     def now(self) -> ModelFacts | None: ...
 
-    async def load(self) -> ModelFacts: ...
+    async def load(self) -> ModelFacts:
+        """Look them up, and keep them as `now`."""
+        ...
 
 
 class KnownFacts:

@@ -65,6 +65,7 @@ class SessionRecorder:
         return tuple(session.record() for session in self._sessions.values())
 
     def get_session(self, session_id: str) -> SessionRecord | None:
+        """A session as it stands now; None if nothing was heard of it."""
         session = self._sessions.get(session_id)
         return session.record() if session else None
 

@@ -10,12 +10,16 @@ from harness.provider import Model
 
 
 class Routing(Protocol):
+    """Chooses the model of each turn."""
+
     @property
     def models(self) -> tuple[Model, ...]:
         """All it may choose: their connections are closed with the agent."""
         ...
 
-    def model_for(self, turn: int) -> Model: ...
+    def model_for(self, turn: int) -> Model:
+        """The model to ask at a turn."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

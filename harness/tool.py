@@ -55,10 +55,12 @@ class ToolOutput:
 
     @classmethod
     def text(cls, text: str, *, view: View | None = None, details: JsonObject | None = None) -> ToolOutput:
+        """Words for the model."""
         return cls((Text(text),), view, details)
 
     @classmethod
     def failure(cls, text: str, *, view: View | None = None, details: JsonObject | None = None) -> ToolOutput:
+        """What went wrong, and what the model can do about it."""
         return cls((Text(text),), view, details, is_error=True)
 
 
@@ -141,7 +143,9 @@ class Tool(Protocol):
         """
         ...
 
-    def risk(self, arguments: JsonObject) -> Risk: ...
+    def risk(self, arguments: JsonObject) -> Risk:
+        """What a call with these arguments may do; decides whether a person is asked, and what it runs beside."""
+        ...
 
     async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
         """What will happen, for the approval dialog. A `ToolOutput` is the answer foreseen: nobody is asked."""

@@ -99,6 +99,7 @@ class Grants:
         return tool in self._trusted or any(matches(rule, tool, risk) for rule in self._rules)
 
     def trust(self, tool: str) -> None:
+        """Ask no more about a tool, as long as this object lasts, unless a call is dangerous."""
         self._trusted.add(tool)
 
     def untrust(self, tool: str | None = None) -> None:

@@ -52,7 +52,8 @@ class ParallelGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopRecord:
-    """One run. `messages` and `usage` are those of its `AgentEnd`; `config` is the model it began with.
+    """One run; times are seconds since the epoch. `messages` and `usage` are those of its `AgentEnd`; `config` is the
+    model it began with.
 
     `children_loop_ids` are the runs of this session that go on from it, `child_loop_refs` those of sub-agents.
     """
@@ -94,6 +95,7 @@ class SessionRecord:
     loops: tuple[LoopRecord, ...] = ()
 
     def get_loop(self, loop_id: str) -> LoopRecord | None:
+        """A run of this session; None if it is none."""
         return next((loop for loop in self.loops if loop.loop_id == loop_id), None)
 
     def root_loops(self) -> tuple[LoopRecord, ...]:
@@ -102,6 +104,7 @@ class SessionRecord:
         return tuple(loop for loop in self.loops if loop.parent_loop_id not in known)
 
     def children_of(self, loop_id: str) -> tuple[LoopRecord, ...]:
+        """The runs that go on from a run."""
         return tuple(loop for loop in self.loops if loop.parent_loop_id == loop_id)
 
     def parallel_siblings(self, loop_id: str) -> tuple[LoopRecord, ...]:

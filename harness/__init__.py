@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from harness.api import *  # noqa: F403  checkers see the names; who imports one module loads only that
 
 
+class _Package(ModuleType):
+    """`harness.tool` is the decorator. Importing the module of that name would set the module in its place."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name == "tool" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> object:
-    api = import_module("harness.api")
-    if name not in api.__all__:
+    # Not at the top: who imports one module of ours needs no list.
+    from harness.api import WHERE, load
+
+    if name not in WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(api, name)
+    value = globals()[name] = load(name)
+    return value
+
+
+def __dir__() -> list[str]:
+    from harness.api import WHERE
+
+    return [*globals(), *WHERE]

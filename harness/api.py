@@ -1,145 +1,259 @@
-"""What a program of its own may import from `harness`: the agent, what it says, and the ports it needs."""
+"""What a program of its own may import from `harness`, in one list: `from harness import Agent`.
+
+A name is loaded from its module when it is first asked for, and nothing else is.
+"""
 
 from __future__ import annotations
 
-from harness.agent import Agent
-from harness.approval.policy import ApprovalMode
-from harness.approval.rules import Grants, Rule
-from harness.errors import (
-    AlreadyRunning,
-    CinchError,
-    ConfigError,
-    ContextWindowOverflow,
-    InvalidArguments,
-    InvalidContinue,
-    ModelThrottled,
-    NetworkError,
-    NoMessages,
-    ProviderError,
-    WorkspaceError,
-)
-from harness.events import (
-    AgentEnd,
-    AgentStart,
-    Event,
-    MessageEnd,
-    MessageStart,
-    MessageUpdate,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-    ToolExecutionUpdate,
-    TurnEnd,
-    TurnStart,
-)
-from harness.limits import Limits
-from harness.messages import (
-    AssistantMessage,
-    Image,
-    JsonObject,
-    Message,
-    ModelSpec,
-    StopReason,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UserMessage,
-    user,
-)
-from harness.modes import EXECUTE, PLAN
-from harness.options import AgentOptions
-from harness.person import (
-    Always,
-    Answer,
-    Approval,
-    ApprovalRequest,
-    Choice,
-    Denied,
-    Edited,
-    Nobody,
-    Once,
-    Person,
-    PlanVerdict,
-    Question,
-    Session,
-)
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Model, Provider, Request
-from harness.result import AgentResult
-from harness.retry import RetryPolicy
-from harness.tool import Risk, Tool, ToolContext, ToolOutput
-from harness.workspace import Workspace
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "EXECUTE",
-    "PLAN",
-    "Agent",
-    "AgentEnd",
-    "AgentOptions",
-    "AgentResult",
-    "AgentStart",
-    "AlreadyRunning",
-    "Always",
-    "Answer",
-    "Approval",
-    "ApprovalMode",
-    "ApprovalRequest",
-    "AssistantMessage",
-    "BlockDelta",
-    "BlockEnd",
-    "BlockStart",
-    "Choice",
-    "CinchError",
-    "ConfigError",
-    "ContextWindowOverflow",
-    "Delta",
-    "Denied",
-    "Done",
-    "Edited",
-    "Event",
-    "Grants",
-    "Image",
-    "InvalidArguments",
-    "InvalidContinue",
-    "JsonObject",
-    "Limits",
-    "Message",
-    "MessageEnd",
-    "MessageStart",
-    "MessageUpdate",
-    "Model",
-    "ModelSpec",
-    "ModelThrottled",
-    "NetworkError",
-    "NoMessages",
-    "Nobody",
-    "Once",
-    "Person",
-    "PlanVerdict",
-    "Provider",
-    "ProviderError",
-    "Question",
-    "Request",
-    "RetryPolicy",
-    "Risk",
-    "Rule",
-    "Session",
-    "StopReason",
-    "Text",
-    "Thinking",
-    "Tool",
-    "ToolCall",
-    "ToolContext",
-    "ToolExecutionEnd",
-    "ToolExecutionStart",
-    "ToolExecutionUpdate",
-    "ToolOutput",
-    "ToolResult",
-    "TurnEnd",
-    "TurnStart",
-    "Usage",
-    "UserMessage",
-    "Workspace",
-    "WorkspaceError",
-    "user",
-]
+MODULES: dict[str, str] = {
+    # The agent, and how it is to work
+    "harness.agent": "Agent Prompt",
+    "harness.options": "AgentOptions Execution Subagents",
+    "harness.context.window": "Window",
+    "harness.limits": "Limits",
+    "harness.retry": "RetryPolicy",
+    "harness.modes": "EXECUTE PLAN",
+    "harness.presets": "preset preset_model preset_names",
+    "harness.workspace": "Workspace",
+    # What comes of a run
+    "harness.result": "AgentResult",
+    "harness.stream": "RunStream",
+    "harness.channel": "Listener",
+    # What is said
+    "harness.messages": (
+        "AssistantMessage Cost CustomMessage Image JsonObject JsonValue Message ModelSpec StopReason Text Thinking "
+        "ToolCall ToolResult Usage UserMessage user"
+    ),
+    # What happens
+    "harness.events": (
+        "Event AgentStart AgentEnd TurnStart TurnEnd RequestStart MessageStart MessageUpdate MessageEnd "
+        "MessageDiscarded ToolApprovalRequested ToolApprovalResolved ToolExecutionStart ToolExecutionUpdate "
+        "ToolExecutionEnd ToolCacheHit QuestionAsked QuestionAnswered PlanSubmitted UsageUpdate ContextWarning "
+        "CompactionStart CompactionEnd RetryScheduled ModelRouted ModelFallback ModelChanged ModeChanged "
+        "InputRejected HookRan LimitReached SubagentEvent ParallelStart BranchEvent ParallelEnd Notice Continuation"
+    ),
+    # What a person is asked, and answers
+    "harness.person": (
+        "Person Nobody ApprovalRequest Approval Once Session Always Denied Edited Question Choice Answer PlanVerdict"
+    ),
+    "harness.answers": "Answers Unanswered",
+    "harness.approval.policy": "ApprovalMode",
+    "harness.approval.rules": "Grants Rule",
+    # Tools
+    "harness.tool": "Tool ToolContext ToolOutput Risk",
+    "harness.function_tool": "tool",
+    "harness.schema_tool": "SchemaTool",
+    "harness.tool_filter": "ByTask Category",
+    "harness.views": "View TextView DiffView",
+    # Hooks, policies, and filters of what is said
+    "harness.hooks.points": "Hooks Stop Inject Block Modify",
+    "harness.policies": "Budget MaxTurns DenyList LoopDetection recommended",
+    "harness.filters": "InputFilter Pass Warn Reject MaxLength SecretGuard",
+    # Models
+    "harness.provider": (
+        "Model Provider Request Delta BlockStart BlockDelta BlockEnd Done Facts ModelFacts KnownFacts Price"
+    ),
+    "harness.routing": "Routing Single ByTurn CheapThenPowerful",
+    # Several runs of one prompt
+    "harness.parallel": "Branch ParallelResult run_parallel",
+    "harness.judging": "Outcome Strategy Transparent PickFirst TokenEfficient Elaborate",
+    "harness.evaluation.judge": "LlmJudge",
+    # What is kept
+    "harness.recorder": "SessionRecorder",
+    "harness.recording.records": "SessionRecord LoopRecord",
+    "harness.recording.files": "SessionFiles",
+    "harness.session.store": "SessionStore",
+    "harness.session.resume": "LoadedSession load_session",
+    # What may go wrong
+    "harness.errors": (
+        "CinchError ConfigError AgentError AlreadyRunning NoMessages InvalidContinue NotAsked Rejected Aborted "
+        "LimitExceeded StructuredOutputFailed ProviderError AuthenticationFailed ModelNotFound "
+        "ContextWindowOverflow RequestRejected QuotaExhausted ModelThrottled ModelOverloaded NetworkError "
+        "StreamError InvalidArguments WorkspaceError SessionError"
+    ),
+}
+"""The names of each module, by what they are for."""
+
+WHERE = {name: module for module, names in MODULES.items() for name in names.split()}
+
+if TYPE_CHECKING:  # the same list, for checkers of types
+    from harness.agent import Agent as Agent
+    from harness.agent import Prompt as Prompt
+    from harness.answers import Answers as Answers
+    from harness.answers import Unanswered as Unanswered
+    from harness.approval.policy import ApprovalMode as ApprovalMode
+    from harness.approval.rules import Grants as Grants
+    from harness.approval.rules import Rule as Rule
+    from harness.channel import Listener as Listener
+    from harness.context.window import Window as Window
+    from harness.errors import Aborted as Aborted
+    from harness.errors import AgentError as AgentError
+    from harness.errors import AlreadyRunning as AlreadyRunning
+    from harness.errors import AuthenticationFailed as AuthenticationFailed
+    from harness.errors import CinchError as CinchError
+    from harness.errors import ConfigError as ConfigError
+    from harness.errors import ContextWindowOverflow as ContextWindowOverflow
+    from harness.errors import InvalidArguments as InvalidArguments
+    from harness.errors import InvalidContinue as InvalidContinue
+    from harness.errors import LimitExceeded as LimitExceeded
+    from harness.errors import ModelNotFound as ModelNotFound
+    from harness.errors import ModelOverloaded as ModelOverloaded
+    from harness.errors import ModelThrottled as ModelThrottled
+    from harness.errors import NetworkError as NetworkError
+    from harness.errors import NoMessages as NoMessages
+    from harness.errors import NotAsked as NotAsked
+    from harness.errors import ProviderError as ProviderError
+    from harness.errors import QuotaExhausted as QuotaExhausted
+    from harness.errors import Rejected as Rejected
+    from harness.errors import RequestRejected as RequestRejected
+    from harness.errors import SessionError as SessionError
+    from harness.errors import StreamError as StreamError
+    from harness.errors import StructuredOutputFailed as StructuredOutputFailed
+    from harness.errors import WorkspaceError as WorkspaceError
+    from harness.evaluation.judge import LlmJudge as LlmJudge
+    from harness.events import AgentEnd as AgentEnd
+    from harness.events import AgentStart as AgentStart
+    from harness.events import BranchEvent as BranchEvent
+    from harness.events import CompactionEnd as CompactionEnd
+    from harness.events import CompactionStart as CompactionStart
+    from harness.events import ContextWarning as ContextWarning
+    from harness.events import Continuation as Continuation
+    from harness.events import Event as Event
+    from harness.events import HookRan as HookRan
+    from harness.events import InputRejected as InputRejected
+    from harness.events import LimitReached as LimitReached
+    from harness.events import MessageDiscarded as MessageDiscarded
+    from harness.events import MessageEnd as MessageEnd
+    from harness.events import MessageStart as MessageStart
+    from harness.events import MessageUpdate as MessageUpdate
+    from harness.events import ModeChanged as ModeChanged
+    from harness.events import ModelChanged as ModelChanged
+    from harness.events import ModelFallback as ModelFallback
+    from harness.events import ModelRouted as ModelRouted
+    from harness.events import Notice as Notice
+    from harness.events import ParallelEnd as ParallelEnd
+    from harness.events import ParallelStart as ParallelStart
+    from harness.events import PlanSubmitted as PlanSubmitted
+    from harness.events import QuestionAnswered as QuestionAnswered
+    from harness.events import QuestionAsked as QuestionAsked
+    from harness.events import RequestStart as RequestStart
+    from harness.events import RetryScheduled as RetryScheduled
+    from harness.events import SubagentEvent as SubagentEvent
+    from harness.events import ToolApprovalRequested as ToolApprovalRequested
+    from harness.events import ToolApprovalResolved as ToolApprovalResolved
+    from harness.events import ToolCacheHit as ToolCacheHit
+    from harness.events import ToolExecutionEnd as ToolExecutionEnd
+    from harness.events import ToolExecutionStart as ToolExecutionStart
+    from harness.events import ToolExecutionUpdate as ToolExecutionUpdate
+    from harness.events import TurnEnd as TurnEnd
+    from harness.events import TurnStart as TurnStart
+    from harness.events import UsageUpdate as UsageUpdate
+    from harness.filters import InputFilter as InputFilter
+    from harness.filters import MaxLength as MaxLength
+    from harness.filters import Pass as Pass
+    from harness.filters import Reject as Reject
+    from harness.filters import SecretGuard as SecretGuard
+    from harness.filters import Warn as Warn
+    from harness.function_tool import tool as tool
+    from harness.hooks.points import Block as Block
+    from harness.hooks.points import Hooks as Hooks
+    from harness.hooks.points import Inject as Inject
+    from harness.hooks.points import Modify as Modify
+    from harness.hooks.points import Stop as Stop
+    from harness.judging import Elaborate as Elaborate
+    from harness.judging import Outcome as Outcome
+    from harness.judging import PickFirst as PickFirst
+    from harness.judging import Strategy as Strategy
+    from harness.judging import TokenEfficient as TokenEfficient
+    from harness.judging import Transparent as Transparent
+    from harness.limits import Limits as Limits
+    from harness.messages import AssistantMessage as AssistantMessage
+    from harness.messages import Cost as Cost
+    from harness.messages import CustomMessage as CustomMessage
+    from harness.messages import Image as Image
+    from harness.messages import JsonObject as JsonObject
+    from harness.messages import JsonValue as JsonValue
+    from harness.messages import Message as Message
+    from harness.messages import ModelSpec as ModelSpec
+    from harness.messages import StopReason as StopReason
+    from harness.messages import Text as Text
+    from harness.messages import Thinking as Thinking
+    from harness.messages import ToolCall as ToolCall
+    from harness.messages import ToolResult as ToolResult
+    from harness.messages import Usage as Usage
+    from harness.messages import UserMessage as UserMessage
+    from harness.messages import user as user
+    from harness.modes import EXECUTE as EXECUTE
+    from harness.modes import PLAN as PLAN
+    from harness.options import AgentOptions as AgentOptions
+    from harness.options import Execution as Execution
+    from harness.options import Subagents as Subagents
+    from harness.parallel import Branch as Branch
+    from harness.parallel import ParallelResult as ParallelResult
+    from harness.parallel import run_parallel as run_parallel
+    from harness.person import Always as Always
+    from harness.person import Answer as Answer
+    from harness.person import Approval as Approval
+    from harness.person import ApprovalRequest as ApprovalRequest
+    from harness.person import Choice as Choice
+    from harness.person import Denied as Denied
+    from harness.person import Edited as Edited
+    from harness.person import Nobody as Nobody
+    from harness.person import Once as Once
+    from harness.person import Person as Person
+    from harness.person import PlanVerdict as PlanVerdict
+    from harness.person import Question as Question
+    from harness.person import Session as Session
+    from harness.policies import Budget as Budget
+    from harness.policies import DenyList as DenyList
+    from harness.policies import LoopDetection as LoopDetection
+    from harness.policies import MaxTurns as MaxTurns
+    from harness.policies import recommended as recommended
+    from harness.presets import preset as preset
+    from harness.presets import preset_model as preset_model
+    from harness.presets import preset_names as preset_names
+    from harness.provider import BlockDelta as BlockDelta
+    from harness.provider import BlockEnd as BlockEnd
+    from harness.provider import BlockStart as BlockStart
+    from harness.provider import Delta as Delta
+    from harness.provider import Done as Done
+    from harness.provider import Facts as Facts
+    from harness.provider import KnownFacts as KnownFacts
+    from harness.provider import Model as Model
+    from harness.provider import ModelFacts as ModelFacts
+    from harness.provider import Price as Price
+    from harness.provider import Provider as Provider
+    from harness.provider import Request as Request
+    from harness.recorder import SessionRecorder as SessionRecorder
+    from harness.recording.files import SessionFiles as SessionFiles
+    from harness.recording.records import LoopRecord as LoopRecord
+    from harness.recording.records import SessionRecord as SessionRecord
+    from harness.result import AgentResult as AgentResult
+    from harness.retry import RetryPolicy as RetryPolicy
+    from harness.routing import ByTurn as ByTurn
+    from harness.routing import CheapThenPowerful as CheapThenPowerful
+    from harness.routing import Routing as Routing
+    from harness.routing import Single as Single
+    from harness.schema_tool import SchemaTool as SchemaTool
+    from harness.session.resume import LoadedSession as LoadedSession
+    from harness.session.resume import load_session as load_session
+    from harness.session.store import SessionStore as SessionStore
+    from harness.stream import RunStream as RunStream
+    from harness.tool import Risk as Risk
+    from harness.tool import Tool as Tool
+    from harness.tool import ToolContext as ToolContext
+    from harness.tool import ToolOutput as ToolOutput
+    from harness.tool_filter import ByTask as ByTask
+    from harness.tool_filter import Category as Category
+    from harness.views import DiffView as DiffView
+    from harness.views import TextView as TextView
+    from harness.views import View as View
+    from harness.workspace import Workspace as Workspace
+
+
+def load(name: str) -> object:
+    """What is meant by a name of the list."""
+    return getattr(import_module(WHERE[name]), name)

@@ -1,20 +1,60 @@
 from __future__ import annotations
 
+import ast
+import inspect
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import harness
-from harness import api
+from harness import errors
+from harness.api import MODULES, WHERE, load
+from harness.events import Event
 
 ROOT = Path(__file__).parents[2]
+HEAVY = {"pydantic", "jsonschema", "httpx", "textual", "rich", "filelock"}
 
 
-@pytest.mark.parametrize("name", api.__all__)
-def test_every_name_of_the_api_can_be_imported_from_harness(name: str):
-    assert getattr(harness, name) is getattr(api, name)
+def modules_after(code: str) -> set[str]:
+    report = f"{code}; import sys; print(' '.join(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", report], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(told.stdout.split())
+
+
+@pytest.mark.parametrize("name", WHERE)
+def test_every_name_of_the_list_can_be_imported_from_harness(name: str):
+    assert getattr(harness, name) is getattr(import_module(WHERE[name]), name)
+
+
+def test_checkers_of_types_see_the_same_list():
+    tree = ast.parse((ROOT / "harness" / "api.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.asname: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+
+    assert seen == WHERE
+    assert len(WHERE) == sum(len(names.split()) for names in MODULES.values())
+
+
+def test_every_event_and_every_error_of_a_run_is_in_the_list():
+    events = {kind.__name__ for kind in get_args(Event)}
+    raised = {
+        name
+        for name, kind in vars(errors).items()
+        if inspect.isclass(kind) and issubclass(kind, errors.AgentError | errors.ProviderError)
+    }
+
+    assert events <= set(WHERE)
+    assert raised <= set(WHERE)
+
+
+def test_the_package_tells_what_it_has():
+    assert set(WHERE) <= set(dir(harness))
 
 
 def test_a_name_that_is_not_there_is_no_attribute():
@@ -22,14 +62,67 @@ def test_a_name_that_is_not_there_is_no_attribute():
         _ = harness.nonsense
 
 
-def test_one_module_of_the_harness_does_not_load_the_agent():
-    code = "import sys, harness.errors; print('harness.agent' in sys.modules)"
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from harness import tool",
+        "import harness.tool; from harness import tool",
+        "from harness import Agent, tool",
+        "from harness import tool; import harness.tool; from harness import tool",
+    ],
+)
+def test_tool_is_the_decorator_whatever_was_imported_before(code: str):
+    check = f"{code}; assert callable(tool); from harness.tool import Tool"
 
-    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "harness.tool" in modules_after(check)
 
-    assert told.stdout.strip() == "False"
+
+def test_a_name_loads_no_more_than_it_needs():
+    assert "harness.agent" not in modules_after("import harness.errors")
+    assert "harness.agent" not in modules_after("from harness import ConfigError, Event")
+
+
+@pytest.mark.parametrize("code", ["import harness", "from harness import Agent, AgentOptions, run_parallel, tool"])
+def test_importing_the_agent_loads_nothing_heavy(code: str):
+    assert modules_after(code).isdisjoint(HEAVY)
 
 
 @pytest.mark.parametrize("package", ["harness", "providers", "tools", "cinch_tui"])
 def test_every_package_tells_that_it_is_typed(package: str):
     assert (ROOT / package / "py.typed").exists()
+
+
+CLASSES = [name for name in WHERE if inspect.isclass(load(name))]
+FUNCTIONS = [name for name in WHERE if inspect.isfunction(load(name))]
+PORT_METHODS = {
+    name: method
+    for port in map(load, CLASSES)
+    if getattr(port, "_is_protocol", False)
+    for name, method in vars(port).items()
+    if inspect.isfunction(method)
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_class_says_what_it_promises(name: str):
+    # A dataclass without a docstring is given its signature for one.
+    told = vars(load(name)).get("__doc__") or ""
+
+    assert told
+    assert not told.startswith(f"{name}(")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_says_what_it_promises(name: str):
+    assert inspect.getdoc(load(name))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_method_says_what_it_promises(name: str):
+    silent = [
+        method
+        for method, function in inspect.getmembers(load(name), inspect.isroutine)
+        if not method.startswith("_") and not inspect.getdoc(PORT_METHODS.get(method, function))
+    ]
+
+    assert silent == []

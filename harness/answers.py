@@ -104,7 +104,7 @@ class Answers:
                 self._approvals.withdraw(call_id)
             case QuestionAsked(call_id=call_id, question=question):
                 self._questions.announce(call_id)
-                self._asking.append((call_id, question))
+                self._expect(call_id, question)
             case QuestionAnswered(call_id=call_id):
                 self._questions.withdraw(call_id)
                 self._asking = [each for each in self._asking if each[0] != call_id]
@@ -117,11 +117,17 @@ class Answers:
             case _:
                 pass
 
+    def _expect(self, call_id: str, question: Question) -> None:
+        # A parallel run tells it twice: on its own bus, and on that of the run it belongs to.
+        if (call_id, question) not in self._asking:
+            self._asking.append((call_id, question))
+
     def _call_of(self, question: Question) -> str:
-        """The port does not say which call asks; the event that came just before does."""
-        for at in reversed(range(len(self._asking))):
-            if self._asking[at][1] == question:
-                return self._asking.pop(at)[0]
+        """The port does not say which call asks, the event before it did. Who asks the same, asks it in that order."""
+        for at, (call_id, asked) in enumerate(self._asking):
+            if asked == question:
+                del self._asking[at]
+                return call_id
         return ""
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.answers import Answers
 from harness.channel import Listener
-from harness.errors import AgentError, AlreadyRunning
+from harness.errors import AgentError
 from harness.events import AgentEnd, Continuation, Event
 from harness.person import Answer, Approval, PlanVerdict
 from harness.result import AgentResult
@@ -136,8 +136,6 @@ async def _events(agent: Agent, prompt: Prompt | Continuation, course: _Course) 
 
 
 async def _run(agent: Agent, prompt: Prompt | Continuation, course: _Course) -> AgentResult:
-    if agent.is_running:
-        raise AlreadyRunning("a run is on: steer it, queue a follow-up, or abort it")
     with agent.listen() as course.heard:
         try:
             return await (agent.continue_run(prompt) if isinstance(prompt, Continuation) else agent.prompt(prompt))

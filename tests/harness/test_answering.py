@@ -18,12 +18,14 @@ from harness.events import (
     SubagentEvent,
     ToolApprovalRequested,
     ToolApprovalResolved,
+    ToolExecutionEnd,
 )
 from harness.messages import ToolCall
 from harness.modes import PLAN
+from harness.parallel import Branch, run_parallel
 from harness.person import Answer, ApprovalRequest, Choice, Denied, Edited, Once, PlanVerdict, Question
 from harness.tool import Risk, ToolOutput
-from providers.demo import Call, Reply
+from providers.demo import Call, Reply, scripted
 from tools.delegate import DelegateTool
 
 
@@ -182,12 +184,63 @@ async def test_an_answer_to_a_question_that_was_never_put_is_not_kept_for_the_ne
     answers.hear(BranchEvent(event=QuestionAnswered(call_id="2", answer=Answer("timed_out"))))
     answers.hear(SubagentEvent(call_id="0", event=PlanSubmitted(plan="theirs")))
 
-    with pytest.raises(NotAsked):
-        answers.respond("1", Once())
+    asked = asyncio.create_task(answers.approve(request("1")))
+    await until(lambda: answers.open)
+    answers.respond("1", Denied())
+    assert await asked == Denied()
     with pytest.raises(NotAsked):
         answers.answer("2", Answer("skipped"))
     with pytest.raises(NotAsked):
         answers.review(PlanVerdict(accepted=True))
+
+
+async def test_a_question_that_was_withdrawn_cannot_be_answered(answers):
+    answers.hear(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
+    answers.hear(ToolApprovalResolved(call_id="1", decision="denied"))
+
+    with pytest.raises(NotAsked):
+        answers.respond("1", Once())
+
+
+async def test_sub_agents_that_ask_the_same_are_told_apart(make_agent, answers):
+    ask = asking_tool(Question("colour?"))
+    tasks = Reply(tuple(Call("delegate_sub_agent", {"task": name}) for name in "ab"))
+    inner = [Reply((Call("ask", {}, id=name),)) for name in "ab"]
+    agent = make_agent(tasks, *inner, "painted", "painted", "done", tools=[DelegateTool(), ask], person=answers)
+    asked: list[str] = []
+    told: dict[str, str] = {}
+
+    async for event in agent.stream("go"):
+        match event:
+            case SubagentEvent(event=QuestionAsked(call_id=call_id)):
+                asked.append(call_id)
+                if len(asked) == 2:
+                    for each in reversed(asked):
+                        answers.answer(each, Answer("free_text", each))
+            case SubagentEvent(event=ToolExecutionEnd(result=result)):
+                told[result.call_id] = result.text
+
+    assert told == {"a": "free_text:a", "b": "free_text:b"}
+
+
+async def test_parallel_runs_that_ask_the_same_are_told_apart(make_agent, answers):
+    ask = asking_tool(Question("colour?"))
+    agent = make_agent("unused", tools=[ask], person=answers)
+    branches = [Branch(scripted(Reply((Call("ask", {}, id=name),)), name)) for name in "ab"]
+    told: dict[str, str] = {}
+
+    def note(event) -> None:
+        if isinstance(event, BranchEvent) and isinstance(event.event, ToolExecutionEnd):
+            told[event.event.result.call_id] = event.event.result.text
+
+    agent.subscribe(note)
+    run = asyncio.create_task(run_parallel(agent, "go", branches))
+    await until(lambda: len(answers.open) == 2)
+    for waiting in reversed(answers.open):
+        answers.answer(waiting.call_id, Answer("free_text", waiting.call_id))
+    await run
+
+    assert told == {"a": "free_text:a", "b": "free_text:b"}
 
 
 async def test_a_stopped_run_leaves_nothing_waiting(make_agent, record, answers):

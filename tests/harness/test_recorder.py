@@ -210,6 +210,21 @@ async def test_each_session_of_an_agent_is_its_own_and_a_session_it_left_is_comp
     assert recorder.get_session(first) is None
 
 
+async def test_a_session_that_its_agent_comes_back_to_is_not_complete(make_agent, recorder):
+    agent = make_agent("one", "two", "three")
+    agent.subscribe(recorder.on_event)
+    first = agent.session_id
+
+    await agent.prompt("go")
+    second = agent.new_session()
+    await agent.prompt("go")
+    agent.new_session(first)
+    await agent.prompt("go")
+
+    assert [each.session_id for each in recorder.drain_completed()] == [second]
+    assert len(recorder.get_session(first).loops) == 2
+
+
 def test_what_comes_to_a_session_that_was_handed_over_never_takes_its_name(recorder):
     feed(recorder, begin("s.c.1"), end("s.c.1"))
     recorder.flush()
@@ -233,6 +248,7 @@ def test_a_pause_begins_another_session_where_that_is_the_rule():
         ("t", "explicit", ["t.c.1"]),
     ]
     assert recorder.get_session("s-2").loops[0].session_id == "s-2"
+    assert recorder.get_session("s").get_loop("s.c.2").children_loop_ids == ()
     assert recorder.get_session("s-2").root_loops() == recorder.get_session("s-2").loops
     assert [each.session_id for each in recorder.drain_completed()] == ["s", "s-2"]
 

@@ -1,0 +1,69 @@
+"""Types and tools of a program's own, and the events of a run that calls one."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+from fakes.contexts import tool_context
+from pydantic import BaseModel
+
+from harness.function_tool import FunctionTool, tool
+from harness.messages import JsonValue
+from harness.schema_tool import SchemaTool
+from harness.tool import ToolOutput
+
+REPLIED = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+BEGUN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", *REPLIED]
+ASKED = ["ToolApprovalRequested", "ToolApprovalResolved"]
+CALLED = ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd"]
+LAST = ["TurnStart", *REPLIED, "TurnEnd", "AgentEnd"]
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Part(BaseModel):
+    name: str
+    parts: list[Part] = []
+
+
+@dataclass
+class Place:
+    x: int
+    y: int = 0
+
+
+class Till:
+    """A thing whose methods can be tools."""
+
+    def __init__(self) -> None:
+        self.sum = 0
+
+    def add(self, amount: int) -> int:
+        """Adds to the sum."""
+        self.sum += amount
+        return self.sum
+
+    async def __call__(self, amount: int) -> int:
+        """Adds it all."""
+        return self.add(amount)
+
+
+@tool(risk="read")
+async def forecast(city: str, days: int = 1) -> str:
+    """Tells the weather."""
+    return f"{days} days of rain in {city}"
+
+
+async def output(of: FunctionTool | SchemaTool, folder: Path, **arguments: JsonValue) -> ToolOutput:
+    """What a call of the tool comes to, without an agent."""
+    return await of.run(of.validate(arguments), tool_context(folder))
+
+
+def whole(names: list[str]) -> list[str]:
+    """What happened, but for the pieces of what was said."""
+    return [name for name in names if name != "MessageUpdate"]

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from fakes.invoices import (
+    GOOD,
+    SCHEMA,
+    Invoice,
+    Line,
+    Named,
+    Point,
+    Tree,
+    answer,
+)
+from fakes.runs import results_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from harness.answer_form import form_of
+from harness.errors import (
+    ConfigError,
+    InvalidArguments,
+)
+
+
+async def test_a_schema_gives_plain_json(make_agent):
+    agent = make_agent(answer({"total": "x"}), answer({"total": 3}))
+
+    assert await agent.prompt_structured("Add", SCHEMA) == {"total": 3}
+    assert "total: must be number" in results_of(agent)[0].text
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "value"),
+    [
+        (list[int], {"value": [1, 2]}, [1, 2]),
+        (int | str, {"value": "x"}, "x"),
+        (Point, {"x": 1}, Point(1)),
+        (Named, {"name": "a"}, {"name": "a"}),
+        (dict[str, int], {"a": 1}, {"a": 1}),
+        (Tree, {"name": "a", "children": [{"name": "b"}]}, Tree(name="a", children=[Tree(name="b")])),
+        (list[Tree], {"value": [{"name": "a"}]}, [Tree(name="a")]),
+        ({"type": "array", "items": {"type": "integer"}}, {"value": [1]}, [1]),
+        ({"$ref": "#/$defs/A", "$defs": {"A": {"type": "integer"}}}, {"value": 1}, 1),
+        ({"type": "array", "items": {"$ref": "#"}}, {"value": [[], [[]]]}, [[], [[]]]),
+        ({"properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 1}),
+    ],
+)
+async def test_any_type_and_any_schema_can_be_asked_for(make_agent, requests, schema, sent, value):
+    agent = make_agent(answer(sent))
+
+    assert await agent.prompt_structured("Go", schema) == value
+
+    assert requests(agent)[0].tools[0].parameters["type"] == "object"
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent", "told"),
+    [
+        (list[int], {"value": ["x"]}, "value[0]: Input should be a valid integer"),
+        (list[int], {}, "value: required and missing"),
+        (
+            {"type": "array", "items": {"type": "integer"}},
+            {"value": ["x"]},
+            'value[0]: must be integer, not string "x"',
+        ),
+        ({"type": "array", "items": {"$ref": "#"}}, {"value": [[1]]}, "value[0][0]: must be array, not integer 1"),
+    ],
+)
+def test_what_is_wrong_in_a_wrapped_answer_is_told_where_it_is(schema, sent, told):
+    with pytest.raises(InvalidArguments) as caught:
+        form_of(schema).read(sent)
+
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"type": "objekt"}, "the schema of the answer is wrong"),
+        (3, "no answer can have the form of 3"),
+        ("Invoice", "no answer can have the form of 'Invoice'"),
+        (asyncio.Event, "no answer can have the form of"),
+    ],
+)
+async def test_what_is_no_schema_is_told_before_anything_is_sent(make_agent, requests, schema, told):
+    agent = make_agent(answer(GOOD))
+
+    with pytest.raises(ConfigError, match=told):
+        await agent.prompt_structured("Go", schema)
+
+    assert not requests(agent)
+
+
+lines = st.builds(Line, name=st.text(), price=st.floats(0, allow_infinity=False, allow_nan=False))
+invoices = st.builds(Invoice, number=st.text(), lines=st.lists(lines, max_size=3))
+trees = st.recursive(
+    st.builds(Tree, name=st.text()),
+    lambda inner: st.builds(Tree, name=st.text(), children=st.lists(inner, max_size=3)),
+    max_leaves=6,
+)
+values = st.one_of(
+    st.tuples(st.just(Invoice), invoices),
+    st.tuples(st.just(Tree), trees),
+    st.tuples(st.just(list[Line]), st.lists(lines, max_size=3)),
+    st.tuples(st.just(Point), st.builds(Point, st.integers(), st.integers())),
+    st.tuples(st.just(dict[str, int]), st.dictionaries(st.text(), st.integers())),
+    st.tuples(st.just(int | None), st.none() | st.integers()),
+)
+
+
+@given(values)
+@settings(max_examples=200)
+def test_what_fits_comes_back_as_it_was(pair):
+    kind, value = pair
+    form = form_of(kind)
+    plain = TypeAdapter(kind).dump_python(value, mode="json")
+    sent = (
+        plain if isinstance(plain, dict) and form.schema.get("properties", {}).keys() != {"value"} else {"value": plain}
+    )
+
+    assert form.read(sent) == value
+    assert form.read_text(json.dumps(sent)) == value
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+@settings(max_examples=200)
+def test_whatever_is_sent_either_fits_or_is_told_why_not(value):
+    for schema in (Invoice, SCHEMA, list[int]):
+        form = form_of(schema)
+        sent = value if isinstance(value, dict) else {"value": value}
+        told = ""
+        try:
+            form.read(sent)
+        except InvalidArguments as error:
+            told = str(error)
+        assert all(line.startswith("- ") for line in told.splitlines())

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes.own_tools import BEGUN, CALLED, LAST, output, whole
+from fakes.runs import calls, results_of
+
+from harness.errors import InvalidArguments
+from harness.messages import JsonObject
+from harness.schema_tool import SchemaTool
+from harness.tool import ToolContext
+
+WEATHER: JsonObject = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 1}},
+    "required": ["city"],
+}
+
+
+def foreign(schema: JsonObject = WEATHER, **about) -> SchemaTool:
+    async def work(arguments: JsonObject, context: ToolContext) -> object:
+        return {"asked": arguments, "by": context.call_id}
+
+    return SchemaTool("get_weather", "Tells the weather.", schema, work, **about)
+
+
+async def test_a_tool_from_elsewhere_gets_what_fits_its_schema(tmp_path: Path):
+    answer = await output(foreign(), tmp_path, city="Ulm")
+
+    assert answer.details == {"asked": {"city": "Ulm", "days": 1}, "by": "call/1"}
+    with pytest.raises(InvalidArguments, match=r"city: must be string, not integer 1"):
+        foreign().validate({"city": 1})
+
+
+def test_a_tool_from_elsewhere_is_asked_about_unless_told_otherwise():
+    assert (foreign().risk({}).level, foreign().mutates, foreign().label) == ("execute", True, "Get weather")
+    trusted = foreign(risk="read", label="Weather", cacheable=True)
+    assert (trusted.risk({}).level, trusted.mutates, trusted.label) == ("read", False, "Weather")
+    assert trusted.risk({}).cacheable
+
+
+async def test_a_wrong_schema_of_a_tool_from_elsewhere_fails_its_calls_and_not_the_run(make_agent, record):
+    agent = make_agent(calls("get_weather"), "Oh.", tools=[foreign({"type": "objekt"})])
+    seen = record(agent)
+
+    await agent.prompt("How is the weather?")
+
+    assert "the schema of get_weather is wrong" in results_of(agent)[0].text
+    assert whole(seen.names) == [*BEGUN, *CALLED, *LAST]

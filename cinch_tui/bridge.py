@@ -66,6 +66,7 @@ class Bridge:
         self._said: list[ReplyBlock | ThinkingBlock] = []
         self._tools: dict[str, ToolBlock] = {}
         self._retry_notice: NoticeBlock | None = None
+        self._questions = 0
         self._handlers: dict[type[Event], Callable[..., None]] = {
             AgentStart: self._agent_started,
             AgentEnd: self._agent_ended,
@@ -109,6 +110,7 @@ class Bridge:
 
     def _agent_started(self, event: AgentStart) -> None:
         del event
+        self._questions = 0
         self._set(state="running", note="")
 
     def _agent_ended(self, event: AgentEnd) -> None:
@@ -190,11 +192,14 @@ class Bridge:
 
     def _approval_requested(self, event: ToolApprovalRequested) -> None:
         del event
+        self._questions += 1
         self._set(note="waits for you")
 
     def _approval_resolved(self, event: ToolApprovalResolved) -> None:
+        """Sub-agents may ask before another of them has its answer."""
         del event
-        self._set(note="")
+        self._questions = max(0, self._questions - 1)
+        self._set(note="waits for you" if self._questions else "")
 
     def _tool_started(self, event: ToolExecutionStart) -> None:
         block = ToolBlock(event.call.id, event.label, event.summary)

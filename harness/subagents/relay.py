@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import deque
 
 from harness.bus import Bus
-from harness.events import AgentStart, Event, MessageUpdate, SubagentEvent, ToolExecutionStart, TurnStart
+from harness.events import (
+    AgentStart,
+    Event,
+    MessageUpdate,
+    SubagentEvent,
+    ToolApprovalRequested,
+    ToolExecutionStart,
+    TurnStart,
+)
 from harness.tool import Delegation
 from harness.views import TextView
 
@@ -34,6 +42,8 @@ class Relay:
                 self._show("begins")
             case TurnStart():
                 self._turn += 1
+            case ToolApprovalRequested(call=call):
+                self._show(f"turn {self._turn}: {call.name} waits for your leave")
             case ToolExecutionStart(label=label, summary=summary):
                 self._show(f"turn {self._turn}: {label} {summary}".rstrip())
             case _:

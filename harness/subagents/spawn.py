@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.context.tokens import estimate_overhead, estimate_text
+from harness.events import Event, TurnStart
 from harness.limits import Limits
 from harness.messages import new_id
 from harness.modes import SUBMIT_PLAN, tools_of
 from harness.options import AgentOptions
 from harness.provider import Model
-from harness.run import Run, specs_of
+from harness.run import Run, State, specs_of
 from harness.subagents.budget import SPENT, Share
 from harness.subagents.family import AskedBy, Family, Seat, SharedPerson
 from harness.subagents.inherited import inherited
 from harness.subagents.outcome import outcome
 from harness.subagents.relay import Relay
 from harness.tool import Delegate, Delegation, Tool, ToolOutput
+from harness.views import TextView
 
 if TYPE_CHECKING:
     from harness.agent import Agent
@@ -74,10 +76,13 @@ class Spawner:
         async with self._seat.lent() if self._seat else nullcontext():
             # Tokens before the place: who holds a place must be able to go on. For the same reason only those wait
             # for tokens for whom nobody who holds some is waiting.
-            share = await budget.acquire(self._estimate(delegation), waits=self._seat is None)
+            wanted = self._estimate(delegation) if budget.limit else 0
+            share = await budget.acquire(wanted, waits=self._seat is None)
             if share is None:
                 return ToolOutput.failure(f"{SPENT} Do the task yourself.")
             try:
+                if self._family.seats.locked():
+                    delegation.update(TextView("waits for others to finish"))
                 async with Seat(self._family.seats) as seat:
                     return await self._work(delegation, share, seat)
             finally:
@@ -89,6 +94,7 @@ class Spawner:
         child = self._child(delegation, share)
         child.kin = Kin(self._run, self._family, seat)
         child.subscribe(Relay(self._run.bus, delegation, deltas=self._family.limits.deltas))
+        child.subscribe(partial(self._keep_to_what_is_left, child.state))
         result = await child.prompt(delegation.task)
         return outcome(child.identity, result, _who(delegation), self._family.limits.result_chars)
 
@@ -116,6 +122,11 @@ class Spawner:
         child.identity.parent_loop_id = run.bus.loop_id
         child.identity.origin = "subagent"
         return child
+
+    def _keep_to_what_is_left(self, state: State, event: Event) -> None:
+        """A tool that the parent loses, its sub-agents lose."""
+        if isinstance(event, TurnStart):
+            state.tools = [tool for tool in state.tools if tool in self._run.state.tools]
 
     @property
     def _lendable(self) -> list[Tool]:

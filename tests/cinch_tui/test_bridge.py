@@ -86,17 +86,18 @@ async def test_a_sub_agent_shows_what_it_is_at_in_its_own_call_and_nowhere_else(
         assert panel(board) == "● delegate_sub_agent it  turn 1: Search TODO"
 
 
-async def test_a_question_of_a_sub_agent_shows_that_it_waits_for_the_person():
+async def test_questions_of_sub_agents_show_that_they_wait_for_the_person():
     app, board, bridge = stage()
     async with app.run_test():
         asked = SubagentEvent(call_id="2", event=ToolApprovalRequested(call=ToolCall("3", "bash", {}), reason="runs"))
         resolved = SubagentEvent(call_id="2", event=ToolApprovalResolved(call_id="3", decision="once"))
 
-        bridge.receive(SubagentEvent(call_id="1", event=asked))
-        while_it_asks = board.status.status.note
-        bridge.receive(SubagentEvent(call_id="1", event=resolved))
+        notes: list[str] = []
+        for event in (asked, asked, resolved, resolved):
+            bridge.receive(SubagentEvent(call_id="1", event=event))
+            notes.append(board.status.status.note)
 
-        assert (while_it_asks, board.status.status.note) == ("waits for you", "")
+        assert notes == ["waits for you", "waits for you", "waits for you", ""]
 
 
 async def test_a_command_that_ends_with_a_status_has_failed_in_the_panel_too():

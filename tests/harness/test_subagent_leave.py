@@ -140,6 +140,24 @@ async def test_the_mode_and_approval_the_person_changes_hold_for_sub_agents_at_o
     assert edit.ran == []
 
 
+async def test_a_tool_the_parent_loses_is_lost_to_its_sub_agents(make_agent, record):
+    agent = make_agent()
+
+    async def lose(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        agent.remove_tool("look")
+        return ToolOutput.text("lost")
+
+    look = SimpleTool("look")
+    agent.state.model = one(calls("lose"), calls("look"), "done")
+    agent.set_tools([DelegateTool(), SimpleTool("lose", lose), look])
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert look.ran == []
+    assert "unknown tool 'look'" in inside(seen.events, ToolExecutionEnd)[1].result.text
+
+
 async def test_trust_given_to_a_sub_agent_is_trust_in_the_tool(make_agent, person):
     person.approvals.append(Session())
     run = SimpleTool("run", risk="edit")

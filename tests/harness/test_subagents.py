@@ -243,6 +243,19 @@ async def test_the_person_sees_what_a_sub_agent_is_at(make_agent, record):
     assert views == [TextView("\n".join(steps[:count])) for count in (1, 2, 3)]
 
 
+async def test_the_person_sees_that_it_waits_for_others_or_for_them(make_agent, record):
+    parts = {"go": [delegates("a", "b"), "ok"], "a": ["done"], "b": [calls("run"), "done"]}
+    tools = [DelegateTool(), SimpleTool("run", risk="execute")]
+    agent = make_agent(model=cast(parts), tools=tools, subagents=Subagents(max_concurrent=1))
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    last = results_of(agent)[-1].call_id
+    steps = [event.view.text.split("\n")[-1] for event in seen.of(ToolExecutionUpdate) if event.call_id == last]
+    assert steps == ["waits for others to finish", "begins", "turn 1: run waits for your leave", "turn 1: Run"]
+
+
 @pytest.mark.parametrize("deltas", [False, True])
 async def test_what_it_streams_is_heard_only_where_that_is_asked_for(make_agent, record, deltas):
     agent = make_agent(

@@ -26,7 +26,7 @@ from harness.messages import (
     UserMessage,
 )
 from harness.person import Answer, Question
-from harness.provider import BlockDelta, BlockEnd, BlockStart
+from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart
 from harness.views import View
 
 TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
@@ -117,10 +117,12 @@ class MessageStart(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageUpdate(EventHeader):
-    """More of a reply, as the model writes it: the `index` of `delta` tells its content blocks apart."""
+    """More of a reply, as the model writes it: the `index` of `delta` tells its content blocks apart, `kind` is what
+    its block holds."""
 
     message_id: str
     delta: BlockStart | BlockDelta | BlockEnd
+    kind: BlockKind = "text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

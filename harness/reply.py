@@ -20,7 +20,7 @@ from harness.messages import (
     Usage,
     new_id,
 )
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 
 
 @dataclass(slots=True)
@@ -68,6 +68,10 @@ class ReplyBuilder:
                 self._done = delta
                 return None
         return delta
+
+    def kind_of(self, index: int) -> BlockKind:
+        """What the block of that index holds; it has begun."""
+        return self._blocks[index].start.kind
 
     def finish(self) -> AssistantMessage:
         """The complete reply.

@@ -5,9 +5,12 @@ import logging
 import pytest
 from fakes.asking import ModelAt, Serve
 from fakes.model_server import Failure, ModelServer, Reply
+from fakes.simple_tools import SimpleTool
 
+from harness.agent import Agent
 from harness.errors import AuthenticationFailed
 from harness.messages import ModelSpec, user
+from harness.options import AgentOptions
 from harness.provider import Model, Request
 from providers import connect
 
@@ -43,6 +46,32 @@ async def test_a_request_may_bring_its_own_key(serve: Serve, wire: str, model_at
 
     assert bare(keys_sent(server)) == [OWN, OTHER, OWN]
     assert server.connections_opened == 1
+
+
+async def test_the_key_may_change_within_a_run(serve: Serve, wire: str, model_at: ModelAt) -> None:
+    server = serve([Reply(calls=[("look", {})]), Reply(calls=[("look", {})]), Reply("done")])
+    keys = iter([OTHER, "sk-fresh", None])
+    asked: list[str] = []
+
+    async def get_api_key(provider: str) -> str | None:
+        asked.append(provider)
+        return next(keys)
+
+    agent = Agent(model_at(server, wire), [SimpleTool("look")], options=AgentOptions(get_api_key=get_api_key))
+    names: list[str] = []
+    agent.subscribe(lambda event: names.append(type(event).__name__))
+
+    await agent.prompt("Go")
+
+    assert bare(keys_sent(server)) == [OTHER, "sk-fresh", OWN]
+    assert asked == [wire] * 3
+    turn = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+    called = ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd"]
+    assert [name for name in names if name != "MessageUpdate"] == [
+        *("AgentStart", "TurnStart", "MessageStart", "MessageEnd", *turn, *called),
+        *("TurnStart", *turn, *called),
+        *("TurnStart", *turn, "TurnEnd", "AgentEnd"),
+    ]
 
 
 async def test_a_key_of_a_request_is_sent_the_way_the_providers_own_is(

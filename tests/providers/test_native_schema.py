@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from fakes.asking import ModelAt, Serve
 from fakes.judges import accepted_by_anthropic, accepted_by_openai
 from fakes.model_server import Failure, ModelServer, Reply
 
+from harness.agent import Agent
 from harness.messages import JsonObject, JsonValue, ModelSpec, user
 from harness.provider import AnswerSchema, Model, Request
 from harness.thinking import ThinkingLevel
@@ -211,3 +213,29 @@ async def test_a_refusal_of_something_else_leaves_the_schema(serve: Serve, wire:
     _ = [delta async for delta in model.provider.stream(asked)]
 
     assert [answer_of(server, number) for number in range(2)] == [(True, False), (True, False)]
+
+
+async def test_an_agent_gets_its_answer_by_the_schema_of_the_service(
+    serve: Serve, wire: str, model_at: ModelAt
+) -> None:
+    server = serve([Reply('{"number": "7"}'), Reply('{"number": "7", "total": 3}')])
+    agent = Agent(replace(model_at(server, wire), native_schema=True))
+
+    value = await agent.prompt_structured("Read it", INVOICE)
+
+    assert value == {"number": "7", "total": 3}
+    assert [answer_of(server, number) for number in range(2)] == [(True, False), (True, False)]
+    assert "tools" not in server.requests[0].body
+    assert "total" in str(server.requests[1].body["messages"][-1])
+
+
+async def test_an_agent_gets_its_answer_by_a_tool_where_the_service_has_no_schemas(
+    serve: Serve, wire: str, model_at: ModelAt
+) -> None:
+    server = serve([Reply(calls=[("__structured_output", {"number": "7", "total": 3})])])
+
+    value = await Agent(model_at(server, wire)).prompt_structured("Read it", INVOICE)
+
+    assert value == {"number": "7", "total": 3}
+    assert answer_of(server, 0) == (False, False)
+    assert "__structured_output" in str(server.requests[0].body["tools"])

@@ -64,17 +64,21 @@ def fit(messages: Sequence[Message], budget: int, window: Window = Window()) -> 
     if tokens <= budget:
         return Fitted(tuple(messages), tokens)
     groups = _groups(messages)
+    weights = [_weigh(group) for group in groups]
     first = _reaching(groups, window.keep_first)
     recent = max(first, len(groups) - _reaching(groups[::-1], window.keep_recent))
-    if window.tool_output_lines:
-        for at in range(first, recent):
-            groups[at] = [_shortened(each, window.tool_output_lines) for each in groups[at]]
-    dropped = 0
-    if sum(map(_weigh, groups)) > budget:
-        aim = max(budget, MIN_BUDGET)
-        # One enormous output must not be all that is left.
-        groups = [[capped(each, aim // 2) for each in group] for group in groups]
-        groups, dropped = _without_middle(groups, first, recent, aim)
+    # What is older goes with the middle, so nobody needs to cut it.
+    oldest = _shorten(groups, range(first, recent), budget, window.tool_output_lines)
+    if oldest == 0 and sum(map(_weigh, groups)) <= budget:
+        return _fitted(groups, 0, budget)
+    aim = max(budget, MIN_BUDGET)
+    # One enormous output must not be all that is left.
+    groups[oldest:] = [[capped(each, aim // 2) for each in group] for group in groups[oldest:]]
+    cut = _Cut(groups, weights, first, recent)
+    return _fitted(*cut.without_middle(aim), budget)
+
+
+def _fitted(groups: Sequence[list[Message]], dropped: int, budget: int) -> Fitted:
     shown = tuple(each for group in groups for each in group)
     tokens = sum(map(estimate_message, shown))
     return Fitted(shown, tokens, dropped, fits=tokens <= budget)
@@ -124,6 +128,17 @@ def _weigh(group: Sequence[Message]) -> int:
     return sum(map(estimate_message, group))
 
 
+def _shorten(groups: list[list[Message]], old: range, budget: int, lines: int) -> int:
+    """Cut old tool output to some lines, from the newest on, until the budget is more than full: how far it came."""
+    for at in range(len(groups) - 1, -1, -1):
+        if lines and at in old:
+            groups[at] = [_shortened(each, lines) for each in groups[at]]
+        budget -= _weigh(groups[at])
+        if budget < 0:
+            return at
+    return 0
+
+
 def _shortened(message: Message, lines: int) -> Message:
     if not isinstance(message, ToolResult):
         return message
@@ -131,49 +146,55 @@ def _shortened(message: Message, lines: int) -> Message:
     return message if content == message.content else replace(message, content=content)
 
 
-def _without_middle(
-    groups: list[list[Message]], first: int, recent: int, budget: int
-) -> tuple[list[list[Message]], int]:
-    """The groups that stay, a note where others were, and how many messages went."""
-    budget -= estimate_text(MARKER.format(sum(map(len, groups))))
-    kept = _kept(groups, first, recent, budget)
-    stay = squeezed([group for at, group in enumerate(groups) if at in kept], budget)
-    gone = [message for at, group in enumerate(groups) if at not in kept for message in group]
-    if not gone:
-        return stay, 0
-    place = next(at for at in range(len(groups)) if at not in kept)
-    return [*stay[:place], [_marker(gone)], *stay[place:]], len(gone)
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What is to be cut: `weights` are those before anything was, and so the same however long a conversation grows."""
 
+    groups: Sequence[list[Message]]
+    weights: Sequence[int]
+    first: int
+    recent: int
 
-def _kept(groups: Sequence[list[Message]], first: int, recent: int, budget: int) -> set[int]:
-    weights = [_weigh(group) for group in groups]
-    kept = {*range(min(first, 1)), _newest_prompt(groups), len(groups) - 1}
-    left = budget - sum(weights[at] for at in kept)
-    for at in range(first):
-        if at not in kept and weights[at] <= left:
-            kept.add(at)
-            left -= weights[at]
-    cut = len(groups) - 1
-    while cut > first and (cut - 1 in kept or weights[cut - 1] <= left):
-        cut -= 1
-        left -= 0 if cut in kept else weights[cut]
-    if cut > first:
-        cut = _steady(weights, cut, recent, budget)
-    return kept | set(range(cut, len(groups)))
+    def without_middle(self, budget: int) -> tuple[list[list[Message]], int]:
+        """The groups that stay, a note where others were, and how many messages went."""
+        budget -= estimate_text(MARKER.format(sum(map(len, self.groups))))
+        kept = self._kept(budget)
+        stay = squeezed([group for at, group in enumerate(self.groups) if at in kept], budget)
+        gone = [message for at, group in enumerate(self.groups) if at not in kept for message in group]
+        if not gone:
+            return stay, 0
+        place = next(at for at in range(len(self.groups)) if at not in kept)
+        return [*stay[:place], [_marker(gone)], *stay[place:]], len(gone)
 
+    def _kept(self, budget: int) -> set[int]:
+        last = len(self.groups) - 1
+        kept = {*range(min(self.first, 1)), _newest_prompt(self.groups), last}
+        left = budget - sum(_weigh(self.groups[at]) for at in kept)
+        for at in range(self.first):
+            weight = 0 if at in kept else _weigh(self.groups[at])
+            if weight <= left:
+                kept.add(at)
+                left -= weight
+        cut = last
+        while cut > self.first:
+            left -= 0 if cut - 1 in kept else _weigh(self.groups[cut - 1])
+            if left < 0:
+                break
+            cut -= 1
+        return kept | set(range(self._steady(cut, budget) if cut > self.first else cut, len(self.groups)))
 
-def _steady(weights: Sequence[int], cut: int, recent: int, budget: int) -> int:
-    """A little further than where we must cut, to where we shall still cut some turns from now.
+    def _steady(self, cut: int, budget: int) -> int:
+        """A little further than where we must cut, to where we shall still cut some turns from now.
 
-    What stands before a cut that stays in its place is found in the provider's cache.
-    """
-    step = max(1, budget // STEPS)
-    before = sum(weights[:cut])
-    target = ceil(before / step) * step
-    while cut < recent and before < target:
-        before += weights[cut]
-        cut += 1
-    return cut
+        What stands before a cut that stays in its place is found in the provider's cache.
+        """
+        step = max(1, budget // STEPS)
+        before = sum(self.weights[:cut])
+        target = ceil(before / step) * step
+        while cut < self.recent and before < target:
+            before += self.weights[cut]
+            cut += 1
+        return cut
 
 
 def _newest_prompt(groups: Sequence[list[Message]]) -> int:

@@ -185,6 +185,17 @@ def test_old_output_is_cut_before_anything_goes():
     assert fitted.messages[-1].text == long
 
 
+def test_nothing_goes_where_shorter_output_just_fits():
+    messages = [user("go"), *rounds(6, "one line of many\n" * 200)]
+    window = Window(keep_recent=2, tool_output_lines=10)
+    roomy = fit(messages, weigh(messages) - 1, window)
+
+    exact = fit(messages, roomy.tokens, window)
+
+    assert exact == roomy
+    assert exact.dropped == 0
+
+
 def test_what_went_is_told_where_it_stood():
     messages = [user("go"), *rounds(20)]
 
@@ -221,7 +232,7 @@ def test_a_growing_conversation_is_cut_at_the_same_place_for_several_turns():
 def test_one_enormous_output_leaves_room_for_what_came_before():
     messages = [user("go"), *rounds(4), *rounds(1, "y" * 1_000_000)]
 
-    fitted = fit(messages, 2_000)
+    fitted = fit(messages, 2_000, Window(keep_recent=1))
 
     assert fitted.fits
     assert fitted.dropped == 0

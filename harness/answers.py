@@ -118,7 +118,7 @@ class Answers:
                 pass
 
     def _expect(self, call_id: str, question: Question) -> None:
-        # A parallel run tells it twice: on its own bus, and on that of the run it belongs to.
+        # A parallel run may tell it twice: on its own bus, and on that of the run it belongs to.
         if (call_id, question) not in self._asking:
             self._asking.append((call_id, question))
 

@@ -224,23 +224,40 @@ async def test_sub_agents_that_ask_the_same_are_told_apart(make_agent, answers):
 
 
 async def test_parallel_runs_that_ask_the_same_are_told_apart(make_agent, answers):
-    ask = asking_tool(Question("colour?"))
-    agent = make_agent("unused", tools=[ask], person=answers)
+    agent = make_agent("unused", tools=[asking_tool(Question("colour?"))], person=answers)
     branches = [Branch(scripted(Reply((Call("ask", {}, id=name),)), name)) for name in "ab"]
+    asked: list[str] = []
     told: dict[str, str] = {}
 
-    def note(event) -> None:
-        if isinstance(event, BranchEvent) and isinstance(event.event, ToolExecutionEnd):
-            told[event.event.result.call_id] = event.event.result.text
+    def reply_once_both_ask(event) -> None:
+        match event:
+            case BranchEvent(event=QuestionAsked(call_id=call_id)):
+                asked.append(call_id)
+            case BranchEvent(event=ToolExecutionEnd(result=result)):
+                told[result.call_id] = result.text
+        if len(asked) == 2:
+            for each in (asked.pop(), asked.pop()):
+                answers.answer(each, Answer("free_text", each))
 
-    agent.subscribe(note)
-    run = asyncio.create_task(run_parallel(agent, "go", branches))
-    await until(lambda: len(answers.open) == 2)
-    for waiting in reversed(answers.open):
-        answers.answer(waiting.call_id, Answer("free_text", waiting.call_id))
-    await run
+    agent.subscribe(reply_once_both_ask)
+    await run_parallel(agent, "go", branches)
 
     assert told == {"a": "free_text:a", "b": "free_text:b"}
+
+
+async def test_a_question_that_is_told_twice_is_asked_once(answers):
+    question = Question("colour?")
+    for call_id in "ab":
+        told = QuestionAsked(call_id=call_id, question=question)
+        answers.hear(told)
+        answers.hear(BranchEvent(event=told))
+
+    asking = [asyncio.create_task(answers.ask(question)) for _ in range(2)]
+    await until(lambda: len(answers.open) == 2)
+    for call_id in "ba":
+        answers.answer(call_id, Answer("free_text", call_id))
+
+    assert [(await each).text for each in asking] == ["a", "b"]
 
 
 async def test_a_stopped_run_leaves_nothing_waiting(make_agent, record, answers):

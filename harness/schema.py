@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -51,7 +51,7 @@ class Checker:
         Raises:
             ConfigError: the schema itself is wrong, or refers to what is not in it.
         """
-        validator = self._validator()
+        validator = self._validator
         # With jsonschema, which takes 70 ms to import and most agents never need.
         from referencing.exceptions import Unresolvable
 
@@ -65,6 +65,7 @@ class Checker:
         # Of several missing properties each is a fault, and each tells of all.
         return tuple(dict.fromkeys(problem for fault in faults for problem in explained(fault)))
 
+    @cached_property
     def _validator(self) -> Validator:
         try:
             return _compiled(json.dumps(self._schema))

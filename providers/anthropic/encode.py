@@ -84,7 +84,9 @@ def _max_tokens(request: Request, form: ThinkingForm) -> int:
 
 def _tools(tools: Sequence[ToolSpec]) -> list[JsonValue]:
     encoded: list[JsonObject] = [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
+        # A schema from elsewhere may leave out that it is of an object, on which the service insists.
+        {"name": tool.name, "description": tool.description, "input_schema": {"type": "object", **tool.parameters}}
+        for tool in tools
     ]
     encoded[-1]["cache_control"] = CACHED
     return [*encoded]

@@ -65,7 +65,9 @@ def _sampling(request: Request, dialect: Dialect) -> JsonObject:
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
-    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    # A schema from elsewhere may leave out what the service insists on.
+    parameters: JsonObject = {"type": "object", "properties": {}, **tool.parameters}
+    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": parameters}
     return {"type": "function", "function": function}
 
 

@@ -10,7 +10,7 @@ from fakes.model_server import Failure, ModelServer, Reply
 
 from harness.agent import Agent
 from harness.messages import JsonObject, JsonValue, ModelSpec, user
-from harness.provider import AnswerSchema, Model, Request
+from harness.provider import AnswerSchema, Model, Request, ToolSpec
 from harness.thinking import ThinkingLevel
 from providers import Secret, connect
 from providers.anthropic.answer import output_format
@@ -180,6 +180,13 @@ def test_what_the_messages_api_cannot_hold_a_model_to_is_told_it_in_words(schema
 
     assert "output_config" not in body
     assert "JSON Schema" in str(body["system"])
+
+
+def test_parameters_that_say_nothing_are_sent_as_those_of_an_object() -> None:
+    asked = replace(request(), tools=(ToolSpec("look", "Looks.", {}),))
+
+    assert chat_body(asked)["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}}
+    assert messages_body(asked)["tools"][0]["input_schema"] == {"type": "object"}
 
 
 @pytest.mark.parametrize(

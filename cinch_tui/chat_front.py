@@ -163,17 +163,18 @@ class ChatFront:
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
         from cinch_tui.branches import Contest
 
-        assembly, screen = self._desk.assembly, self._desk.screen
-        level = self.thinking
         try:
-            connected = [await asyncio.to_thread(assembly.connect, name, level) for name in models]
+            if len(models) < 2:
+                raise ConfigError("/parallel takes two models or more: /parallel preset/model preset/model -- prompt")
+            connect, level = self._desk.assembly.connect, self.thinking
+            connected = [await asyncio.to_thread(connect, name, level) for name in models]
         except CinchError:
             if prompt:
-                screen.prompt.restore(f"/parallel {' '.join(models)} -- {prompt}")
+                self._desk.screen.prompt.restore(f"/parallel {' '.join(models)} -- {prompt}")
             raise
         self._desk.contest = contest = Contest(self._desk, connected)
         if prompt:
-            screen.send(prompt)
+            self._desk.screen.send(prompt)
         else:
             self.notice(f"The next prompt goes to {', '.join(contest.names)}; /parallel off takes that back.")
 

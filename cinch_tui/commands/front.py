@@ -125,7 +125,7 @@ class ParallelFront(Protocol):
     """Several models at once."""
 
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
-        """Ask them `prompt`; an empty one: the next prompt goes to them."""
+        """Ask them `prompt`; an empty one: the next prompt goes to them. It takes two or more."""
         ...
 
     def ask_one(self) -> None:

@@ -18,7 +18,7 @@ def _choices(front: Front) -> tuple[Choice, ...]:
 
 
 @PARALLEL.command(
-    "/parallel <models> [-- prompt]",
+    "/parallel <model>… [-- prompt]",
     "ask several models at once, or the next prompt; you pick the answer that goes on",
     arguments=_choices,
 )
@@ -31,7 +31,5 @@ async def parallel(front: Front, argument: str) -> None:
             front.notice("/parallel has to wait until the agent rests; Esc stops it", "warning")
         case ["off"]:
             front.ask_one()
-        case [_, _, *_] as models:
+        case models:
             await front.ask_several(models, " ".join(prompt).strip())
-        case _:
-            front.notice("/parallel needs two models or more: /parallel preset/model preset/model -- prompt", "warning")

@@ -31,7 +31,8 @@ Completer: TypeAlias = Callable[[Front], Sequence[Choice]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`usage` is its name with what may follow it; `[brackets]` may be left out, `<these>` may not."""
+    """`usage` is its name with what may follow it; `[brackets]` may be left out, `<these>` may not, `…` may come again;
+    what follows `--` is free text."""
 
     usage: str
     summary: str
@@ -47,6 +48,10 @@ class Command:
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name, *self.aliases)
+
+    @property
+    def takes_several(self) -> bool:
+        return "…" in self.usage
 
     @property
     def takes_argument(self) -> bool:

@@ -23,6 +23,7 @@ from cinch_tui.start import prepare
 from cinch_tui.theming import load_theme
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, UserBlock
 from cinch_tui.transcript.branch_block import BranchBlock
+from cinch_tui.widgets.prompt.completion import CommandCompletion
 
 MAY_ANSWER = threading.Event()
 ANSWERS: dict[str, Item] = {
@@ -159,6 +160,38 @@ async def test_a_model_that_cannot_be_had_is_told_and_nothing_is_lost(app: Cinch
         assert (asked(server), app.desk.contest, history(app)) == ([], None, [])
 
 
+async def test_one_model_alone_is_refused_and_nothing_is_lost(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick -- why is it slow?")
+        await until(pilot, lambda: blocks(app, NoticeBlock))
+
+        assert "two models or more" in blocks(app, NoticeBlock)[0].text
+        assert app.desk.screen.prompt.text == "/parallel anthropic/quick -- why is it slow?"
+
+
+async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/broken anthropic/broken -- why?")
+        await until(pilot, lambda: app.desk.screen.board.status.status.state == "error")
+
+        assert [(block.state, block.folded) for block in blocks(app, BranchBlock)] == [("failed", False)] * 2
+        assert all("401" in block.source for block in blocks(app, BranchBlock))
+        assert history(app) == ["why?"]
+
+
+async def test_what_was_typed_meanwhile_is_heard_after_the_pick(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/slow -- why?")
+        await until(pilot, lambda: any(block.state == "done" for block in blocks(app, BranchBlock)))
+        await say(pilot, app, "and then?")
+        MAY_ANSWER.set()
+        await until(pilot, lambda: picks(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: not app.desk.is_running)
+
+        assert history(app) == ["why?", "Because of **caches**.", "and then?", "The session's model speaks."]
+
+
 async def test_one_that_fails_is_told_in_its_block_and_cannot_be_picked(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/broken anthropic/quick anthropic/careful -- why?")
@@ -232,6 +265,7 @@ async def test_the_session_file_has_the_picked_answer_only(app: CinchApp):
         ("/parallel a/b c/d -- why is it -- slow?", ("ask_several", "a/b", "c/d", "why is it -- slow?")),
         ("/parallel a/b c/d e--f", ("ask_several", "a/b", "c/d", "e--f", "")),
         ("/parallel a/b c/d --", ("ask_several", "a/b", "c/d", "")),
+        ("/parallel a/b -- why?", ("ask_several", "a/b", "why?")),
         ("/parallel off", ("ask_one",)),
         ("/parallel pick", ("pick_answer",)),
     ],
@@ -247,17 +281,9 @@ async def test_what_follows_the_command_is_understood(text: str, call: tuple[str
     assert (front.calls, front.notices) == ([call], [])
 
 
-@pytest.mark.parametrize(
-    ("text", "running", "told"),
-    [
-        ("/parallel a/b -- why?", False, "needs two models"),
-        ("/parallel -- why?", False, "needs two models"),
-        ("/parallel a/b c/d -- why?", True, "has to wait"),
-        ("/parallel off", True, "has to wait"),
-    ],
-)
-async def test_what_cannot_be_done_is_said(text: str, *, running: bool, told: str):
-    front = RecordingFront(is_running=running)
+@pytest.mark.parametrize("text", ["/parallel a/b c/d -- why?", "/parallel a/b c/d", "/parallel off"])
+async def test_it_has_to_wait_for_the_run(text: str):
+    front = RecordingFront(is_running=True)
     registry = builtin_commands()
     invocation = registry.parse(text)
     assert isinstance(invocation, Invocation)
@@ -265,7 +291,22 @@ async def test_what_cannot_be_done_is_said(text: str, *, running: bool, told: st
     await registry.run(invocation, front)
 
     assert front.calls == []
-    assert told in front.notices[0][1]
+    assert front.notices == [("warning", "/parallel has to wait until the agent rests; Esc stops it")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "start", "first"),
+    [
+        ("/parallel demo", 10, "demo/tour"),
+        ("/parallel demo/tour anth", 20, "anthropic/claude-opus-4-5"),
+        ("/parallel demo/tour -- demo", None, None),
+    ],
+)
+def test_each_model_is_completed_and_the_prompt_is_not(typed: str, start: int | None, first: str | None):
+    completion = CommandCompletion(builtin_commands, RecordingFront()).complete(typed, one_line=True)
+
+    assert (completion and completion.start) == start
+    assert (completion and completion.candidates[0].text) == first
 
 
 def test_names_that_come_again_are_numbered():

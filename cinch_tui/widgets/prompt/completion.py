@@ -72,13 +72,17 @@ class CommandCompletion:
         command = self._commands().find(word)
         if command is None or command.arguments is None:
             return None
+        if command.takes_several:
+            if "--" in argument.split():
+                return None
+            argument = argument.rpartition(" ")[2]
         try:
             choices = command.arguments(self._front)
         except CinchError:
             # A front that is still starting has nothing to offer yet.
             return None
         found = best(argument, (Candidate(choice.value, choice.description) for choice in choices))
-        return Completion(len(word) + 1, argument, found) if found else None
+        return Completion(len(before) - len(argument), argument, found) if found else None
 
     def _names(self, word: str) -> Completion | None:
         # A bare sigil asks what there is: other names of the same would only push something off the list.

@@ -37,13 +37,14 @@ class Identity:
         return self.last_loop_id
 
     def beside(self, config_id: str = "") -> Identity:
-        """Another agent's, whose runs belong to the one that is on and are numbered with this agent's."""
+        """Another agent's, for one run that belongs to the one that is on and is counted with this agent's."""
+        self.loops += 1
         return Identity(
             session_id=self.session_id,
             config_id=config_id,
             parent_loop_id=self.last_loop_id,
             origin=self.origin,
-            loops=self.loops,
+            loops=self.loops - 1,
             counters=self.counters,
         )
 

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from harness.agent import Agent, Prompt, messages_of, tagged
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
@@ -40,6 +39,7 @@ from harness.options import AgentOptions
 from harness.provider import Model
 from harness.result import AgentResult
 from harness.run import Ending, Entry, Run
+from harness.subagents.family import AskedBy
 from harness.tool import Tool
 
 logger = logging.getLogger(__name__)
@@ -153,6 +153,7 @@ class _Contest:
         if self.choice is None:
             return self._failure(run)
         runner, outcome = runners[self.choice.index], self.outcomes[self.choice.index]
+        run.workspace.learn_from(runner.agent.workspace)
         _adopt(run, outcome, runner.facts)
         result = outcome.result
         reply = run.history.last_reply()
@@ -176,6 +177,8 @@ class _Contest:
                     reason=choice.reason,
                 )
         finally:
+            # They may have changed what was read.
+            run.cache.clear()
             self._account(run, runners, end.usage)
             run.bus.publish(end)
 
@@ -225,7 +228,7 @@ class _Runner:
     """One configuration at work: an agent of its own. `facts` is what would be told of it, were it chosen."""
 
     def __init__(self, agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -> None:
-        self.agent = _beside(agent, branch, run.spill_dir, base)
+        self.agent = _beside(agent, branch, run, base)
         self.facts: list[Event] = []
         self._run = run
         self._base = base
@@ -239,7 +242,7 @@ class _Runner:
         entry = self._run.entry
         try:
             return await self.agent.run(Entry(prompts, entry.continuation, entry.trigger, loop_id=self.loop_id))
-        except Exception as error:  # routing and the like are a stranger's code, and stop no other run
+        except Exception as error:  # its hooks and tools are a stranger's code, and stop no other run
             logger.exception("a parallel run failed")
             told = f"{type(error).__name__}: {error}"
             return AgentResult((), "", "error", self.agent.state.usage, told)
@@ -261,16 +264,15 @@ class _Runner:
         self._run.bus.publish(BranchEvent(event=event))
 
 
-def _beside(agent: Agent, branch: Branch, spill_dir: Path, base: tuple[Message, ...]) -> Agent:
+def _beside(agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -> Agent:
     """An agent for one configuration, on a copy of the conversation."""
     state = agent.state
     tools = [tool for tool in state.tools if not tool.mutates] if branch.tools is None else branch.tools
     system_prompt = state.system_prompt if branch.system_prompt is None else branch.system_prompt
     options = branch.options or replace(
         agent.options,
-        mode=state.mode,
-        approval=state.approval,
-        grants=state.grants,
+        workspace=run.workspace.for_another(),
+        person=AskedBy(run.person, branch.model.spec.name),
         max_tokens=state.max_tokens,
         routing=None,
         fallback=(),
@@ -279,9 +281,9 @@ def _beside(agent: Agent, branch: Branch, spill_dir: Path, base: tuple[Message, 
     identity = agent.identity.beside(branch.config_id or options.config_id)
     options = replace(
         options,
-        workspace=options.workspace or agent.workspace,
+        workspace=options.workspace or run.workspace.for_another(),
         # Calls of different runs may have the same id, and with it the same name of a file.
-        spill_dir=spill_dir / identity.agent_id,
+        spill_dir=run.spill_dir / identity.agent_id,
         # What was said has passed the agent's own.
         filters=(),
         session_id=agent.session_id,
@@ -289,6 +291,9 @@ def _beside(agent: Agent, branch: Branch, spill_dir: Path, base: tuple[Message, 
     )
     beside = Agent(branch.model, tools, system_prompt, options)
     beside.identity = identity
+    if branch.options is None:
+        # What the person permits, and may change meanwhile, is the same for all.
+        beside.state.permissions = state.permissions
     return beside
 
 

@@ -107,6 +107,10 @@ class Workspace:
         other._seen = {}
         return other
 
+    def learn_from(self, other: Workspace) -> None:
+        """What the other has read counts as read here: who read it goes on with this one."""
+        self._seen |= other._seen
+
     def on_change(self, listener: Callable[[Path], None]) -> None:
         """Tell `listener` each resolved path just before it changes. If it raises, nothing is changed."""
         self._listeners.append(listener)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,29 +10,23 @@ from fakes.contests import Take, failing, model, own, said, spent
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 
-from harness.errors import (
-    ConfigError,
-    ModelOverloaded,
-)
+from harness.codec import decode, encode
+from harness.errors import ConfigError, FileNotRead, ModelOverloaded
 from harness.evaluation.judge import LlmJudge
-from harness.events import (
-    BranchEvent,
-    Event,
-    Notice,
-    ParallelEnd,
-    RequestStart,
-)
+from harness.events import BranchEvent, Event, Notice, ParallelEnd, RequestStart
 from harness.filters import Reject
+from harness.hooks.points import Hooks
 from harness.judging import Transparent
 from harness.limits import Limits
-from harness.messages import AssistantMessage, ToolResult, Usage, UserMessage
-from harness.options import AgentOptions
+from harness.messages import AssistantMessage, JsonObject, Message, ToolResult, Usage, UserMessage
+from harness.options import AgentOptions, Execution
 from harness.parallel import Branch, run_parallel
-from harness.provider import Model
+from harness.policies import Budget, DenyList
 from harness.retry import RetryPolicy
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
-from providers.demo import Break, Reply, Say
+from harness.tool import ToolContext, ToolOutput
+from providers.demo import Break, Call, Reply, Say
 
 
 async def test_tools_that_change_something_are_for_those_that_name_them(make_agent):
@@ -244,17 +240,17 @@ async def test_options_of_its_own_count_as_they_are(make_agent):
     assert [each.result.error for each in done.outcomes] == ["busy", None]
 
 
-async def test_a_routing_that_breaks_stops_no_other(make_agent):
-    class Broken:
-        def model_for(self, turn: int) -> Model:
-            raise RuntimeError(f"no model for turn {turn}")
+async def test_a_configuration_that_breaks_stops_no_other(make_agent):
+    class Broken(Hooks):
+        def for_run(self) -> Hooks:
+            raise RuntimeError("no hook")
 
     agent = make_agent("never asked")
-    broken = Branch(model("a", "A"), options=AgentOptions(routing=Broken()))
+    broken = Branch(model("a", "A"), options=AgentOptions(hooks=[Broken()]))
 
     done = await run_parallel(agent, "hi", [broken, Branch(model("b", "B"))])
 
-    assert done.outcomes[0].result.error == "RuntimeError: no model for turn 1"
+    assert done.outcomes[0].result.error == "RuntimeError: no hook"
     assert said(agent) == ["hi", "B"]
 
 
@@ -277,3 +273,87 @@ async def test_a_session_goes_on_from_the_chosen_run(make_agent, requests):
     await agent.prompt("and then?")
 
     assert [each.text for each in requests(agent)[0].messages] == ["hi", "B", "and then?"]
+
+
+async def test_the_agents_hooks_hold_in_each_run_and_around_all(make_agent, record):
+    class Keeps(Hooks):
+        def __init__(self) -> None:
+            self.began: list[int] = []
+
+        async def before_loop(self, messages: Sequence[Message], loop_index: int) -> None:
+            self.began.append(loop_index)
+
+    look, keeps = SimpleTool("look"), Keeps()
+    agent = make_agent("never asked", tools=[look], hooks=[keeps, DenyList("look")])
+    happened = record(agent)
+
+    done = await run_parallel(
+        agent, "hi", [Branch(model("a", calls("look"), "A")), Branch(model("b", calls("look"), "B"))]
+    )
+
+    assert look.ran == []
+    assert keeps.began == [1, 2, 3]
+    assert all("not allowed" in each.added[2].text for each in done.outcomes)
+    assert own(happened.events)[5:10] == ["TurnStart", "MessageStart", "MessageEnd", "UsageUpdate", "HookRan"]
+    assert [each.text for each in agent.history] == [each.text for each in done.outcomes[0].messages]
+
+
+async def test_a_budget_counts_in_each_run_anew(make_agent):
+    agent = make_agent("never asked", tools=[SimpleTool("look")], hooks=[Budget(max_tokens=50)])
+    thrifty = [Reply((Call("look", {}),), usage=Usage(input=30)), "done"]
+
+    done = await run_parallel(agent, "hi", [Branch(model("a", *thrifty)), Branch(model("b", *thrifty))])
+
+    assert [each.result.text for each in done.outcomes] == ["done", "done"]
+
+
+async def test_what_the_person_permits_is_the_same_for_all_and_each_says_who_asks(make_agent, person):
+    agent = make_agent("never asked", tools=[SimpleTool("look")], approval="on")
+    person.deny("not now")
+
+    done = await run_parallel(
+        agent, "hi", [Branch(model("a", calls("look"), "A")), Branch(model("b", calls("look"), "B"))]
+    )
+
+    assert [each.label for each in person.asked] == ["demo/a: Look", "demo/b: Look"]
+    assert [each.added[2].is_error for each in done.outcomes] == [True, False]
+
+
+async def test_what_the_chosen_run_has_read_counts_as_read(make_agent, tmp_path: Path):
+    for name in ("winner.txt", "loser.txt"):
+        (tmp_path / name).write_text("old", encoding="utf-8")
+
+    async def read(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return ToolOutput.text((await context.workspace.read(str(arguments["path"]))).text)
+
+    agent = make_agent("never asked", tools=[SimpleTool("read", read)])
+    branches = [Branch(model(name, calls("read", path=f"{name}.txt"), "read it")) for name in ("loser", "winner")]
+
+    await run_parallel(agent, "hi", branches, Take(1))
+
+    await agent.workspace.write("winner.txt", "new")
+    with pytest.raises(FileNotRead):
+        await agent.workspace.write("loser.txt", "new")
+
+
+async def test_long_output_of_different_runs_stands_in_different_files(make_agent, tmp_path: Path):
+    async def shout(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return ToolOutput.text(str(arguments["what"]) * 1_000)
+
+    agent = make_agent("never asked", tools=[SimpleTool("shout", shout)], execution=Execution(max_result_chars=200))
+    branches = [Branch(model(name, calls("shout", what=name), "said")) for name in ("a", "b")]
+
+    await run_parallel(agent, "hi", branches)
+
+    written = {path.read_text(encoding="utf-8")[:1] for path in (tmp_path / "spill").rglob("*.txt")}
+    assert written == {"a", "b"}
+
+
+async def test_what_runs_side_by_side_is_told_in_json_and_back(make_agent, record):
+    agent = make_agent("never asked")
+    happened = record(agent)
+
+    await run_parallel(agent, "hi", [Branch(model("a", "A")), Branch(failing("b"))])
+
+    told = [json.loads(json.dumps(encode(each))) for each in happened.events]
+    assert [decode(Event, each) for each in told] == happened.events

@@ -62,7 +62,7 @@ def lookup_of(tool_name: str, arguments: JsonObject, paths: Sequence[str]) -> Lo
     """None for arguments that have no JSON form, as those of strangers' tools may."""
     try:
         form = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return None
     return Lookup(tool_name, form, tuple(paths))
 

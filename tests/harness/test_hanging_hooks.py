@@ -8,7 +8,8 @@ from fakes.runs import calls, deeds, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.hooks.points import CallVerdict
-from harness.messages import ToolCall
+from harness.messages import JsonObject, ToolCall
+from harness.tool import ToolContext, ToolOutput
 
 
 def busy() -> list[asyncio.Task]:
@@ -72,6 +73,29 @@ async def test_calls_that_were_interrupted_are_told_to_the_hooks_too(make_agent)
 
     interrupted = "The call was interrupted before it had a result."
     assert hook.told == ["before slow", f"after slow: {interrupted}", f"after change: {interrupted}"]
+
+
+async def test_hooks_are_not_asked_about_a_call_that_begins_no_more(make_agent, record):
+    hook = Watching()
+    release = asyncio.Event()
+
+    async def change(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await release.wait()
+        return ToolOutput.text("changed")
+
+    tools = [SimpleTool("change", change, risk="edit"), SimpleTool("again", risk="edit")]
+    agent = make_agent(calls("change", "again"), "done", tools=tools, approval="off", hooks=[hook])
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[0].ran)
+    agent.steer("wait")
+    asyncio.get_running_loop().call_later(0.01, release.set)
+    await run
+
+    assert deeds(happened.events) == ["start change", "end change", "start again", "fail again"]
+    assert [told for told in hook.told if told.startswith("before")] == ["before change"]
+    assert hook.told[-1] == "after again: Skipped due to queued user message."
 
 
 @pytest.mark.parametrize("how", ["abort", "steer"])

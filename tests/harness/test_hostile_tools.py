@@ -20,6 +20,7 @@ from harness.messages import JsonObject
 from harness.tool import Risk, ToolContext, ToolOutput
 from harness.views import TextView
 from providers.demo import Call, Hang, Reply, Say
+from tools import builtin_tools
 
 
 def stubborn(name: str, released: asyncio.Event, **options) -> SimpleTool:
@@ -213,3 +214,12 @@ async def test_of_two_streams_begun_at_once_the_second_is_refused(make_agent):
     assert first[-1] == "AgentEnd"
     assert isinstance(second, AlreadyRunning)
     assert texts_of(agent) == ["one"]
+
+
+async def test_what_the_workspace_refuses_is_told_in_its_words(make_agent):
+    read = Reply((Call("read_file", {"path": "nothing.txt"}),))
+    agent = make_agent(read, "done", tools=builtin_tools())
+
+    await agent.prompt("go")
+
+    assert results_of(agent)[0].text.startswith("nothing.txt does not exist.")

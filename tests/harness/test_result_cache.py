@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -175,11 +178,27 @@ def replace_by_rename(file: Path) -> None:
     other.rename(file)
 
 
+@pytest.fixture(params=["long ago", "just now", "just now, by a coarse clock"])
+def age(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the files were written, as it looks to the cache."""
+    if request.param == "long ago":
+        later = time.time_ns() + 3600 * 10**9
+        monkeypatch.setattr(time, "time_ns", lambda: later)
+    elif request.param == "just now, by a coarse clock":
+        monkeypatch.setattr(os, "lstat", partial(coarse, os.lstat))
+
+
+def coarse(lstat: Callable[[object], os.stat_result], path: object) -> os.stat_result:
+    """The status of a file on a disk that keeps times in steps of two seconds."""
+    status = lstat(path)
+    step = 2 * 10**9
+    times = {"st_mtime_ns": status.st_mtime_ns // step * step, "st_ctime_ns": status.st_ctime_ns // step * step}
+    return os.stat_result(tuple(status), times)
+
+
 @pytest.mark.parametrize("change", [rewrite, rewrite_at_the_same_time, replace_by_rename])
-@pytest.mark.parametrize("age", ["old", "new"])
-async def test_a_file_that_changed_on_disk_is_read_again(make_agent, record, file: Path, change, age: str):
-    if age == "new":
-        file.write_text("one\n")
+@pytest.mark.usefixtures("age")
+async def test_a_file_that_changed_on_disk_is_read_again(make_agent, record, file: Path, change):
     agent = make_agent(READ, READ, "done", tools=builtin_tools())
     happened = record(agent)
 
@@ -210,7 +229,8 @@ async def test_a_link_that_leads_elsewhere_is_followed_anew(make_agent, record, 
     assert "two" in results_of(agent)[-1].text
 
 
-async def test_a_file_written_just_now_is_known_by_its_content(make_agent, record, file: Path):
+@pytest.mark.usefixtures("age")
+async def test_a_file_that_did_not_change_is_known_by_its_times_or_its_content(make_agent, record, file: Path):
     file.write_text("one\n")
     agent = make_agent(READ, READ, "done", tools=builtin_tools())
     happened = record(agent)
@@ -233,20 +253,55 @@ async def test_a_folder_is_listed_anew(make_agent, record, tmp_path: Path):
     assert "new.txt" in results_of(agent)[-1].text
 
 
-async def test_what_is_worked_out_while_something_changes_is_not_kept(make_agent, record):
-    async def look(arguments: JsonObject, context: ToolContext) -> ToolOutput:
-        while not tools[1].ran:
-            await asyncio.sleep(0)
-        return ToolOutput.text("half of it")
+def slowly(name: str, begins_after: list[JsonObject], **options) -> SimpleTool:
+    """Begins when the other tool has run or runs, and takes its time."""
 
-    tools = [SimpleTool("look", look, cacheable=True), SimpleTool("change", risk="edit")]
-    both = Reply((Call("look", {}), Call("change", {"path": "a"})))
-    agent = make_agent(both, calls("look"), "done", tools=tools, approval="off")
+    async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        while not begins_after:
+            await asyncio.sleep(0)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        return ToolOutput.text("done")
+
+    return SimpleTool(name, work, **options)
+
+
+CHANGE, LOOK = Call("change", {"path": "a"}), Call("look", {})
+
+
+@pytest.mark.parametrize("slow", ["look", "change"])
+async def test_what_is_worked_out_while_something_changes_is_not_kept(make_agent, record, slow: str):
+    other = SimpleTool("change", risk="edit") if slow == "look" else SimpleTool("look", cacheable=True)
+    options = {"cacheable": True} if slow == "look" else {"risk": "edit"}
+    tools = [slowly(slow, other.ran, **options), other]
+    both = (LOOK, CHANGE) if slow == "look" else (CHANGE, LOOK)
+    agent = make_agent(Reply(both), Reply((LOOK,)), "done", tools=tools, approval="off")
     happened = record(agent)
 
     await agent.prompt("go")
 
     assert happened.of(ToolCacheHit) == []
+
+
+async def test_nothing_is_handed_out_while_something_changes(make_agent, record):
+    look = SimpleTool("look", cacheable=True)
+    change = slowly("change", [{}], risk="edit")
+    agent = make_agent(Reply((LOOK,)), Reply((CHANGE, LOOK)), "done", tools=[look, change], approval="off")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events)[2:] == ["start change", "start look", "end look", "end change"]
+
+
+async def test_a_call_that_changes_something_is_made_whatever_it_says(make_agent, record):
+    tool = SimpleTool("change", risk="edit", cacheable=True)
+    agent = make_agent(calls("change"), calls("change"), "done", tools=[tool], approval="off")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert deeds(happened.events) == ["start change", "end change"] * 2
 
 
 async def test_arguments_that_a_hook_changed_are_those_looked_up(make_agent, record):
@@ -277,5 +332,18 @@ def test_the_results_not_asked_for_longest_make_room():
     assert len(cache) == 2
 
 
+def test_what_a_folder_holds_is_not_known_to_be_as_it_was():
+    cache = ResultCache()
+
+    cache.keep(cache.attempt(lookup_of("look", {}, ("/",))), ToolOutput.text("bin etc usr"), 1)
+
+    assert len(cache) == 0
+
+
 def test_arguments_without_a_form_of_their_own_are_not_looked_up():
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+
     assert lookup_of("look", {"a": object()}, ()) is None
+    assert lookup_of("look", {"a": deep}, ()) is None

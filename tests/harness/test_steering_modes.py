@@ -62,12 +62,35 @@ async def test_what_ends_within_the_grace_keeps_its_result_and_nothing_new_begin
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: tools[0].ran)
     agent.steer("wait")
-    release.set()
+    asyncio.get_running_loop().call_later(0.01, release.set)
     await run
 
     assert deeds(happened.events) == ["start slow", "end slow", "start change", "fail change"]
     assert [result.text for result in results_of(agent)] == ["slow ran", SKIPPED]
     assert not tools[1].ran
+
+
+async def test_a_word_that_is_taken_back_has_interrupted_all_the_same(make_agent, record):
+    release = asyncio.Event()
+
+    async def wait(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await release.wait()
+        agent.take_back()
+        return ToolOutput.text("ran")
+
+    tools = [SimpleTool("slow", wait, risk="edit"), SimpleTool("change", risk="edit")]
+    agent = make_agent(calls("slow", "change"), "done", tools=tools, approval="off")
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: tools[0].ran)
+    agent.steer("wait")
+    asyncio.get_running_loop().call_later(0.01, release.set)
+    await run
+
+    assert deeds(happened.events) == ["start slow", "end slow", "start change", "fail change"]
+    assert [result.text for result in results_of(agent)] == ["ran", SKIPPED]
+    assert texts_of(agent) == ["go"]
 
 
 async def test_a_patient_word_waits_for_the_whole_batch(make_agent, record):

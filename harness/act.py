@@ -16,7 +16,7 @@ from harness.execution.caller import Caller
 from harness.execution.schedule import floor_for, groups_of
 from harness.messages import AssistantMessage, ToolResult
 from harness.run import Run
-from harness.stopping import stop_tasks
+from harness.stopping import pass_cancellation, stop_tasks
 
 GRACE = 0.05
 """Seconds that running calls get to finish when the person steers."""
@@ -42,6 +42,13 @@ async def act(run: Run, reply: AssistantMessage) -> Acted:
     return Acted(batch.answers.results, batch.answers.ends_run)
 
 
+async def leave_undone(run: Run, reply: AssistantMessage) -> None:
+    """Answer the calls of a reply that nobody acts on any more."""
+    answers = Answers(run, reply.tool_calls)
+    answers.close()
+    await answers.tell_rest(run.options.patience)
+
+
 class _Batch:
     def __init__(self, run: Run, reply: AssistantMessage) -> None:
         self.answers = Answers(run, reply.tool_calls)
@@ -61,6 +68,7 @@ class _Batch:
                 case Refused(output):
                     self.answers.give(call, output)
                     await self.answers.tell_rest()
+            pass_cancellation()
 
     async def execute(self) -> None:
         """Run what is allowed, group by group. What has not begun when the person steers does not begin."""
@@ -68,6 +76,7 @@ class _Batch:
             if self._run.inbox.steering:
                 break
             await self._run_together(group)
+            pass_cancellation()
         if self._run.inbox.steering:
             self.answers.excuse = STEERED
 

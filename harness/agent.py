@@ -119,8 +119,7 @@ class Agent:
             raise NoMessages("there is no conversation to continue")
         if self.history.at_rest and not self.has_pending:
             raise InvalidContinue("the last message is the assistant's: prompt instead")
-        queued = self.inbox.steering.take() or self.inbox.follow_up.take()
-        return await self.run(Entry(queued, tagged(continuation)))
+        return await self.run(Entry(continuation=tagged(continuation)))
 
     def stream(self, prompt: Prompt | Continuation) -> RunStream:
         """Say something, or go on, and read what happens, up to and including `AgentEnd`; speak to the run meanwhile.
@@ -168,6 +167,7 @@ class Agent:
             self._conductor.abort()
 
     async def wait_idle(self) -> None:
+        """Return when no run is on."""
         await self._idle.wait()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
@@ -188,6 +188,7 @@ class Agent:
         self.publish(ModelChanged(spec=model.spec))
 
     def set_thinking(self, level: ThinkingLevel) -> None:
+        """Let the model think so hard from the next turn on."""
         model = self.state.model
         self.set_model(replace(model, spec=replace(model.spec, thinking=level)))
 
@@ -219,6 +220,7 @@ class Agent:
         self.set_tools((*self.state.tools, tool))
 
     def remove_tool(self, name: str) -> None:
+        """Offer it no more from the next turn on; nothing happens where there is none of that name."""
         self.set_tools([tool for tool in self.state.tools if tool.name != name])
 
     def replace_messages(self, messages: Sequence[Message]) -> None:

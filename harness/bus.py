@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
@@ -19,7 +20,8 @@ Subscriber: TypeAlias = Callable[[Event], None]
 class Bus:
     """Stamps events and calls the subscribers one after another, in the order they came.
 
-    A subscriber that raises is logged and removed: an observer must not be able to stop what it observes.
+    A subscriber that raises is logged and removed: an observer must not be able to stop what it observes. What one of
+    them publishes itself is handed over after the event it was called with, so that all hear of both in one order.
     """
 
     def __init__(self, session_id: str) -> None:
@@ -27,6 +29,8 @@ class Bus:
         self.loop_id = ""
         self.turn = 0
         self._seq = 0
+        self._waiting: deque[Event] = deque()
+        self._is_handing_over = False
         self._subscribers: list[Subscriber] = []
         self._channels: list[Channel] = []
 
@@ -62,10 +66,21 @@ class Bus:
             loop_id=self.loop_id,
             turn=self.turn,
         )
-        for subscriber in tuple(self._subscribers):
-            self._hand_over(stamped, subscriber)
-        for channel in tuple(self._channels):
-            channel.put(stamped)
+        self._waiting.append(stamped)
+        if not self._is_handing_over:
+            self._hand_over_all()
+
+    def _hand_over_all(self) -> None:
+        self._is_handing_over = True
+        try:
+            while self._waiting:
+                event = self._waiting.popleft()
+                for subscriber in tuple(self._subscribers):
+                    self._hand_over(event, subscriber)
+                for channel in tuple(self._channels):
+                    channel.put(event)
+        finally:
+            self._is_handing_over = False
 
     def _hand_over(self, event: Event, subscriber: Subscriber) -> None:
         try:

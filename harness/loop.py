@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from harness.act import act
+from harness.act import act, leave_undone
 from harness.events import InputRejected, LimitReached, MessageEnd, MessageStart, TurnEnd, TurnStart, TurnTrigger
 from harness.filters import Reject, filtered
 from harness.hooks.points import Stop
 from harness.messages import AssistantMessage, CustomMessage, Message, StopReason, Text, ToolResult, UserMessage
 from harness.run import Ending, Run
+from harness.stopping import pass_cancellation
 from harness.think import think
 
 
@@ -31,6 +32,10 @@ async def run_loop(run: Run) -> Ending:
     pending = let_in(run, run.entry.prompts)
     if isinstance(pending, Reject):
         return rejected(pending.reason)
+    if run.entry.continuation is not None and not pending:
+        pending = _next_words(run, at_rest=True)
+        if run.history.at_rest and not (pending or run.inbox.reminders):
+            return rejected(run.progress.rejection or "nothing is left to go on with")
     return await _take_turns(run, pending)
 
 
@@ -43,7 +48,12 @@ async def go_on_after(run: Run, reply: AssistantMessage) -> Ending:
 async def _take_turns(run: Run, pending: tuple[Message, ...]) -> Ending:
     while True:
         pending = (*pending, *run.inbox.reminders.clear())
-        stop = await _before_turn(run, pending)
+        try:
+            stop = await _before_turn(run, pending)
+            pass_cancellation()
+        except asyncio.CancelledError:
+            hear(run, pending)
+            raise
         if stop is not None:
             hear(run, pending)
             return _stopped(stop)
@@ -58,7 +68,7 @@ async def _what_next(run: Run, turn: _Turn) -> tuple[Message, ...] | Ending:
     ending = await _ending(run, turn)
     if ending is not None:
         return ending
-    pending = _next_words(run, turn)
+    pending = _next_words(run, at_rest=not (turn.results or run.inbox.reminders))
     if pending or turn.results or run.inbox.reminders:
         return pending
     return Ending(turn.reply.stop_reason, turn.reply.error)
@@ -71,7 +81,8 @@ def rejected(reason: str) -> Ending:
 def hear_unheard(run: Run) -> None:
     """Keep in the history what a run was to hear, if it was stopped before it could."""
     heard = {message.id for message in run.history.since(run.began)}
-    hear(run, tuple(each for each in run.entry.prompts if each.id not in heard))
+    words = (_admitted(run, each) for each in run.entry.prompts if each.id not in heard)
+    hear(run, tuple(word for word in words if word is not None))
 
 
 async def _before_turn(run: Run, pending: tuple[Message, ...]) -> Stop | None:
@@ -84,13 +95,12 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
     run.progress.turn += 1
     run.bus.turn += 1
     run.bus.publish(TurnStart(trigger=_trigger(run)))
-    before = len(run.history)
     try:
         hear(run, messages)
         reply = await think(run)
         acted = await act(run, reply) if reply.tool_calls else None
     except asyncio.CancelledError:
-        _end_aborted_turn(run, before)
+        await _end_aborted_turn(run)
         raise
     turn = _Turn(reply, acted.results, acted.ends_run) if acted else _Turn(reply)
     end = TurnEnd(message=reply, results=turn.results)
@@ -101,19 +111,28 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
     return _Turn(reply, turn.results, turn.ends_run, stop)
 
 
-def _end_aborted_turn(run: Run, before: int) -> None:
-    said = run.history.since(before)
-    reply = next((each for each in said if isinstance(each, AssistantMessage)), None)
-    if reply is not None:
-        results = tuple(each for each in said if isinstance(each, ToolResult))
-        run.bus.publish(TurnEnd(message=reply, results=results))
+async def _end_aborted_turn(run: Run) -> None:
+    """The turn has its reply, however little was said, and each call of it its answer."""
+    reply = run.history.last_reply()
+    if reply is None:
+        return
+    try:
+        if reply.tool_calls and not _results_of(run, reply):
+            await leave_undone(run, reply)
+    finally:
+        run.bus.publish(TurnEnd(message=reply, results=_results_of(run, reply)))
+
+
+def _results_of(run: Run, reply: AssistantMessage) -> tuple[ToolResult, ...]:
+    ids = {call.id for call in reply.tool_calls}
+    return tuple(each for each in run.history if isinstance(each, ToolResult) and each.call_id in ids)
 
 
 async def _ending(run: Run, turn: _Turn) -> Ending | None:
     """Why the run ends after this turn; None when it goes on."""
     reply = turn.reply
-    if reply.stop_reason == "error":
-        return Ending("error", reply.error)
+    if reply.stop_reason in ("error", "aborted"):
+        return Ending(reply.stop_reason, reply.error)
     if turn.stop is not None:
         return _stopped(turn.stop, reply.stop_reason)
     if not turn.results and not run.inbox.interrupts:
@@ -136,10 +155,9 @@ def _stopped(stop: Stop, stop_reason: StopReason = "stop") -> Ending:
     return Ending(stop_reason, stop.reason or "stopped by a hook", "policy")
 
 
-def _next_words(run: Run, turn: _Turn) -> tuple[Message, ...]:
+def _next_words(run: Run, *, at_rest: bool) -> tuple[Message, ...]:
     """What is said before the next turn. Nothing that a filter keeps back is."""
     admitted: tuple[Message, ...] = ()
-    at_rest = not (turn.results or run.inbox.reminders)
     while not admitted and (run.inbox.steering or (at_rest and run.inbox.follow_up)):
         words = run.inbox.steering.take() or run.inbox.follow_up.take()
         admitted = tuple(each for each in (_admitted(run, word) for word in words) if each is not None)

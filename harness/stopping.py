@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from math import inf
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
@@ -28,6 +28,17 @@ async def stop_tasks(tasks: Sequence[asyncio.Task[_T]], patience: float = inf) -
             interrupted = True
     if interrupted:
         raise asyncio.CancelledError
+
+
+def pass_cancellation() -> None:
+    """Let a cancellation of this task pass that a stranger's code has swallowed."""
+    if is_cancelled(asyncio.current_task()):
+        raise asyncio.CancelledError
+
+
+def is_cancelled(task: asyncio.Task[Any] | None) -> bool:
+    """Whether a task was told to stop: a stranger's code may as well stumble over a cancellation of its own."""
+    return task is not None and task.cancelling() > 0
 
 
 def _remaining(deadline: float) -> float | None:

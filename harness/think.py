@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import AsyncGenerator
 
 from harness.context.look import look, make_room
 from harness.context.tokens import estimate
@@ -25,6 +26,7 @@ from harness.provider import Model, Request
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy, in_words
 from harness.run import Run, specs_of
+from harness.stopping import pass_cancellation
 from harness.tally import account, know_price, priced_reply
 
 logger = logging.getLogger(__name__)
@@ -57,7 +59,7 @@ class _Thought:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._model = _chosen(run)
+        self._model = run.state.model
         self._attempt = 1
         self._empty = 0
         self._mended = False
@@ -66,10 +68,12 @@ class _Thought:
 
     async def reply(self) -> AssistantMessage:
         try:
+            self._model = self._choose()
             self._shown = await self._look()
             while True:
+                pass_cancellation()
                 # Anew for each attempt: a person may choose another model while this one is waited for.
-                self._model = _chosen(self._run)
+                self._model = self._choose()
                 self.builder = ReplyBuilder(self._model.spec, self._run.history.call_ids)
                 reply = await self._attempted()
                 if reply is None:
@@ -91,6 +95,12 @@ class _Thought:
         run.meter.turns += 1
         account(run, self._model, reply)
         return reply
+
+    def _choose(self) -> Model:
+        try:
+            return _chosen(self._run)
+        except Exception as error:  # a routing is a stranger's code
+            raise _broken("the routing failed", error) from error
 
     async def _attempted(self) -> AssistantMessage | None:
         """The reply; None when it failed and is to be asked for again."""
@@ -136,15 +146,21 @@ class _Thought:
     async def _stream(self, request: Request) -> AssistantMessage:
         run, builder = self._run, self.builder
         breath = time.monotonic()
-        async for delta in self._model.provider.stream(request):
-            if not builder.started:
-                run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
-            seen = builder.take(delta)
-            if seen is not None:
-                run.bus.publish(MessageUpdate(message_id=builder.id, delta=seen))
-            if time.monotonic() - breath > BREATH:
-                await asyncio.sleep(0)
-                breath = time.monotonic()
+        deltas = self._model.provider.stream(request)
+        try:
+            async for delta in deltas:
+                if not builder.started:
+                    run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
+                seen = builder.take(delta)
+                if seen is not None:
+                    run.bus.publish(MessageUpdate(message_id=builder.id, delta=seen, kind=builder.kind_of(seen.index)))
+                if time.monotonic() - breath > BREATH:
+                    await asyncio.sleep(0)
+                    breath = time.monotonic()
+        finally:
+            # A stream that is broken off holds its connection until it is closed.
+            if isinstance(deltas, AsyncGenerator):
+                await deltas.aclose()
         return builder.finish()
 
     async def _recovers(self, error: ProviderError) -> bool:

@@ -21,6 +21,7 @@ from harness.messages import JsonObject, Text, ToolCall
 from harness.person import PlanVerdict
 from harness.plan import propose_plan
 from harness.run import Run
+from harness.stopping import is_cancelled
 from harness.tool import Delegate, Delegation, ToolContext, ToolOutput
 
 logger = logging.getLogger(__name__)
@@ -33,15 +34,16 @@ class Caller:
         self._run = run
         self._answers = answers
         self._asking = asyncio.Lock()
+        self._task = asyncio.current_task()
 
     async def make(self, allowed: Allowed, floor: Floor, place: int) -> None:
         """Make a call once nothing is in its way. A call that has begun is answered, also when it is cancelled."""
         try:
             await floor.enter(place)
-            if not self._may_begin(allowed.call):
+            if not self._may_begin:
                 return
             ready = await self._past_hooks(allowed, floor, place) if self._run.hooks else allowed
-            if ready is not None and self._may_begin(ready.call):
+            if ready is not None and self._may_begin:
                 await self._begin(ready)
             if self._run.hooks:
                 await self._answers.tell(allowed.call)
@@ -67,9 +69,16 @@ class Caller:
             max_result_chars=run.options.execution.max_result_chars,
         )
 
-    def _may_begin(self, call: ToolCall) -> bool:
-        """A hook may have held a call up beyond its end, or have swallowed its cancellation."""
-        return self._answers.may_begin and call not in self._answers and not _is_cancelled()
+    @property
+    def _is_stopped(self) -> bool:
+        """Whether the call or the whole run was told to stop; a call hears of the latter a moment later."""
+        return is_cancelled(asyncio.current_task()) or is_cancelled(self._task)
+
+    @property
+    def _may_begin(self) -> bool:
+        """The person may have steered while the call waited, and a hook have swallowed its cancellation."""
+        is_steered = self._run.options.steering_mode == "interrupt" and bool(self._run.inbox.steering)
+        return self._answers.may_begin and not (is_steered or self._is_stopped)
 
     async def _past_hooks(self, allowed: Allowed, floor: Floor, place: int) -> Allowed | None:
         """The call as the hooks let it begin, or None: then it is answered."""
@@ -99,9 +108,12 @@ class Caller:
     async def _begin(self, allowed: Allowed) -> None:
         self._answers.begin(allowed.call)
         try:
+            if self._is_stopped:
+                # Who hears of the beginning may have stopped the run.
+                raise asyncio.CancelledError
             output = await self._output(allowed)
         except asyncio.CancelledError as error:
-            if _is_cancelled():
+            if self._is_stopped:
                 self._answers.give(allowed.call, ToolOutput.failure(self._answers.excuse))
                 raise
             logger.warning("tool %s was cancelled from within", allowed.call.name)
@@ -127,7 +139,7 @@ class Caller:
     def _lookup(self, allowed: Allowed) -> Lookup | None:
         """How the cache knows the call; None for one whose result does not stay true."""
         risk = allowed.risk
-        if not (risk.cacheable and self._run.cache.is_on) or risk.changes:
+        if not (risk.cacheable and self._run.cache.is_on):
             return None
         paths = real_paths(risk.paths, self._run.workspace.root)
         return None if paths is None else lookup_of(allowed.tool.name, allowed.arguments, paths)
@@ -176,9 +188,3 @@ def _delegate(delegate: Delegate | None, call_id: str) -> Delegate | None:
         return await delegate(replace(delegation, call_id=call_id))
 
     return for_this_call
-
-
-def _is_cancelled() -> bool:
-    """Whether this task was told to stop: a tool may also cancel something of its own, and stumble over that."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

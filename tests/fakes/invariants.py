@@ -1,0 +1,229 @@
+"""What is true of every run, whatever was done to it; checked on what was seen of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from fakes.whims import Stage
+
+from harness.codec import decode, encode
+from harness.context.normalise import normalise
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    CompactionEnd,
+    CompactionStart,
+    Event,
+    HookRan,
+    InputRejected,
+    MessageDiscarded,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ModeChanged,
+    ModelChanged,
+    Notice,
+    QuestionAnswered,
+    QuestionAsked,
+    RequestStart,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    ToolCacheHit,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+    TurnEnd,
+    TurnStart,
+)
+from harness.messages import AssistantMessage, Message, ToolResult, UserMessage
+from harness.provider import Request
+
+BY_HAND = (ModelChanged, ModeChanged, Notice)
+"""What a person may cause at any time."""
+IN_A_TURN = (RequestStart, MessageUpdate, MessageDiscarded, ToolApprovalRequested, ToolApprovalResolved)
+IN_A_TURN += (ToolExecutionStart, ToolExecutionUpdate, ToolExecutionEnd, ToolCacheHit, QuestionAsked, QuestionAnswered)
+
+
+def check_all(stage: Stage) -> None:
+    assert stage.wrongs == [], stage.wrongs
+    assert [event.seq for event in stage.events] == list(range(1, len(stage.events) + 1))
+    runs = list(_runs(stage.events))
+    for run in runs:
+        _check_run(run)
+        _check_messages(run)
+        _check_calls(run)
+    assert len({run[0].loop_id for run in runs}) == len(runs)
+    for event in stage.events:
+        assert decode(type(event), encode(event)) == event
+    for request in stage.wire.requests:
+        check_request(request)
+    _check_leave(stage)
+    _check_words(stage)
+    _check_history(stage)
+
+
+def _runs(events: Sequence[Event]) -> Iterable[list[Event]]:
+    """The events of each run, up to its end. After it there are only those of hooks and of the person."""
+    run: list[Event] = []
+    for event in events:
+        run.append(event)
+        if isinstance(event, AgentEnd):
+            yield run
+            run = []
+        elif not isinstance(event, BY_HAND) and not (isinstance(event, HookRan) and event.point == "after_loop"):
+            continue
+        elif len(run) == 1:
+            run = []
+    assert run == []
+
+
+def _check_run(run: Sequence[Event]) -> None:
+    """One start, one end; turns that begin and end; what belongs into a turn is inside one."""
+    kinds = [type(event) for event in run]
+    assert {event.loop_id for event in run} == {run[-1].loop_id}
+    assert kinds.count(AgentEnd) == 1
+    assert kinds.count(AgentStart) <= 1
+    if AgentStart in kinds:
+        before = run[: kinds.index(AgentStart)]
+        assert all(isinstance(event, (*BY_HAND, HookRan)) for event in before)
+    turn = 0
+    for event in run:
+        if isinstance(event, TurnStart):
+            assert not turn
+            turn = event.turn
+        elif isinstance(event, TurnEnd):
+            assert turn == event.turn
+            turn = 0
+        elif isinstance(event, IN_A_TURN):
+            assert turn == event.turn
+    assert not turn
+    assert all(after.turn - before.turn in (0, 1) for before, after in pairwise(run))
+    paired = [kind for kind in kinds if kind in (CompactionStart, CompactionEnd)]
+    assert paired == [CompactionStart, CompactionEnd] * (len(paired) // 2)
+
+
+def _check_messages(run: Sequence[Event]) -> None:
+    """Each message begins once and then ends or is discarded; its updates are between. The end tells of all."""
+    open_id = ""
+    seen: set[str] = set()
+    for event in run:
+        match event:
+            case MessageStart(message_id=message_id):
+                assert not open_id
+                assert message_id not in seen
+                open_id = message_id
+                seen.add(message_id)
+            case MessageUpdate(message_id=message_id):
+                assert message_id == open_id
+            case MessageDiscarded(message_id=message_id):
+                assert message_id == open_id
+                open_id = ""
+            case MessageEnd(message=message):
+                assert message.id == open_id
+                open_id = ""
+            case _:
+                pass
+    assert not open_id
+    end = run[-1]
+    assert isinstance(end, AgentEnd)
+    spoken = [event.message for event in run if isinstance(event, MessageEnd)]
+    assert [message for message in end.messages if not isinstance(message, ToolResult)] == spoken
+    for event in run:
+        if isinstance(event, TurnEnd):
+            at = end.messages.index(event.message)
+            assert end.messages[at + 1 : at + 1 + len(event.results)] == event.results
+
+
+def _check_calls(run: Sequence[Event]) -> None:
+    """Each call of each reply begins once and ends once, or is blocked; questions are answered."""
+    calls = Counter(
+        call.id
+        for event in run
+        if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage)
+        for call in event.message.tool_calls
+    )
+    blocked = Counter(event.call_id for event in run if isinstance(event, HookRan) and event.outcome == "blocked")
+    started = Counter(event.call.id for event in run if isinstance(event, ToolExecutionStart))
+    ended = Counter(event.result.call_id for event in run if isinstance(event, ToolExecutionEnd))
+    asked = Counter(event.call.id for event in run if isinstance(event, ToolApprovalRequested))
+    resolved = Counter(event.call_id for event in run if isinstance(event, ToolApprovalResolved))
+    questions = Counter(event.call_id for event in run if isinstance(event, QuestionAsked))
+    told = Counter(event.call_id for event in run if isinstance(event, QuestionAnswered))
+    assert started == ended
+    assert started + blocked == calls
+    assert all(count == 1 for count in calls.values())
+    assert asked == resolved
+    assert questions == told
+    inside: set[str] = set()
+    for event in run:
+        match event:
+            case ToolExecutionStart(call=call):
+                inside.add(call.id)
+            case ToolExecutionUpdate(call_id=call_id) | ToolCacheHit(call_id=call_id):
+                assert call_id in inside
+            case ToolExecutionEnd(result=result):
+                inside.remove(result.call_id)
+            case _:
+                pass
+
+
+def check_request(request: Request) -> None:
+    """No call without its one result, no result without its call, nothing that is not for a model, and no last word
+    of its own."""
+    due: list[str] = []
+    for message in request.messages:
+        match message:
+            case ToolResult(call_id=call_id):
+                assert due
+                assert due.pop(0) == call_id
+            case UserMessage() | AssistantMessage():
+                assert not due
+                if isinstance(message, AssistantMessage):
+                    due = [call.id for call in message.tool_calls]
+            case _:
+                raise AssertionError(f"{type(message).__name__} is not for a model")
+    assert not due
+
+
+def _check_leave(stage: Stage) -> None:
+    """What was denied, blocked or forbidden, broke its schema or had no leave did not run; what is kept is true."""
+    assert not stage.refused & stage.ran.keys()
+    for call_id, arguments in stage.ran.items():
+        assert "do" in arguments
+        assert arguments.get("risk") != "forbidden"
+        if stage.agent.state.approval != "off" and arguments.get("risk") == "dangerous":
+            assert call_id in stage.approved
+        if stage.agent.state.approval != "off" and arguments.get("risk") in ("edit", "execute") and not stage.trusted:
+            assert call_id in stage.approved
+    results = {message.call_id: message for message in stage.agent.history if isinstance(message, ToolResult)}
+    for call_id, world in stage.hits.items():
+        assert call_id not in stage.ran
+        assert "world" not in results[call_id].text or results[call_id].text.endswith(f"world {world}")
+
+
+def _check_words(stage: Stage) -> None:
+    """Nothing typed is lost, and nothing is heard twice."""
+    stage.taken.extend(stage.agent.take_back())
+    rejected = {event.message_id for event in stage.events if isinstance(event, InputRejected)}
+    heard = Counter(message.id for message in stage.agent.history)
+    taken = Counter(message.id for message in stage.taken)
+    for message in stage.said:
+        refused = message.id in rejected or message.id in stage.handed_back
+        assert heard[message.id] + taken[message.id] + refused == 1, message.text
+
+
+def _check_history(stage: Stage) -> None:
+    """The history is what the events told, and no healing is needed beyond dropping what says nothing."""
+    told: list[Message] = []
+    for event in stage.events:
+        if isinstance(event, AgentEnd):
+            told.extend(event.messages)
+    assert list(stage.agent.history) == told
+    said = tuple(each for each in stage.agent.history if not isinstance(each, AssistantMessage) or each.content)
+    ids = [message.id for message in normalise(said)]
+    assert ids == [message.id for message in said if message.id in ids]
+    results = [message.call_id for message in said if isinstance(message, ToolResult)]
+    calls = [call.id for message in said if isinstance(message, AssistantMessage) for call in message.tool_calls]
+    assert results == calls

@@ -1,0 +1,143 @@
+"""A model that plays what a script says, however little sense it makes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from harness.messages import ModelSpec, StopReason, Usage
+from harness.provider import (
+    BlockDelta,
+    BlockEnd,
+    BlockStart,
+    Delta,
+    Done,
+    KnownFacts,
+    Model,
+    ModelFacts,
+    Price,
+    Provider,
+    Request,
+)
+from providers.demo import Call, Hang, Say, Think
+
+CUT = 7
+"""Characters of a call's arguments that come in the first of two pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Something is raised here: an error of ours, or anything a stranger may raise."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A delta that need not fit."""
+
+    delta: Delta
+
+
+@dataclass(frozen=True, slots=True)
+class Deaf:
+    """Nothing comes until it is cancelled, and then it goes on as if nothing had been."""
+
+
+Part: TypeAlias = Say | Think | Call | Pause | Fail | Stray | Hang | Deaf
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One reply; `end` None: the stream ends without its last event."""
+
+    parts: tuple[Part, ...]
+    end: StopReason | None = "stop"
+    usage: Usage = Usage(input=10, output=5)
+
+
+@dataclass(eq=False, slots=True)
+class Wire:
+    """What the models of one stage share: the replies that are left, what was asked, how many streams are open."""
+
+    replies: list[Spoken] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    open: int = 0
+
+
+class WhimModel:
+    """Plays the replies that are left, then says that it is over."""
+
+    name = "whim"
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        wire = self._wire
+        wire.requests.append(request)
+        spoken = wire.replies.pop(0) if wire.replies else Spoken((Say("The script is over."),))
+        wire.open += 1
+        try:
+            for index, part in enumerate(spoken.parts):
+                async for delta in _played(index, part):
+                    yield delta
+            if spoken.end is not None:
+                yield Done(spoken.end, spoken.usage, error="refused" if spoken.end == "error" else None)
+        finally:
+            wire.open -= 1
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+async def _played(index: int, part: Part) -> AsyncIterator[Delta]:
+    match part:
+        case Pause(seconds):
+            await asyncio.sleep(seconds)
+        case Fail(error):
+            raise error.with_traceback(None)
+        case Hang():
+            await asyncio.Event().wait()
+        case Deaf():
+            await ignored()
+        case Stray(delta):
+            yield delta
+        case Say() | Think() | Call():
+            for delta in _block(index, part):
+                yield delta
+
+
+def _block(index: int, part: Say | Think | Call) -> Sequence[Delta]:
+    match part:
+        case Say(text):
+            return BlockStart(index, "text"), BlockDelta(index, text), BlockEnd(index)
+        case Think(text, signature):
+            return BlockStart(index, "thinking"), BlockDelta(index, text), BlockEnd(index, signature)
+        case Call(name, arguments, call_id, raw):
+            written = json.dumps(arguments) if raw is None else raw
+            pieces = BlockDelta(index, written[:CUT]), BlockDelta(index, written[CUT:])
+            return BlockStart(index, "tool_call", call_id, name), *pieces, BlockEnd(index)
+
+
+async def ignored() -> None:
+    with suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+
+
+def model_of(wire: Wire, name: str = "whim") -> Model:
+    facts = KnownFacts(ModelFacts(context_window=1_000, price=Price(1.0, 1.0)))
+    return Model(WhimModel(wire), ModelSpec("whim", name), facts)
+
+
+if TYPE_CHECKING:
+    _: type[Provider] = WhimModel

@@ -1,0 +1,238 @@
+"""What may happen to a run, as hypothesis draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product
+from typing import TypeAlias
+
+from fakes.whim_model import Deaf, Fail, Part, Pause, Spoken, Stray, model_of
+from fakes.whim_tools import DOINGS
+from fakes.whims import Act, Deed, Picky, Stage, behave
+from hypothesis import strategies as st
+
+from harness.errors import (
+    AuthenticationFailed,
+    ContextWindowOverflow,
+    ModelThrottled,
+    NetworkError,
+    QuotaExhausted,
+    RequestRejected,
+    StreamError,
+)
+from harness.hooks.points import Block, Inject, Modify, Stop
+from harness.messages import JsonObject, Message, Usage
+from harness.modes import PLAN
+from harness.options import AgentOptions
+from harness.person import Always, Approval, Denied, Edited, Once, Session
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Done, Model
+from harness.routing import ByTurn, CheapThenPowerful
+from providers.demo import Call, Hang, Say, Think
+
+Twist: TypeAlias = tuple[str, object]
+"""An option by its path, and its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """All that happens in one example; `entries` are the runs that are begun, one after another."""
+
+    replies: Sequence[Spoken] = ()
+    entries: Sequence[str] = ("prompt",)
+    answers: Sequence[Approval | str] = ()
+    deeds: Sequence[Deed] = ()
+    acts: Sequence[Act] = ()
+    twists: Sequence[Twist] = ()
+
+
+TOUCHES: list[JsonObject] = [
+    {},
+    {"risk": "none"},
+    {"path": "a"},
+    {"risk": "edit", "path": "a"},
+    {"risk": "edit", "path": "b"},
+    {"risk": "edit"},
+    {"risk": "execute"},
+    {"risk": "dangerous"},
+    {"risk": "forbidden"},
+]
+PEACEFUL = ["answer", "turn", "blink", "update", "draw", "flood", "ask", "raise", "miss", "babble", "enough", "foresee"]
+CALLS = [
+    *(Call("peek", {"do": do, **touch}) for do, touch in product(PEACEFUL, TOUCHES[:3])),
+    *(Call("poke", {"do": do, **touch}) for do, touch in product(PEACEFUL, TOUCHES)),
+    *(Call("peek", {"do": do}) for do in DOINGS),
+    *(Call("poke", {"do": do, "risk": "edit"}) for do in DOINGS),
+]
+PLAIN = [Call(name, {"do": do, **touch}) for name, do, touch in product(["peek", "poke"], PEACEFUL[:3], TOUCHES)]
+BAD_CALLS = [
+    Call("unknown", {"do": "answer"}),
+    Call("", {}),
+    Call("peek", {}),
+    Call("poke", {"else": 1}),
+    *(Call("peek", {}, raw=raw) for raw in ("", "{", "[]", "null", '{"do": "answer"', '{"do": "ans', "\x00", "{}{}")),
+    Call("peek", {"do": "answer"}, id="same"),
+    Call("poke", {"do": "turn"}, id="same"),
+]
+WORDS: list[Part] = [Say("words"), Say(""), Say(" \n"), Think("thought"), Think("", ""), Pause(), Pause(1)]
+STRAYS: list[Part] = [
+    *(Stray(BlockDelta(index, "more")) for index in (0, 1, 9)),
+    *(Stray(BlockStart(index, "text")) for index in (0, 9)),
+    *(Stray(BlockEnd(index)) for index in (0, 9)),
+    Stray(BlockStart(0, "tool_call", "late", "peek")),
+    Stray(Done("stop")),
+    Stray(Done("tool_use", Usage(input=900, output=90))),
+]
+FAILURES: list[Part] = [
+    *(Fail(kind("no")) for kind in (NetworkError, RequestRejected, AuthenticationFailed, QuotaExhausted, StreamError)),
+    *(Fail(ModelThrottled("slower", retry_after=seconds)) for seconds in (None, 0.0, 30.0, 9_999.0)),
+    *(Fail(ContextWindowOverflow("too long")) for _ in range(3)),
+    Fail(ZeroDivisionError("by zero")),
+    Hang(),
+    Deaf(),
+]
+ENDS = ["stop", "tool_use", "stop", "tool_use", "length", "error", "aborted", None]
+USAGES = [Usage(input=10, output=5), Usage(), Usage(input=700, output=200, cache_read=90)]
+
+DEEDS = ["abort", "steer", "follow", "cancel", "steer bad", "follow odd", "follow awful", "take", "model", "mode plan"]
+DEEDS += ["mode execute", "tools less", "tools more", "notify well"]
+TIMES = ["now", "soon", 0.005, 0.5]
+BEHAVIOURS = ["turn", "nap", "raise", "hang", "swallow", "stumble", "abort", "steer", "cancel"]
+ANSWERS: list[Approval | str] = [
+    *(Once(), Denied("no"), Denied(unasked=True), Session(), Always()),
+    *(Edited({"do": "answer", **touch}) for touch in TOUCHES),
+    Edited({}),
+    *BEHAVIOURS,
+]
+POINTS = ["before_loop", "before_turn", "before_model", "after_model", "before_tool", "after_tool", "after_turn"]
+POINTS += ["on_error", "after_loop"]
+VERDICTS = [
+    *(Act(point, nth, Stop("enough")) for point, nth in product(["before_loop", "before_turn", "after_turn"], (1, 2))),
+    *(Act(point, nth, Inject("mind")) for point, nth in product(["before_turn", "after_turn", "before_tool"], (1, 2))),
+    *(Act("before_tool", nth, Block("blocked")) for nth in (1, 2, 3)),
+    *(Act("before_tool", nth, Modify({"do": "answer", **touch})) for nth, touch in product((1, 2), TOUCHES)),
+    *(Act("before_tool", nth, Modify({})) for nth in (1, 2)),
+    *(Act("before_update", nth, what) for nth, what in product((1, 2), ("raise", "hide"))),
+]
+ACTS = [*VERDICTS, *(Act(point, nth, how) for point, nth, how in product(POINTS, (1, 2), BEHAVIOURS))]
+
+TWISTS: list[Twist] = [
+    *(("execution.concurrency", how) for how in ("sequential", 1, 2)),
+    *(("execution.timeout", seconds) for seconds in (0.02, 0.02, 3.0)),
+    *(("execution.cache_entries", count) for count in (0, 1)),
+    *(("execution.max_result_chars", count) for count in (0, 60)),
+    *(("steering_mode", "after_batch"), ("steering", "all"), ("follow_up", "all")),
+    *(("limits.max_turns", count) for count in (1, 2)),
+    *(("limits.max_tokens", 20), ("limits.max_cost", 1e-5), ("limits.max_seconds", 1e-9)),
+    *(("window.max_tokens", tokens) for tokens in (1, 260)),
+    *(("window.overflow_tokens", 250), ("window.keep_recent", 1)),
+    *(("retry.max_retries", 0), ("retry.max_empty", 0)),
+    *(("approval", how) for how in ("on", "off", "off")),
+    *(("mode", PLAN), ("filters", (Picky(),)), ("filters", (Picky(),))),
+    *(("fallback", count) for count in (1, 2)),
+    *(("routing", how) for how in ("by turn", "cheap first", "raise")),
+    *(("transform", how) for how in ("last", "custom", "turn", "raise", "hang", "swallow", "abort")),
+    *(("key", how) for how in ("turn", "raise", "hang", "swallow")),
+    *(("tool_filter", how) for how in ("none", "raise")),
+]
+
+
+def option(stage: Stage, twist: Twist) -> tuple[str, object]:
+    """What a twist means for the agents of a stage."""
+    name, value = twist
+    match name:
+        case "fallback":
+            return name, tuple(model_of(stage.wire, f"fallback {number}") for number in range(int(str(value))))
+        case "routing":
+            return name, Astray(stage, str(value))
+        case "transform":
+            return "transform_context", transforming(stage, str(value))
+        case "key":
+            return "get_api_key", keys(stage, str(value))
+        case "tool_filter":
+            return name, picking(str(value))
+        case _:
+            return name, value
+
+
+def twisted(stage: Stage, options: AgentOptions, twists: Sequence[Twist]) -> AgentOptions:
+    return reduce(lambda before, twist: _with(before, *option(stage, twist)), twists, options)
+
+
+def _with(options: AgentOptions, path: str, value: object) -> AgentOptions:
+    outer, _, inner = path.partition(".")
+    return replace(options, **{outer: replace(getattr(options, outer), **{inner: value}) if inner else value})
+
+
+class Astray:
+    """A routing of our own, or a stranger's that breaks at the second turn."""
+
+    def __init__(self, stage: Stage, how: str) -> None:
+        cheap, powerful = model_of(stage.wire, "cheap"), model_of(stage.wire, "powerful")
+        self._routing = ByTurn(cheap, {2: powerful}) if how == "by turn" else CheapThenPowerful(cheap, powerful, 2)
+        self._breaks = how == "raise"
+
+    def model_for(self, turn: int) -> Model:
+        if self._breaks and turn == 2:
+            raise ZeroDivisionError("by zero")
+        return self._routing.model_for(turn)
+
+
+def transforming(stage: Stage, how: str):
+    async def transform(messages: Sequence[Message], overflow: bool) -> Sequence[Message]:
+        match how:
+            case "last":
+                return messages[-2:]
+            case "custom":
+                return messages[:1] if overflow else messages
+            case _:
+                await behave(stage, how)
+                return messages
+
+    return transform
+
+
+def keys(stage: Stage, how: str):
+    async def key(provider: str) -> str | None:
+        await behave(stage, how)
+        return f"key of {provider}"
+
+    return key
+
+
+def picking(how: str):
+    def pick(tools, messages):
+        if how == "raise" and len(messages) > 2:
+            raise ZeroDivisionError("by zero")
+        return ()
+
+    return pick
+
+
+def spoken(parts: Sequence[Part]) -> st.SearchStrategy[Spoken]:
+    return st.builds(
+        Spoken, st.lists(st.sampled_from(parts), max_size=4).map(tuple), st.sampled_from(ENDS), st.sampled_from(USAGES)
+    )
+
+
+def listed(choices: Sequence[object], most: int) -> st.SearchStrategy[list]:
+    return st.lists(st.sampled_from(choices), max_size=most)
+
+
+def scripts(
+    replies: st.SearchStrategy[Spoken], *, deeds: int = 1, answers: int = 2, acts: int = 1, twists: int = 2
+) -> st.SearchStrategy[Script]:
+    """Scripts with so many of each at most."""
+    entries = ["prompt", "prompt", "continue", "stream", "leave", "prompt bad", "prompt odd", "messages"]
+    return st.builds(
+        Script,
+        replies=st.lists(replies, max_size=5),
+        entries=st.lists(st.sampled_from(entries), min_size=1, max_size=2),
+        answers=listed(ANSWERS, answers),
+        deeds=st.lists(
+            st.builds(Deed, st.integers(1, 50), st.sampled_from(DEEDS), st.sampled_from(TIMES)), max_size=deeds
+        ),
+        acts=listed(ACTS, acts),
+        twists=listed(TWISTS, twists),
+    )

@@ -1,0 +1,289 @@
+"""A stage on which everything a run meets does as a script says: the person, hooks, filters; and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from fakes.whim_model import Wire, ignored, model_of
+
+from harness.agent import Agent
+from harness.events import AgentEnd, Event, ToolCacheHit, ToolExecutionEnd, ToolExecutionStart, TurnEnd, TurnStart
+from harness.filters import FilterVerdict, InputFilter, Pass, Reject, Warn
+from harness.hooks.points import Block, CallVerdict, Hooks, Inject, Modify, Stop, TurnVerdict
+from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult, UserMessage, user
+from harness.modes import EXECUTE, PLAN
+from harness.person import Answer, Approval, ApprovalRequest, Denied, Once, Person, PlanVerdict, Question
+from harness.provider import Request
+from harness.tool import Risk, Tool
+from harness.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What the person does at event number `at`: inside it, when the loop next turns, or some seconds later."""
+
+    at: int
+    what: str
+    when: Literal["now", "soon"] | float = "now"
+
+
+@dataclass(eq=False, slots=True)
+class Stage:
+    """What all of them share, and what came of it. `world` counts what tools have changed."""
+
+    agent: Agent = field(init=False)
+    caller: asyncio.Task[object] | None = None
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    wire: Wire = field(default_factory=Wire)
+    spare: Tool | None = None
+    events: list[Event] = field(default_factory=list)
+    hits: dict[str, int] = field(default_factory=dict)
+    said: list[UserMessage] = field(default_factory=list)
+    taken: list[UserMessage] = field(default_factory=list)
+    handed_back: set[str] = field(default_factory=set)
+    ran: dict[str, JsonObject] = field(default_factory=dict)
+    inside: dict[str, Risk] = field(default_factory=dict)
+    approved: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    answered: set[str] = field(default_factory=set)
+    too_late: set[str] = field(default_factory=set)
+    trusted: bool = False
+    replanned: bool = False
+    aborted: bool = False
+    world: int = 0
+    wrongs: list[str] = field(default_factory=list)
+
+    def say(self, text: str) -> UserMessage:
+        self.said.append(user(f"{text} {len(self.said)}"))
+        return self.said[-1]
+
+    def see(self, event: Event) -> None:
+        """Hear everything, before anybody else does."""
+        self.events.append(event)
+        match event:
+            case ToolExecutionEnd(result=result):
+                self.answered.add(result.call_id)
+            case ToolExecutionStart(call=call) if self.agent.inbox.steering and self._interrupts:
+                self.too_late.add(call.id)
+            case ToolCacheHit(call_id=call_id):
+                self.hits[call_id] = self.world
+            case TurnStart() if self.aborted:
+                self.wrongs.append("a turn began after the abort")
+            case _:
+                pass
+
+    @property
+    def _interrupts(self) -> bool:
+        return self.agent.options.steering_mode == "interrupt"
+
+    def do(self, what: str) -> None:
+        """Something the person does: `steer`, `follow bad`, `mode plan`, ..."""
+        kind, _, rest = what.partition(" ")
+        deeds: dict[str, Callable[[str], None]] = {
+            "abort": self.abort,
+            "cancel": self._cancel,
+            "steer": lambda text: self.agent.steer(self.say(text or "steering")),
+            "follow": lambda text: self.agent.follow_up(self.say(text or "follow-up")),
+            "take": lambda _: self.taken.extend(self.agent.take_back()),
+            "model": lambda name: self.agent.set_model(model_of(self.wire, name or "another")),
+            "mode": self._change_mode,
+            "tools": self._change_tools,
+            "notify": self.agent.notify,
+        }
+        deeds[kind](rest)
+
+    def abort(self, _: str = "") -> None:
+        self.aborted = self.agent.is_running
+        self.agent.abort()
+
+    def _cancel(self, _: str) -> None:
+        if self.caller is not None:
+            self.caller.cancel()
+
+    def _change_mode(self, name: str) -> None:
+        self.replanned = True
+        self.agent.set_mode(PLAN if name == "plan" else EXECUTE)
+
+    def _change_tools(self, how: str) -> None:
+        if how == "less":
+            self.agent.remove_tool("peek")
+        elif self.spare is not None and self.spare not in self.agent.state.tools:
+            self.agent.add_tool(self.spare)
+
+    def enter(self, call_id: str, arguments: JsonObject, risk: Risk) -> None:
+        if self.aborted:
+            self.wrongs.append(f"{call_id} began after the abort")
+        if call_id in self.too_late:
+            self.wrongs.append(f"{call_id} began after steering")
+        if call_id in self.ran:
+            self.wrongs.append(f"{call_id} ran twice")
+        for other, theirs in self.inside.items():
+            if other not in self.answered and _clash(risk, theirs):
+                self.wrongs.append(f"{call_id} ran beside {other}")
+        self.ran[call_id] = arguments
+        self.inside[call_id] = risk
+        self.world += risk.changes
+
+    def leave(self, call_id: str) -> None:
+        self.world += self.inside.pop(call_id).changes
+
+
+def _clash(one: Risk, other: Risk) -> bool:
+    if "none" in (one.level, other.level) or not (one.changes or other.changes):
+        return False
+    blind = any(risk.changes and not risk.paths for risk in (one, other))
+    return blind or bool(set(one.paths) & set(other.paths))
+
+
+class WhimPerson:
+    """Answers from a list; an answer may also be something they do."""
+
+    def __init__(self, stage: Stage, answers: Sequence[Approval | str]) -> None:
+        self._stage = stage
+        self._answers = list(answers)
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        answer = self._answers.pop(0) if self._answers else Once()
+        if isinstance(answer, str):
+            await behave(self._stage, answer)
+            answer = Once()
+        (self._stage.refused if isinstance(answer, Denied) else self._stage.approved).add(request.call.id)
+        self._stage.trusted |= type(answer).__name__ in ("Session", "Always")
+        return answer
+
+    async def ask(self, question: Question) -> Answer:
+        await behave(self._stage, self._next_word())
+        return Answer("free_text", "this")
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        await behave(self._stage, self._next_word())
+        return PlanVerdict(accepted=True)
+
+    def _next_word(self) -> str:
+        return next((each for each in self._answers if isinstance(each, str)), "turn")
+
+
+async def behave(stage: Stage, how: str) -> None:
+    """What a stranger's code may do where it is waited for, besides what it is there for."""
+    match how:
+        case "turn":
+            await asyncio.sleep(0)
+        case "nap":
+            await asyncio.sleep(1)
+        case "raise":
+            raise ZeroDivisionError("by zero")
+        case "hang":
+            await asyncio.Event().wait()
+        case "swallow":
+            await ignored()
+        case "stumble":
+            raise asyncio.CancelledError
+        case _:
+            stage.do(how)
+            await asyncio.sleep(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a hook does the `nth` time it is asked at a point: it gives a verdict, or behaves."""
+
+    point: str
+    nth: int
+    what: Stop | Inject | Block | Modify | str
+
+
+class WhimHooks(Hooks):
+    def __init__(self, stage: Stage, acts: Sequence[Act]) -> None:
+        self._stage = stage
+        self._acts = acts
+        self._asked: Counter[str] = Counter()
+
+    async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
+        return await self._act("before_loop")
+
+    async def before_turn(self, messages: Sequence[Message], turn: int) -> TurnVerdict:
+        return await self._act("before_turn")
+
+    async def after_turn(self, end: TurnEnd) -> TurnVerdict:
+        return await self._act("after_turn")
+
+    async def before_model(self, request: Request) -> Request:
+        await self._act("before_model")
+        return replace(request, temperature=0.5)
+
+    async def after_model(self, reply: AssistantMessage) -> None:
+        await self._act("after_model")
+
+    async def before_tool(self, call: ToolCall) -> CallVerdict:
+        verdict = await self._act("before_tool")
+        if isinstance(verdict, Block):
+            self._stage.refused.add(call.id)
+        return verdict
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+        await self._act("after_tool")
+
+    async def on_error(self, error: str) -> None:
+        await self._act("on_error")
+
+    async def after_loop(self, end: AgentEnd) -> None:
+        await self._act("after_loop")
+
+    def before_update(self, call: ToolCall, view: View) -> bool:
+        acts = self._due("before_update")
+        if "raise" in acts:
+            raise ZeroDivisionError("by zero")
+        return not acts
+
+    async def _act(self, point: str) -> Any:
+        for what in self._due(point):
+            if not isinstance(what, str):
+                return what
+            await behave(self._stage, what)
+        return None
+
+    def _due(self, point: str) -> list[Stop | Inject | Block | Modify | str]:
+        self._asked[point] += 1
+        return [act.what for act in self._acts if (act.point, act.nth) == (point, self._asked[point])]
+
+
+class Picky:
+    """Keeps back what is bad, warns of what is odd, and breaks at what is awful."""
+
+    def check(self, message: UserMessage) -> FilterVerdict:
+        if "awful" in message.text:
+            raise ZeroDivisionError("by zero")
+        return Reject("it is bad") if "bad" in message.text else Warn("it is odd") if "odd" in message.text else Pass()
+
+
+def meddle(stage: Stage, deeds: Sequence[Deed]) -> Callable[[], None]:
+    """Do each deed at its event, until the returned function is called."""
+    count = 0
+
+    def see(event: Event) -> None:
+        nonlocal count
+        count += 1
+        for deed in deeds:
+            if deed.at == count:
+                _do_when(stage, deed)
+
+    return stage.agent.subscribe(see)
+
+
+def _do_when(stage: Stage, deed: Deed) -> None:
+    loop = asyncio.get_running_loop()
+    match deed.when:
+        case "now":
+            stage.do(deed.what)
+        case "soon":
+            loop.call_soon(stage.do, deed.what)
+        case seconds:
+            loop.call_later(seconds, stage.do, deed.what)
+
+
+if TYPE_CHECKING:
+    _: tuple[type[Person], type[InputFilter]] = (WhimPerson, Picky)

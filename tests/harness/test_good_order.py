@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from fakes.runs import calls, results_of, texts_of, until
+from fakes.simple_tools import SimpleTool
+
+from harness.events import AgentStart, ToolExecutionStart, TurnEnd
+from harness.filters import Pass, Reject
+from harness.hooks.points import Hooks, Stop
+from harness.messages import AssistantMessage, ModelSpec, Text, user
+from harness.provider import BlockDelta, BlockStart, Delta, KnownFacts, Model, Request
+from providers.demo import Hang, Reply, Say
+
+REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+HEARD = ["MessageStart", "MessageEnd"]
+
+
+def brief(seen) -> list[str]:
+    return [name for name in seen.names if name != "MessageUpdate"]
+
+
+class Waiting(Hooks):
+    """Waits for ever at one point, once it is asked there."""
+
+    def __init__(self, point: str, turn: int = 1) -> None:
+        self.asked = 0
+        self._turn = turn
+        setattr(self, point, self._wait)
+
+    async def _wait(self, *_: object) -> None:
+        self.asked += 1
+        if self.asked == self._turn:
+            await asyncio.Event().wait()
+
+
+class NoSecrets:
+    def check(self, message):
+        return Reject("no secrets") if "secret" in message.text else Pass()
+
+
+async def aborted_at(agent, hook: Waiting, turn: int = 1) -> None:
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: hook.asked == turn)
+    agent.abort()
+    await run
+
+
+async def test_what_a_subscriber_causes_is_heard_by_all_after_what_it_heard(make_agent, record):
+    agent = make_agent("hello")
+    agent.subscribe(lambda event: agent.notify("begun") if isinstance(event, AgentStart) else None)
+    seen = record(agent)
+    listener = agent.listen()
+
+    await agent.prompt("go")
+
+    assert brief(seen) == ["AgentStart", "Notice", "TurnStart", *HEARD, *REPLY, "TurnEnd", "AgentEnd"]
+    assert [event.seq for event in seen.events] == list(range(1, len(seen.events) + 1))
+    assert [await anext(listener) for _ in seen.events] == seen.events
+
+
+async def test_an_abort_while_hooks_look_at_a_reply_answers_its_calls(make_agent, record):
+    hook = Waiting("after_model")
+    agent = make_agent(calls("look", "look"), "again", tools=[SimpleTool("look")], hooks=[hook])
+    seen = record(agent)
+
+    await aborted_at(agent, hook)
+
+    unanswered = ["ToolExecutionStart", "ToolExecutionEnd"] * 2
+    assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, *REPLY, *unanswered, "TurnEnd", "AgentEnd"]
+    assert [result.is_error for result in seen.of(TurnEnd)[0].results] == [True, True]
+    assert (await agent.prompt("next")).text == "again"
+
+
+async def test_an_abort_before_a_turn_keeps_what_was_to_be_said_in_it(make_agent, record):
+    hook = Waiting("before_turn", turn=2)
+    agent = make_agent("hello", hooks=[hook])
+    agent.follow_up("and the tests")
+    seen = record(agent)
+
+    await aborted_at(agent, hook, turn=2)
+
+    assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, *REPLY, "TurnEnd", *HEARD, "AgentEnd"]
+    assert texts_of(agent) == ["go", "and the tests"]
+
+
+async def test_an_aborted_turn_ends_with_its_own_reply_and_not_with_an_example(make_agent, record):
+    agent = make_agent(Reply((Say("so far"), Hang())))
+    seen = record(agent)
+
+    run = asyncio.create_task(agent.prompt([user("2+2?"), AssistantMessage((Text("4"),)), user("3+3?")]))
+    await until(lambda: "MessageUpdate" in seen.names)
+    agent.abort()
+    await run
+
+    assert brief(seen) == ["AgentStart", "TurnStart", *HEARD * 3, "RequestStart", *HEARD, "TurnEnd", "AgentEnd"]
+    assert seen.of(TurnEnd)[0].message.stop_reason == "aborted"
+
+
+async def test_a_routing_that_breaks_is_a_failed_reply(make_agent, record):
+    class Broken:
+        def model_for(self, turn):
+            raise ZeroDivisionError("by zero")
+
+    agent = make_agent("never", routing=Broken())
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, *HEARD, "TurnEnd", "AgentEnd"]
+    assert result.error == "the routing failed: ZeroDivisionError: by zero"
+
+
+async def test_what_is_kept_of_a_run_that_never_began_has_passed_the_filters(make_agent, record):
+    hook = Waiting("before_loop")
+    agent = make_agent("hello", hooks=[hook], filters=[NoSecrets()])
+    seen = record(agent)
+
+    run = asyncio.create_task(agent.prompt("a secret"))
+    await until(lambda: hook.asked)
+    agent.abort()
+    await run
+
+    assert brief(seen) == ["InputRejected", "AgentEnd"]
+    assert texts_of(agent) == []
+
+
+async def test_what_is_queued_stays_queued_when_a_hook_stops_the_continuation(make_agent, record):
+    class No(Hooks):
+        async def before_loop(self, messages, loop_index):
+            return Stop("not today")
+
+    agent = make_agent("never", hooks=[No()], messages=[user("hi"), AssistantMessage((Text("hello"),))])
+    agent.follow_up("and the tests")
+    seen = record(agent)
+
+    await agent.continue_run()
+
+    assert brief(seen) == ["HookRan", "AgentEnd"]
+    assert [message.text for message in agent.take_back()] == ["and the tests"]
+
+
+async def test_a_queued_message_that_is_kept_back_takes_no_other_with_it(make_agent, record):
+    agent = make_agent("hello", filters=[NoSecrets()], steering="all", messages=[user("hi")])
+    agent.steer("a secret")
+    agent.steer("and the tests")
+    seen = record(agent)
+
+    await agent.continue_run()
+
+    assert brief(seen) == ["AgentStart", "InputRejected", "TurnStart", *HEARD, *REPLY, "TurnEnd", "AgentEnd"]
+    assert texts_of(agent) == ["hi", "and the tests"]
+
+
+async def test_a_continuation_of_which_nothing_is_left_ends_before_it_asks(make_agent, record, requests):
+    agent = make_agent("never", filters=[NoSecrets()], messages=[user("hi"), AssistantMessage((Text("hello"),))])
+    agent.steer("a secret")
+    seen = record(agent)
+
+    result = await agent.continue_run()
+
+    assert brief(seen) == ["AgentStart", "InputRejected", "AgentEnd"]
+    assert result.rejection == "no secrets"
+    assert requests(agent) == []
+
+
+async def test_no_turn_begins_after_an_abort(make_agent, record):
+    agent = make_agent("never")
+    seen = record(agent)
+    agent.subscribe(lambda event: agent.abort() if isinstance(event, AgentStart) else None)
+
+    result = await agent.prompt("go")
+
+    assert brief(seen) == ["AgentStart", *HEARD, "AgentEnd"]
+    assert result.stop_reason == "aborted"
+
+
+async def test_no_call_runs_after_an_abort_be_it_told_at_its_own_beginning(make_agent, record):
+    tools = [SimpleTool("look"), SimpleTool("read")]
+    agent = make_agent(calls("look", "read"), tools=tools)
+    seen = record(agent)
+    agent.subscribe(lambda event: agent.abort() if isinstance(event, ToolExecutionStart) else None)
+
+    await agent.prompt("go")
+
+    unanswered = ["ToolExecutionStart", "ToolExecutionEnd"] * 2
+    assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, *REPLY, *unanswered, "TurnEnd", "AgentEnd"]
+    assert [tool.ran for tool in tools] == [[], []]
+    assert [result.is_error for result in results_of(agent)] == [True, True]
+
+
+async def test_a_hook_that_swallows_an_abort_does_not_keep_the_run_going(make_agent, record):
+    class Deaf(Waiting):
+        async def _wait(self, *_: object) -> None:
+            try:
+                await super()._wait()
+            except asyncio.CancelledError:
+                return
+
+    hook = Deaf("after_turn")
+    agent = make_agent(calls("look"), "never", tools=[SimpleTool("look")], hooks=[hook])
+    seen = record(agent)
+
+    await aborted_at(agent, hook)
+
+    assert seen.names.count("TurnStart") == 1
+    assert brief(seen)[-3:] == ["ToolExecutionEnd", "TurnEnd", "AgentEnd"]
+
+
+async def test_a_reply_that_the_service_broke_off_ends_the_run_and_keeps_what_is_queued(make_agent, record):
+    agent = make_agent(Reply((Say("so f"),), stop_reason="aborted"), "never")
+    agent.follow_up("and the tests")
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, *REPLY, "TurnEnd", "AgentEnd"]
+    assert result.stop_reason == "aborted"
+    assert [message.text for message in agent.take_back()] == ["and the tests"]
+
+
+async def test_a_stream_that_breaks_its_own_order_is_closed_at_once(make_agent):
+    closed = []
+
+    class Broken:
+        name = "broken"
+
+        async def stream(self, request: Request) -> AsyncIterator[Delta]:
+            try:
+                yield BlockStart(0, "text")
+                yield BlockDelta(7, "of a block that never began")
+            finally:
+                closed.append(True)
+
+        async def close(self) -> None:
+            pass
+
+    agent = make_agent(model=Model(Broken(), ModelSpec("broken", "m"), KnownFacts()))
+    open_at_the_end = []
+    agent.subscribe(lambda event: open_at_the_end.append(not closed) if isinstance(event, TurnEnd) else None)
+
+    result = await agent.prompt("go")
+
+    assert result.stop_reason == "error"
+    assert open_at_the_end == [False]

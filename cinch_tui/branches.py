@@ -21,7 +21,7 @@ from harness.events import (
     RetryScheduled,
     ToolExecutionStart,
 )
-from harness.judging import Choice, candidates
+from harness.judging import Selection, candidates
 from harness.parallel import Branch, run_parallel
 from harness.provider import BlockDelta, BlockStart
 
@@ -67,13 +67,13 @@ class Contest:
             for model in self._models:
                 await model.provider.close()
 
-    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Choice:
+    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         """The person is the judge, and may read for as long as they like."""
         del prompts
         while True:
             index = await self._pick(candidates(outcomes))
             if index is not None:
-                return Choice(index, reason="picked by the person")
+                return Selection(index, reason="picked by the person")
             self._desk.notice(READ_ON)
             await self._wait()
 

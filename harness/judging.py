@@ -48,7 +48,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Selection:
     """Which outcome goes on, why, what the choice itself used, and what a person should know of how it was made."""
 
     index: int
@@ -60,7 +60,7 @@ class Choice:
 class Strategy(Protocol):
     """Chooses which of several runs goes on."""
 
-    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Choice:
+    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         """Choose one of all outcomes; failed ones are among them, and are not to be chosen.
 
         `prompts` is empty where the runs went on without one. Asked only when at least two succeeded.
@@ -71,13 +71,13 @@ class Strategy(Protocol):
 class Transparent:
     """For one configuration only: there is nothing to choose."""
 
-    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Choice:
+    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         """Raises:
         ConfigError: there is not exactly one outcome.
         """
         del prompts
         self.admit(len(outcomes))
-        return Choice(outcomes[0].index, reason="the only one")
+        return Selection(outcomes[0].index, reason="the only one")
 
     def admit(self, count: int) -> None:
         """Raises:
@@ -90,27 +90,27 @@ class Transparent:
 class PickFirst:
     """The first that succeeded, in the order of the configurations."""
 
-    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Choice:
+    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         del prompts
-        return Choice(candidates(outcomes)[0].index, reason="the first that succeeded")
+        return Selection(candidates(outcomes)[0].index, reason="the first that succeeded")
 
 
 class TokenEfficient:
     """The one that used the fewest tokens, input and output together."""
 
-    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Choice:
+    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         del prompts
         chosen = min(candidates(outcomes), key=_tokens)
-        return Choice(chosen.index, reason=f"the fewest tokens: {chosen.usage.context:,}")
+        return Selection(chosen.index, reason=f"the fewest tokens: {chosen.usage.context:,}")
 
 
 class Elaborate:
     """The one that used the most tokens, input and output together."""
 
-    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Choice:
+    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         del prompts
         chosen = max(candidates(outcomes), key=_tokens)
-        return Choice(chosen.index, reason=f"the most tokens: {chosen.usage.context:,}")
+        return Selection(chosen.index, reason=f"the most tokens: {chosen.usage.context:,}")
 
 
 def candidates(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:

@@ -32,7 +32,7 @@ from harness.events import (
     UsageUpdate,
 )
 from harness.filters import Reject
-from harness.judging import Choice, Outcome, PickFirst, Strategy, Transparent, candidates
+from harness.judging import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.loop import go_on_after, hear, let_in, rejected
 from harness.messages import AssistantMessage, Message, ToolResult, Usage
 from harness.options import AgentOptions
@@ -140,7 +140,7 @@ class _Contest:
         self._branches = branches
         self._strategy = strategy
         self.outcomes: tuple[Outcome, ...] = ()
-        self.choice: Choice | None = None
+        self.choice: Selection | None = None
 
     async def work(self, run: Run) -> Ending:
         prompts = let_in(run, run.entry.prompts)
@@ -190,19 +190,19 @@ class _Contest:
             runner.outcome(index, result) for index, (runner, result) in enumerate(zip(runners, results, strict=True))
         )
 
-    async def _choose(self, run: Run, prompts: tuple[Message, ...]) -> Choice | None:
+    async def _choose(self, run: Run, prompts: tuple[Message, ...]) -> Selection | None:
         able = {each.index for each in candidates(self.outcomes) if each.succeeded}
         if not able:
             return None
         first = min(able)
         if len(able) == 1:
-            return Choice(first, reason="the only one that succeeded")
+            return Selection(first, reason="the only one that succeeded")
         try:
             choice = await self._strategy.choose(prompts, self.outcomes)
         except Exception as error:  # a strategy is a stranger's code, and the answers are paid for
             logger.exception("the choice between parallel runs failed")
             told = f"The choice failed ({type(error).__name__}: {error}), so the first answer is taken."
-            choice = Choice(first, reason="the choice failed", warnings=(told,))
+            choice = Selection(first, reason="the choice failed", warnings=(told,))
         if choice.index not in able:
             told = f"Number {choice.index} was chosen, which is no answer, so the first one is taken."
             choice = replace(choice, index=first, warnings=(*choice.warnings, told))

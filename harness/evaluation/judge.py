@@ -11,7 +11,7 @@ from harness.agent import Agent
 from harness.context.tokens import CHARS_PER_TOKEN
 from harness.cost import priced
 from harness.evaluation.shortening import Reading, fitted
-from harness.judging import Choice, Outcome, Strategy, candidates
+from harness.judging import Outcome, Selection, Strategy, candidates
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage
 from harness.options import AgentOptions
 from harness.provider import Model
@@ -50,7 +50,7 @@ class LlmJudge:
         self._context_tokens = context_tokens
         self._options = options
 
-    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Choice:
+    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         compared = candidates(outcomes)
         facts = await self._model.facts.load()
         room = int((self._context_tokens or facts.context_window) * USABLE * CHARS_PER_TOKEN)
@@ -114,16 +114,16 @@ def _told_message(message: Message) -> str:
             return ""
 
 
-def _verdict(result: AgentResult, compared: Sequence[Outcome], usage: Usage, warnings: tuple[str, ...]) -> Choice:
+def _verdict(result: AgentResult, compared: Sequence[Outcome], usage: Usage, warnings: tuple[str, ...]) -> Selection:
     first = compared[0].index
     if result.stop_reason in ("error", "aborted"):
         told = f"The judge did not answer, so the first answer is taken: {result.error}"
-        return Choice(first, usage, "the judge did not answer", (*warnings, told))
+        return Selection(first, usage, "the judge did not answer", (*warnings, told))
     number = named(result.text, len(compared))
     if number is None:
         told = "The judge named none of the answers, so the first is taken."
-        return Choice(first, usage, "the judge named none", (*warnings, told))
-    return Choice(compared[number - 1].index, usage, " ".join(result.text.split())[:REASON], warnings)
+        return Selection(first, usage, "the judge named none", (*warnings, told))
+    return Selection(compared[number - 1].index, usage, " ".join(result.text.split())[:REASON], warnings)
 
 
 def named(text: str, count: int) -> int | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.agent import Agent
 from harness.errors import RequestRejected
 from harness.events import BranchEvent, Event, MessageUpdate, ParallelStart
-from harness.judging import Choice, Outcome, Strategy
+from harness.judging import Outcome, Selection, Strategy
 from harness.messages import Message, Usage
 from harness.provider import Model
 from providers.demo import Break, Reply, Say, scripted
@@ -30,12 +30,12 @@ class Take:
         self.may.set()
         self.asked: list[Sequence[Outcome]] = []
 
-    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Choice:
+    async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         self.asked.append(outcomes)
         await self.may.wait()
         if self._error:
             raise self._error
-        return Choice(self._index, self._usage, "because")
+        return Selection(self._index, self._usage, "because")
 
 
 def model(name: str, *script: Reply | str, delay: float = 0.0) -> Model:

@@ -22,7 +22,7 @@ class Boundary:
     def __init__(self, root: Path, extra: Sequence[Path], readable: Sequence[Path]) -> None:
         self._root = root
         self._extra = extra
-        self._readable = readable
+        self._readable = tuple(readable)
 
     @cached_property
     def _real_root(self) -> str:
@@ -35,6 +35,12 @@ class Boundary:
     @cached_property
     def _readable_folders(self) -> list[str]:
         return [os.path.realpath(folder.expanduser()) for folder in self._readable]
+
+    def with_readable(self, folder: Path) -> Boundary:
+        """The same boundary, or one that lets `folder` be read as well."""
+        if folder in self._readable:
+            return self
+        return Boundary(self._root, self._extra, (*self._readable, folder))
 
     def resolve(self, path: str | Path, *, writing: bool) -> Path:
         """Where `path` leads.

@@ -111,6 +111,10 @@ class Workspace:
         """What the other has read counts as read here: who read it goes on with this one."""
         self._seen |= other._seen
 
+    def also_read(self, folder: Path) -> None:
+        """Let what is under `folder` be read from now on."""
+        self._boundary = self._boundary.with_readable(folder)
+
     def on_change(self, listener: Callable[[Path], None]) -> None:
         """Tell `listener` each resolved path just before it changes. If it raises, nothing is changed."""
         self._listeners.append(listener)

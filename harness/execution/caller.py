@@ -34,6 +34,8 @@ class Caller:
         self._run = run
         self._answers = answers
         self._asking = asyncio.Lock()
+        # What a tool is told of its spill folder must be true of any workspace.
+        run.workspace.also_read(run.spill_dir)
         self._task = asyncio.current_task()
 
     async def make(self, allowed: Allowed, floor: Floor, place: int) -> None:

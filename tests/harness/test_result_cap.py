@@ -57,8 +57,10 @@ async def test_a_long_result_keeps_its_head_and_its_tail(make_agent, record):
     assert deeds(happened.events) == ["start speak", "end speak"]
 
 
-async def test_what_was_cut_can_be_read_by_the_model(make_agent):
-    agent = make_agent(calls("speak"), "done", tools=[speaker(Text(LINES)), *builtin_tools()], execution=SHORT)
+async def test_what_was_cut_can_be_read_by_the_model(make_agent, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    tools = [speaker(Text(LINES)), *builtin_tools()]
+    agent = make_agent(calls("speak"), "done", tools=tools, execution=SHORT, spill_dir=elsewhere)
     await agent.prompt("go")
     path = str(where(results_of(agent)[0].text))
 

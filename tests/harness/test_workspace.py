@@ -62,6 +62,20 @@ def test_paths_inside_are_shown_from_the_root(workspace: Workspace, root: Path, 
     assert workspace.display(root) == "."
 
 
+async def test_a_folder_may_be_made_readable_later(workspace: Workspace, tmp_path: Path):
+    file = tmp_path / "spilled" / "a.txt"
+    file.parent.mkdir()
+    file.write_text("all of it")
+    with pytest.raises(OutsideWorkspace):
+        workspace.resolve(file)
+
+    workspace.also_read(file.parent)
+
+    assert (await workspace.read(file)).text == "all of it"
+    with pytest.raises(OutsideWorkspace, match="may be read but not changed"):
+        workspace.resolve(file, writing=True)
+
+
 async def test_extra_folders_may_be_changed_and_readable_ones_only_read(root: Path, tmp_path: Path):
     for name in ("extra", "spilled"):
         (tmp_path / name).mkdir()

@@ -12,6 +12,7 @@ from harness.views import View
 
 if TYPE_CHECKING:
     from harness.person import Person, PlanVerdict
+    from harness.provider import Model
     from harness.workspace import Workspace
 
 RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "forbidden"]
@@ -69,9 +70,18 @@ def _ignore_update(view: View) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Role:
+    """What a sub-agent has of its own. What is left out it has from its caller."""
+
+    model: Model | None = None
+    system_prompt: str = ""
+    tools: tuple[Tool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Delegation:
-    """A task for a sub-agent. `tools` names those it may use, empty for all that the caller has; `update` is shown how
-    far it is."""
+    """A task for a sub-agent. `tools` names those of its caller or its role that it may use, empty for all; `update` is
+    shown how far it is."""
 
     task: str
     name: str = ""
@@ -79,6 +89,7 @@ class Delegation:
     max_turns: int = 20
     call_id: str = ""
     update: Callable[[View], None] = _ignore_update
+    role: Role = Role()
 
 
 class Delegate(Protocol):

@@ -17,12 +17,13 @@ from harness.modes import SUBMIT_PLAN, tools_of
 from harness.options import AgentOptions
 from harness.provider import Model
 from harness.run import Run, State, specs_of
+from harness.subagents.agent_tool import SubAgentTool
 from harness.subagents.budget import SPENT, Share
 from harness.subagents.family import AskedBy, Family, Seat, SharedPerson
 from harness.subagents.inherited import inherited
 from harness.subagents.outcome import outcome
 from harness.subagents.relay import Relay
-from harness.tool import Delegate, Delegation, Tool, ToolOutput
+from harness.tool import Delegate, Delegation, Role, Tool, ToolOutput
 from harness.views import TextView
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Spawner:
     async def __call__(self, delegation: Delegation) -> ToolOutput:
         """Let a sub-agent do the task. It fails with a text for the model; cancelled, it leaves nothing behind."""
         run, budget = self._run, self._family.budget
-        unknown = _unknown(delegation.tools, tools_of(run.state.mode, self._lendable))
+        unknown = _unknown(delegation.tools, tools_of(run.state.mode, self._tools(delegation.role)))
         if unknown:
             return ToolOutput.failure(unknown)
         async with self._seat.lent() if self._seat else nullcontext():
@@ -94,13 +95,14 @@ class Spawner:
         child = self._child(delegation, share)
         child.kin = Kin(self._run, self._family, seat)
         child.subscribe(Relay(self._run.bus, delegation, deltas=self._family.limits.deltas))
-        child.subscribe(partial(self._keep_to_what_is_left, child.state))
+        if not delegation.role.tools:
+            child.subscribe(partial(self._keep_to_what_is_left, child.state))
         result = await child.prompt(delegation.task)
         return outcome(child.identity, result, _who(delegation), self._family.limits.result_chars)
 
     def _child(self, delegation: Delegation, share: Share) -> Agent:
-        run, session_id = self._run, new_id()
-        tools = [tool for tool in self._lendable if not delegation.tools or tool.name in delegation.tools]
+        run, role, session_id = self._run, delegation.role, new_id()
+        tools = [tool for tool in self._tools(role) if not delegation.tools or tool.name in delegation.tools]
         options = replace(
             run.options,
             workspace=run.workspace.for_another(),
@@ -111,14 +113,16 @@ class Spawner:
             config_id="sub",
             session_id=session_id,
             messages=(),
+            routing=None if role.model else run.options.routing,
             spill_dir=run.spill_dir / session_id,
             # It must have stopped before its parent loses patience with it.
             patience=run.options.patience / 2,
         )
-        child = self._make(run.state.model, tools, self._system, options)
+        child = self._make(role.model or run.state.model, tools, self._system(role), options)
         child.state.permissions = run.state.permissions
-        child.state.max_tokens = run.state.max_tokens
-        child.state.budget = run.state.budget
+        if not role.model:
+            child.state.max_tokens = run.state.max_tokens
+            child.state.budget = run.state.budget
         child.identity.parent_loop_id = run.bus.loop_id
         child.identity.origin = "subagent"
         return child
@@ -128,24 +132,28 @@ class Spawner:
         if isinstance(event, TurnStart):
             state.tools = [tool for tool in state.tools if tool in self._run.state.tools]
 
-    @property
-    def _lendable(self) -> list[Tool]:
+    def _tools(self, role: Role) -> list[Tool]:
         """The tools a sub-agent may have. A plan is its parent's to submit."""
         is_last = len(self._run.lineage) >= self._family.limits.max_depth
-        kept = (SUBMIT_PLAN, DELEGATE) if is_last else (SUBMIT_PLAN,)
-        return [tool for tool in self._run.state.tools if tool.name not in kept]
+        tools = [tool for tool in role.tools or self._run.state.tools if tool.name != SUBMIT_PLAN]
+        return [tool for tool in tools if not (is_last and _delegates(tool))]
 
-    @property
-    def _system(self) -> str:
-        return f"{self._run.state.system_prompt}\n\n{_prompt()}"
+    def _system(self, role: Role) -> str:
+        own, told = role.system_prompt or self._run.state.system_prompt, _prompt()
+        return own if told in own else f"{own}\n\n{told}"
 
     def _turns(self, delegation: Delegation) -> int:
         limits = (delegation.max_turns, self._family.limits.max_turns)
         return min((each for each in limits if each), default=0)
 
     def _estimate(self, delegation: Delegation) -> int:
-        request = estimate_overhead(self._system, specs_of(self._lendable)) + estimate_text(delegation.task)
+        role = delegation.role
+        request = estimate_overhead(self._system(role), specs_of(self._tools(role))) + estimate_text(delegation.task)
         return USUAL_TURNS * request
+
+
+def _delegates(tool: Tool) -> bool:
+    return tool.name == DELEGATE or isinstance(tool, SubAgentTool)
 
 
 def _unknown(names: Sequence[str], tools: Sequence[Tool]) -> str:

@@ -18,9 +18,11 @@ WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
 )
 
 
-async def know_price(run: Run, model: Model) -> None:
-    """Wait until the model's price is known, where something depends on it: a limit on cost, or a hook that counts."""
-    if run.hooks.counts_cost or any(each.meter.limits.max_cost for each in run.lineage):
+async def know_price(run: Run, model: Model, reply: AssistantMessage) -> None:
+    """Wait until the model's price is known, where something depends on it: a hook that counts, or, when this reply is
+    not the run's last, a limit on cost."""
+    goes_on = bool(reply.tool_calls or run.inbox)
+    if run.hooks.counts_cost or (goes_on and any(each.meter.limits.max_cost for each in run.lineage)):
         await model.facts.load()
 
 

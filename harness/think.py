@@ -78,7 +78,7 @@ class _Thought:
                 reply = await self._attempted()
                 if reply is None:
                     continue
-                await know_price(self._run, self._model)
+                await know_price(self._run, self._model, reply)
                 if not await self._asks_again(reply):
                     return self.settle(reply)
         except ProviderError as error:

@@ -13,6 +13,7 @@ from harness.errors import ConfigError
 from harness.events import HookRan, TurnEnd
 from harness.execution.answers import STEERED
 from harness.hooks.points import Block, Hooks, Stop
+from harness.limits import Limits
 from harness.messages import Cost, JsonObject, Text, ToolCall, ToolResult, Usage
 from harness.policies import Budget, DenyList, LoopDetection, MaxTurns, recommended
 from harness.provider import Price
@@ -98,7 +99,8 @@ async def test_a_budget_waits_for_prices_that_are_looked_up(make_agent):
 
 async def test_no_price_is_looked_up_where_nothing_depends_on_it(make_agent):
     facts = SlowFacts(Price(1.0, 1.0))
-    agent = make_agent(model=replace(scripted("done"), facts=facts), hooks=[MaxTurns(5), Budget(max_tokens=100)])
+    hooks = [MaxTurns(5), Budget(max_tokens=100)]
+    agent = make_agent(model=replace(scripted("done"), facts=facts), hooks=hooks, limits=Limits(max_cost=1.0))
 
     await agent.prompt("go")
 

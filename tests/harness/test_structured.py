@@ -30,7 +30,7 @@ from harness.errors import (
     RequestRejected,
     StructuredOutputFailed,
 )
-from harness.events import MessageUpdate, UsageUpdate
+from harness.events import MessageUpdate, ToolExecutionEnd, UsageUpdate
 from harness.filters import Pass, Reject
 from harness.hooks.points import Hooks, Stop
 from harness.limits import Limits
@@ -201,6 +201,21 @@ async def test_an_aborted_run_raises_and_its_last_bad_answer_is_no_failure_of_th
     with pytest.raises(Aborted):
         await asking
     assert seen.names[-1] == "AgentEnd"
+
+
+async def test_a_run_that_is_aborted_after_its_answer_is_an_aborted_run(make_agent, record):
+    async def wait(arguments, context):
+        await asyncio.Event().wait()
+
+    agent = make_agent(Reply((Call("wait", {}), Call(ANSWER, GOOD))), tools=[SimpleTool("wait", wait)])
+    seen = record(agent)
+    agent.subscribe(lambda event: agent.abort() if isinstance(event, ToolExecutionEnd) else None)
+
+    with pytest.raises(Aborted):
+        await agent.prompt_structured("Read it", Invoice)
+
+    started = ["ToolExecutionStart", "ToolExecutionStart", "ToolExecutionEnd", "ToolExecutionEnd"]
+    assert whole(seen) == [*BEGINNING, *REPLY, *started, "TurnEnd", "AgentEnd"]
 
 
 async def test_a_call_cut_short_by_the_person_is_no_attempt(make_agent):

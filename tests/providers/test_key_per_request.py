@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
 from fakes.asking import ModelAt, Serve
-from fakes.model_server import Failure, ModelServer, Reply
+from fakes.model_server import Failure, ModelServer, Raw, Reply
 from fakes.simple_tools import SimpleTool
 
 from harness.agent import Agent
-from harness.errors import AuthenticationFailed
+from harness.errors import AuthenticationFailed, ProviderError
 from harness.messages import ModelSpec, user
 from harness.options import AgentOptions
 from harness.provider import Model, Request
@@ -115,6 +116,14 @@ async def test_a_key_of_a_request_is_in_no_error_and_no_log(
     assert OTHER not in str(caught.value)
     assert OTHER not in caplog.text
     assert OTHER not in repr(request)
+
+
+async def test_a_key_that_a_stream_quotes_is_in_no_error(serve: Serve, wire: str, model_at: ModelAt) -> None:
+    error = {"type": "authentication_error", "message": f"bad key {OTHER}"}
+    server = serve([Raw(f"data: {json.dumps({'type': 'error', 'error': error})}\n\n".encode())])
+
+    with pytest.raises(ProviderError, match=r"bad key \[key\]"):
+        await ask_with(model_at(server, wire), OTHER)
 
 
 @pytest.mark.parametrize("key", ["", "  ", "sk-ü", "sk-a\r\nx: y"])

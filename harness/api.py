@@ -59,7 +59,7 @@ MODULES: dict[str, str] = {
     "harness.routing": "Routing Single ByTurn CheapThenPowerful",
     # Several runs of one prompt
     "harness.parallel": "Branch ParallelResult run_parallel",
-    "harness.judging": "Outcome Strategy Transparent PickFirst TokenEfficient Elaborate",
+    "harness.judging": "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate",
     "harness.evaluation.judge": "LlmJudge",
     # What is kept
     "harness.recorder": "SessionRecorder",
@@ -166,6 +166,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.judging import Elaborate as Elaborate
     from harness.judging import Outcome as Outcome
     from harness.judging import PickFirst as PickFirst
+    from harness.judging import Selection as Selection
     from harness.judging import Strategy as Strategy
     from harness.judging import TokenEfficient as TokenEfficient
     from harness.judging import Transparent as Transparent

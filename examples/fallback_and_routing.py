@@ -1,0 +1,49 @@
+"""Which model is asked: a cheap one for the first turn, then a powerful one; and another where that does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+
+from harness import (
+    Agent,
+    AgentOptions,
+    CheapThenPowerful,
+    ModelFallback,
+    ModelOverloaded,
+    ModelRouted,
+    RetryPolicy,
+    RetryScheduled,
+)
+from providers.demo import Break, Call, Reply, scripted
+from tools import builtin_tools
+
+# Three scripts, so that the failure happens; any model of `connect("provider/model")` takes their place.
+CHEAP = scripted(Reply((Call("list_files", {"path": "examples"}),)), name="cheap")
+BUSY = Reply((Break(ModelOverloaded("too many people are asking")),))
+POWERFUL = scripted(BUSY, BUSY, name="powerful")
+SPARE = scripted("Each shows one idea.", name="spare")
+
+
+async def main() -> None:
+    options = AgentOptions(
+        routing=CheapThenPowerful(CHEAP, POWERFUL, switch_at=2),
+        fallback=(SPARE,),
+        retry=RetryPolicy(max_retries=1, initial=0.01),  # seconds; usually you leave these as they are
+    )
+    agent = Agent(CHEAP, builtin_tools(), "You answer in one sentence.", options)
+    async with agent.stream("What do the examples show?") as run:
+        async for event in run:
+            match event:
+                case ModelRouted(spec=spec):
+                    print(f"turn {event.turn} asks {spec.name}")
+                case RetryScheduled(attempt=attempt, error=error):
+                    print(f"attempt {attempt} failed: {error}")
+                case ModelFallback(failed=failed, spec=spec):
+                    print(f"{failed.name} is given up, {spec.name} is asked instead")
+                case _:
+                    pass
+    print(run.result.text)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

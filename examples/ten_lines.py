@@ -1,0 +1,17 @@
+"""An agent in ten lines: it looks at this folder, reading only, and answers."""
+
+from __future__ import annotations
+
+from which_model import which_model
+
+from harness import Agent
+from providers.demo import Call, Reply
+from tools import builtin_tools
+
+SCRIPT = (Reply((Call("list_files", {"path": "."}),)), "They show how to embed an agent, one idea a file.")
+
+agent = Agent(which_model(*SCRIPT), builtin_tools(), "You answer in one sentence.")
+result = agent.prompt_sync("What do the programs in examples/ show?")
+result.raise_for_failure()
+print(result.text)
+print(f"{result.usage.input} tokens read, {result.usage.output} written")

@@ -33,8 +33,6 @@ __all__ = [
     "presets",
 ]
 
-DIALECTS = ("anthropic", "openai_chat")
-
 
 class Service(Provider, Protocol):
     """What every provider that is reached over HTTP can do besides streaming."""
@@ -115,22 +113,24 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
 
 
 def _reached(preset: Preset, base_url: str | None, credentials: Credentials | None) -> Endpoint:
-    if preset.protocol not in DIALECTS:
-        raise ConfigError(
-            f"{preset.name}: the Responses API comes with a later release; until then use {preset.name}-chat/MODEL"
-        )
     return endpoint_of(preset, base_url, credentials)
 
 
 def _service(endpoint: Endpoint) -> Service:
-    # Only the one dialect that was asked for is imported: start-up time.
-    if endpoint.preset.protocol == "anthropic":
-        from providers.anthropic.provider import AnthropicProvider
+    # Only the one protocol that was asked for is imported: start-up time.
+    match endpoint.preset.protocol:
+        case "anthropic":
+            from providers.anthropic.provider import AnthropicProvider
 
-        return AnthropicProvider(endpoint)
-    from providers.openai_chat.provider import ChatProvider
+            return AnthropicProvider(endpoint)
+        case "openai_responses":
+            from providers.openai_responses.provider import ResponsesProvider
 
-    return ChatProvider(endpoint)
+            return ResponsesProvider(endpoint)
+        case _:
+            from providers.openai_chat.provider import ChatProvider
+
+            return ChatProvider(endpoint)
 
 
 def _facts(preset: Preset, model_id: str, service: Service) -> Facts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,20 +10,12 @@ from harness.messages import JsonObject
 from harness.provider import Request
 from harness.thinking import ThinkingLevel
 from providers.endpoint import Endpoint
+from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
 
-EFFORTS: Mapping[ThinkingLevel, str] = {
-    "minimal": "minimal",
-    "low": "low",
-    "medium": "medium",
-    "high": "high",
-    "extra-high": "xhigh",
-}
-_GPT = re.compile(r"\bgpt-(\d+)(?:\.(\d+))?(?!.*chat)")
 # How servers say that they do not know a parameter, and not that its value is wrong.
 _UNKNOWN = (
     r"un(supported|known|recogni|expected)|not (supported|permitted|allowed|one of)|extra (inputs|fields)|instead"
 )
-_O_SERIES = re.compile(r"\bo[134](-|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +59,7 @@ class Dialect:
                 return {}
 
     def takes_temperature(self, model_id: str) -> bool:
-        return self.reasoning != "openai" or not (_gpt_version(model_id) >= (5, 0) or _O_SERIES.search(model_id))
+        return self.reasoning != "openai" or not reasons(model_id)
 
 
 def dialect_of(endpoint: Endpoint) -> Dialect:
@@ -82,17 +73,7 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
 
 
 def _openai_effort(model_id: str, level: ThinkingLevel, *, with_tools: bool) -> str | None:
-    version = _gpt_version(model_id)
     # From 5.2 on, OpenAI lets a model use tools here only if it does not reason.
-    if version >= (5, 1) and (level == "off" or (with_tools and version >= (5, 2))):
+    if with_tools and gpt_version(model_id) >= (5, 2):
         return "none"
-    if version >= (5, 0):
-        return "minimal" if level == "off" else EFFORTS[level]
-    if not _O_SERIES.search(model_id):
-        return None
-    return {"off": "low", "minimal": "low", "extra-high": "high"}.get(level, level)
-
-
-def _gpt_version(model_id: str) -> tuple[int, int]:
-    match = _GPT.search(model_id)
-    return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
+    return effort_for(model_id, level)

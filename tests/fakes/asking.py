@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fakes.model_server import ModelServer
 from fakes.script import Script
@@ -16,3 +16,8 @@ ModelAt: TypeAlias = Callable[[ModelServer, str], Model]
 """The model of a server, spoken to on a wire."""
 Asker: TypeAlias = Callable[..., Awaitable[list[Delta]]]
 """Asks a model and waits for all deltas; further arguments are messages."""
+
+
+def said_in(body: dict[str, Any]) -> list[Any]:
+    """The messages of a request, whatever its wire calls them."""
+    return next(body[name] for name in ("messages", "input", "contents") if name in body)

@@ -20,6 +20,14 @@ def accepted_by_openai(body: JsonObject) -> bool:
     return _read(_completions_type().validate_python(body)) == body
 
 
+def accepted_by_responses(body: JsonObject) -> bool:
+    return _read(_responses_type().validate_python(body)) == body
+
+
+def responses_event(data: Mapping[str, Any]) -> object:
+    return _response_events_type().validate_python(data)
+
+
 def anthropic_event(data: Mapping[str, Any]) -> object:
     return _events_type().validate_python(data)
 
@@ -40,6 +48,20 @@ def _completions_type() -> TypeAdapter[Any]:
     from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
     return TypeAdapter(CompletionCreateParamsStreaming)
+
+
+@cache
+def _responses_type() -> TypeAdapter[Any]:
+    from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+
+    return TypeAdapter(ResponseCreateParamsStreaming)
+
+
+@cache
+def _response_events_type() -> TypeAdapter[Any]:
+    from openai.types.responses import ResponseStreamEvent
+
+    return TypeAdapter(ResponseStreamEvent)
 
 
 @cache

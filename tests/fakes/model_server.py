@@ -1,4 +1,4 @@
-"""A local model server that answers from a script, on the wire of Anthropic and of OpenAI's Chat Completions.
+"""A local model server that answers from a script, on the wire of Anthropic and the two of OpenAI.
 
 By hand: `python tests/fakes/model_server.py --port 9000 script.json`, where the file holds a list of items such as
 `{"text": "Hello"}`, `{"calls": [["read_file", {"path": "a.py"}]]}` or `{"type": "failure", "status": 429}`.
@@ -23,11 +23,12 @@ from typing import Any
 if not __package__:
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-from fakes import anthropic_wire, openai_wire
+from fakes import anthropic_wire, openai_wire, responses_wire
 from fakes.script import Cut, Failure, Hang, Item, Raw, Reply, Script, item_from_json
 
 __all__ = ["Cut", "Failure", "Hang", "Item", "ModelServer", "Raw", "Recorded", "Reply"]
 
+WIRES = {"/v1/messages": anthropic_wire, "/v1/chat/completions": openai_wire, "/v1/responses": responses_wire}
 EXHAUSTED = Failure(400, "the script of the fake model server has no more replies")
 
 
@@ -151,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         headers = {name.lower(): value for name, value in self.headers.items()}
-        if self.path not in ("/v1/messages", "/v1/chat/completions"):
+        if self.path not in WIRES:
             self._send_failure(Failure(404, f"no such path: {self.path}"))
             return
         item, number = self.server.fake.next_item(Recorded(self.path, headers, body))
@@ -176,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def _wire(self) -> Any:
-        return anthropic_wire if self.path == "/v1/messages" else openai_wire
+        return WIRES.get(self.path, openai_wire)
 
     def _events(self, reply: Reply, number: int, body: dict[str, Any]) -> Iterator[bytes]:
         return self._wire.events(reply, body.get("model", ""), number)

@@ -27,7 +27,7 @@ def serve() -> Iterator[Serve]:
         server.__exit__()
 
 
-@pytest.fixture(params=["anthropic", "openai-chat"])
+@pytest.fixture(params=["anthropic", "openai-chat", "openai"])
 def wire(request: pytest.FixtureRequest) -> str:
     return request.param
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from fakes.asking import ModelAt, Serve
+from fakes.asking import ModelAt, Serve, said_in
 from fakes.judges import accepted_by_anthropic, accepted_by_openai
 from fakes.model_server import Failure, ModelServer, Reply
 
@@ -59,8 +59,10 @@ def chat_body(asked: Request) -> JsonObject:
 def answer_of(server: ModelServer, number: int) -> tuple[bool, bool]:
     """Whether the request of that number holds the model to a schema, and whether it tells it of one."""
     body = server.requests[number].body
-    held = "response_format" in body or "format" in body.get("output_config", {})
-    return held, "JSON Schema" in str(body.get("system", "")) + str(body["messages"][0])
+    held = "response_format" in body or any("format" in body.get(name, {}) for name in ("output_config", "text"))
+    return held, "JSON Schema" in str(body.get("system", "")) + str(body.get("instructions", "")) + str(
+        said_in(body)[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,6 +197,7 @@ def test_parameters_that_say_nothing_are_sent_as_those_of_an_object() -> None:
         ("anthropic", "output_config.format: structured outputs are not supported for this model"),
         ("anthropic", "Schema is too complex for compilation"),
         ("openai-chat", "Invalid schema for response_format 'Invoice'"),
+        ("openai", "Invalid schema for response_format 'Invoice': in context=(), text.format.schema"),
     ],
 )
 async def test_a_refused_schema_is_told_in_words_from_then_on(
@@ -233,7 +236,7 @@ async def test_an_agent_gets_its_answer_by_the_schema_of_the_service(
     assert value == {"number": "7", "total": 3}
     assert [answer_of(server, number) for number in range(2)] == [(True, False), (True, False)]
     assert "tools" not in server.requests[0].body
-    assert "total" in str(server.requests[1].body["messages"][-1])
+    assert "total" in str(said_in(server.requests[1].body)[-1])
 
 
 async def test_an_agent_gets_its_answer_by_a_tool_where_the_service_has_no_schemas(

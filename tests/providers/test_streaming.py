@@ -4,7 +4,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from fakes import anthropic_wire, openai_wire
+from fakes import anthropic_wire, openai_wire, responses_wire
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Cut, Failure, Hang, ModelServer, Raw, Reply
 from hypothesis import given
@@ -19,10 +19,18 @@ from providers.anthropic.decode import MessageDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.decode import ChatDecoder
+from providers.openai_responses.decode import ResponseDecoder
 from providers.sse import EventDecoder
 from providers.stream import ReplyDecoder, decoded
 
-WIRES = {"anthropic": (anthropic_wire, MessageDecoder), "openai-chat": (openai_wire, ChatDecoder)}
+WIRES = {
+    "anthropic": (anthropic_wire, MessageDecoder),
+    "openai-chat": (openai_wire, ChatDecoder),
+    "openai": (responses_wire, ResponseDecoder),
+}
+TWO_WORDS = {"anthropic": 5, "openai-chat": 3, "openai": 6}
+"""Events until the second word of a text has come."""
+
 RICH = Reply(
     "Schöne Grüße 🌍👩‍👩‍👧 line\u2028separator.\r\nDone",
     thinking="Let me see … 思考",
@@ -83,7 +91,7 @@ def read(decoder: ReplyDecoder, body: bytes, cuts: list[int]) -> list[Delta]:
 
 
 async def test_a_delta_is_handed_on_before_the_next_is_sent(serve: Serve, wire: str, model_at: ModelAt) -> None:
-    server = serve([Hang(Reply("one two three"), after_events=5 if wire == "anthropic" else 3)])
+    server = serve([Hang(Reply("one two three"), after_events=TWO_WORDS[wire])])
     model = model_at(server, wire)
     stream = model.provider.stream(Request(model.spec, "", (user("Hi"),)))
 
@@ -113,7 +121,7 @@ async def test_a_cut_stream_is_never_a_finished_reply(
 
 
 async def test_what_came_before_a_cut_was_handed_on(serve: Serve, wire: str, model_at: ModelAt) -> None:
-    server = serve([Cut(Reply("one two three"), after_events=5 if wire == "anthropic" else 3)])
+    server = serve([Cut(Reply("one two three"), after_events=TWO_WORDS[wire])])
     model = model_at(server, wire)
     seen: list[Delta] = []
 
@@ -172,7 +180,7 @@ async def test_no_server_is_told_plainly(wire: str, serve: Serve, model_at: Mode
     [
         b"data: {not json}\n\n",
         b"data: [1]\n\n",
-        b'data: {"type": "content_block_delta", "choices": 5}\n\n',
+        b'data: {"type": "response.output_text.delta", "choices": 5}\n\ndata: {"type": "content_block_delta"}\n\n',
         b"data: 7\n\n",
     ],
 )

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fakes.asking import Asker, ModelAt, Serve
+from fakes.asking import Asker, ModelAt, Serve, said_in
 from fakes.model_server import Failure, Reply
 
 from harness.errors import NetworkError, RequestRejected
@@ -76,18 +76,22 @@ async def test_a_lone_surrogate_does_not_stop_a_request(serve: Serve, wire: str,
 
     await ask(model_at(server, wire), user("a \ud800 b"))
 
-    assert "a ? b" in str(server.requests[0].body["messages"])
+    assert "a ? b" in str(said_in(server.requests[0].body))
 
 
 async def test_what_people_paste_as_base_url_is_forgiven(serve: Serve, ask: Asker) -> None:
-    server = serve([Reply("Hi"), Reply("Hi")])
+    server = serve([Reply("Hi"), Reply("Hi"), Reply("Hi")])
 
-    for name, url in (("anthropic/x", f"{server.url}/v1/"), ("openai-chat/x", f"{server.openai_url}/chat/completions")):
+    for name, url in (
+        ("anthropic/x", f"{server.url}/v1/"),
+        ("openai-chat/x", f"{server.openai_url}/chat/completions"),
+        ("openai/x", f"{server.openai_url}/responses"),
+    ):
         model = connect(name, base_url=url)
         await ask(model)
         await model.provider.close()
 
-    assert [request.path for request in server.requests] == ["/v1/messages", "/v1/chat/completions"]
+    assert [request.path for request in server.requests] == ["/v1/messages", "/v1/chat/completions", "/v1/responses"]
 
 
 def test_a_warmed_client_sends_its_first_request_without_loading_more(serve: Serve) -> None:

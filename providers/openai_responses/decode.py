@@ -1,0 +1,164 @@
+"""Events of the Responses API turned into deltas; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.messages import StopReason, Usage, new_id
+from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from providers.endpoint import Endpoint
+from providers.failures import failure, plain
+from providers.openai_responses.shapes import OutputItem, ResponseBody, ResponseUsage, StreamEvent
+
+if TYPE_CHECKING:
+    from providers.stream import ReplyDecoder
+
+KINDS: Mapping[str, BlockKind] = {"reasoning": "thinking", "message": "text", "function_call": "tool_call"}
+TEXTS = frozenset(
+    (
+        "response.output_text.delta",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_text.delta",
+        "response.function_call_arguments.delta",
+    )
+)
+STATUS: Mapping[str, int] = {
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "server_error": 500,
+    "context_length_exceeded": 400,
+}
+INCOMPLETE: Mapping[str, StopReason] = {"max_output_tokens": "length", "max_messages": "length"}
+
+
+@dataclass(slots=True)
+class _Block:
+    kind: BlockKind
+    written: bool = False
+
+
+class ResponseDecoder:
+    """Decodes one reply; items of kinds that we never ask for are passed over."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._open: dict[int, _Block] = {}
+        self._response: ResponseBody = {}
+        self._ending = ""
+        self._refusal = ""
+        self._calls = False
+        self.is_over = False
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self._ending)
+
+    def take(self, event: StreamEvent) -> Sequence[Delta]:
+        """The deltas of one event.
+
+        Raises:
+            ProviderError: the event is an error, or tells that the reply failed.
+        """
+        kind = event["type"]
+        if kind in TEXTS:
+            return tuple(self._more(event["output_index"], event["delta"]))
+        match kind:
+            case "response.output_item.added":
+                return tuple(self._begin(event["output_index"], event["item"]))
+            case "response.output_item.done":
+                return tuple(self._end(event["output_index"], event["item"]))
+            case "response.reasoning_summary_part.added" if event.get("summary_index"):
+                return tuple(self._more(event["output_index"], "\n\n"))
+            case "response.refusal.delta":
+                self._refusal += event["delta"]
+            case "response.completed" | "response.incomplete":
+                self._response, self._ending, self.is_over = event["response"], kind, True
+            case "response.failed" | "error":
+                self._fail(event)
+            case _:
+                pass
+        return ()
+
+    def finish(self) -> Sequence[Delta]:
+        closing = [BlockEnd(index) for index in self._open]
+        stop: StopReason = "tool_use" if self._calls else "stop"
+        error = None
+        if self._ending == "response.incomplete":
+            reason = (self._response.get("incomplete_details") or {}).get("reason") or ""
+            stop = INCOMPLETE.get(reason, "error")
+            error = (
+                f"the service stopped the reply: {plain(reason or 'it gave no reason')}" if stop == "error" else None
+            )
+        if self._refusal:
+            stop, error = "error", f"the model refused: {plain(self._refusal)}"
+        usage = _usage(self._response.get("usage") or {})
+        return (*closing, Done(stop, usage, self._response.get("id") or "", error))
+
+    def _begin(self, index: int, item: OutputItem) -> Iterator[Delta]:
+        kind = KINDS.get(item["type"])
+        if kind is None or index in self._open:
+            return
+        self._open[index] = _Block(kind)
+        if kind == "tool_call":
+            self._calls = True
+            call_id = item.get("call_id") or item.get("id") or f"call_{new_id()[:12]}"
+            yield BlockStart(index, kind, call_id, item.get("name") or "")
+        else:
+            yield BlockStart(index, kind)
+
+    def _more(self, index: int, text: str) -> Iterator[Delta]:
+        block = self._open.get(index)
+        if block is not None and text:
+            block.written = True
+            yield BlockDelta(index, text)
+
+    def _end(self, index: int, item: OutputItem) -> Iterator[Delta]:
+        """The end of an item; some servers send one whole, without the pieces before."""
+        yield from self._begin(index, item)
+        block = self._open.get(index)
+        if block is None:
+            return
+        if not block.written:
+            yield from self._more(index, _whole(item))
+        del self._open[index]
+        yield BlockEnd(index, _signature(item) if block.kind == "thinking" else None)
+
+    def _fail(self, event: StreamEvent) -> None:
+        error = (event.get("response") or {}).get("error") or event.get("error") or {**event}
+        body = json.dumps({"error": error})
+        code = str(error.get("code") or "")
+        status = STATUS.get(code) or (400 if "context" in body.lower() or code.startswith("invalid") else 500)
+        raise failure(self._endpoint, status, body, {})
+
+
+def _whole(item: OutputItem) -> str:
+    parts = item.get("summary") or item.get("content") or ()
+    return item.get("arguments") or "".join(str(part.get("text") or "") for part in parts)
+
+
+def _signature(item: OutputItem) -> str | None:
+    """What goes back to the model: nothing, if the service did not hand out what it needs to read its thought again."""
+    encrypted = item.get("encrypted_content")
+    if not encrypted:
+        return None
+    kept: dict[str, object] = {
+        "type": "reasoning",
+        "id": item.get("id") or "",
+        "summary": item.get("summary") or [],
+        "encrypted_content": encrypted,
+    }
+    return json.dumps(kept, ensure_ascii=False)
+
+
+def _usage(counts: ResponseUsage) -> Usage:
+    details = counts.get("input_tokens_details") or {}
+    cached, stored = details.get("cached_tokens") or 0, details.get("cache_write_tokens") or 0
+    read = counts.get("input_tokens") or 0
+    return Usage(max(0, read - cached - stored), counts.get("output_tokens") or 0, cached, stored)
+
+
+if TYPE_CHECKING:
+    _: type[ReplyDecoder] = ResponseDecoder

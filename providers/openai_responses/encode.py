@@ -1,0 +1,149 @@
+"""A request in the form of the Responses API; pure.
+
+The service keeps nothing (`store: false`), so what a model thought goes back to it as it came, encrypted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+
+from harness.messages import (
+    AssistantMessage,
+    Image,
+    JsonObject,
+    JsonValue,
+    ModelMessage,
+    ModelSpec,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
+from harness.provider import Request, ToolSpec
+from providers.answer import in_words
+from providers.names import safe_name
+from providers.openai_chat.answer import is_strict
+from providers.openai_chat.models import effort_for, reasons
+
+LEAST_OUTPUT = 16
+NO_OUTPUT = "(no output)"
+ENCRYPTED = "reasoning.encrypted_content"
+FORMAT = "text"
+"""The field that holds a model to a schema; where a server does not take it, the model is told in words."""
+
+
+def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
+    """The body of `POST /responses`, without the fields that this server is known not to take."""
+    spec = request.spec
+    body: JsonObject = {
+        "model": spec.model_id,
+        "input": [*_input(spec, request.messages, keeps_thoughts=ENCRYPTED not in without)],
+        "stream": True,
+        "store": False,
+        "instructions": _instructions(request, in_words_only=FORMAT in without),
+        "tools": [_tool(tool) for tool in request.tools],
+        "prompt_cache_key": request.session_id,
+    }
+    if request.max_tokens is not None:
+        body["max_output_tokens"] = max(LEAST_OUTPUT, request.max_tokens)
+    if request.temperature is not None and not reasons(spec.model_id):
+        body["temperature"] = request.temperature
+    if reasons(spec.model_id):
+        body["reasoning"] = {"effort": effort_for(spec.model_id, spec.thinking), "summary": "auto"}
+        body["include"] = [ENCRYPTED]
+    if request.answer_schema is not None:
+        schema: JsonObject = {
+            "type": "json_schema",
+            "name": safe_name(request.answer_schema.name),
+            "schema": request.answer_schema.schema,
+            "strict": is_strict(request.answer_schema.schema),
+        }
+        body[FORMAT] = {"format": schema}
+    return {name: value for name, value in body.items() if value not in ("", []) and name not in without}
+
+
+def _instructions(request: Request, *, in_words_only: bool) -> str:
+    words = [request.system] if request.system.strip() else []
+    if request.answer_schema is not None and in_words_only:
+        words.append(in_words(request.answer_schema))
+    return "\n\n".join(words)
+
+
+def _tool(tool: ToolSpec) -> JsonObject:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        # Else the service takes every schema for a strict one, and refuses those with parts that may be missing.
+        "strict": False,
+    }
+
+
+def _input(spec: ModelSpec, messages: Iterable[ModelMessage], *, keeps_thoughts: bool) -> Iterator[JsonValue]:
+    for message in messages:
+        match message:
+            case UserMessage():
+                if parts := [*_parts(message.content)]:
+                    yield {"type": "message", "role": "user", "content": parts}
+            case ToolResult():
+                yield {
+                    "type": "function_call_output",
+                    "call_id": safe_name(message.call_id),
+                    "output": _output(message),
+                }
+            case AssistantMessage():
+                is_same_model = (message.provider, message.model) == (spec.provider, spec.model_id)
+                yield from _reply(message, keeps_thoughts=keeps_thoughts and is_same_model)
+
+
+def _parts(content: Iterable[UserContent]) -> Iterator[JsonValue]:
+    for block in content:
+        match block:
+            case Text(text):
+                if text.strip():
+                    yield {"type": "input_text", "text": text}
+            case Image(media_type, data):
+                yield {"type": "input_image", "detail": "auto", "image_url": f"data:{media_type};base64,{data}"}
+
+
+def _output(message: ToolResult) -> JsonValue:
+    text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
+    # This wire has no mark for failures.
+    if message.is_error and not text.lower().startswith("error"):
+        text = f"Error: {text}"
+    if not any(isinstance(block, Image) for block in message.content):
+        return text or NO_OUTPUT
+    return [*_parts((Text(text), *(block for block in message.content if isinstance(block, Image))))]
+
+
+def _reply(message: AssistantMessage, *, keeps_thoughts: bool) -> Iterator[JsonValue]:
+    for block in message.content:
+        match block:
+            case Text(text):
+                if text.strip():
+                    yield {"type": "message", "role": "assistant", "content": text}
+            case Thinking(signature=signature):
+                # A thought is refused without what was made of it.
+                thought = _thought(signature) if keeps_thoughts and block is not message.content[-1] else None
+                if thought is not None:
+                    yield thought
+            case ToolCall():
+                yield {
+                    "type": "function_call",
+                    "call_id": safe_name(block.id),
+                    "name": safe_name(block.name),
+                    "arguments": json.dumps(block.arguments, ensure_ascii=False),
+                }
+
+
+def _thought(signature: str | None) -> JsonObject | None:
+    """The reasoning item that `decode` kept, if it is one."""
+    try:
+        item: JsonValue = json.loads(signature or "")
+    except ValueError:
+        return None
+    return item if isinstance(item, dict) and item.get("type") == "reasoning" else None

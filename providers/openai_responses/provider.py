@@ -1,0 +1,96 @@
+"""The provider for OpenAI's Responses API and servers that speak it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from harness.errors import ModelNotFound, RequestRejected
+from harness.provider import Delta, Provider, Request
+from providers.endpoint import Endpoint
+from providers.models import better_named, model_names
+from providers.openai_responses.decode import ResponseDecoder
+from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
+from providers.stream import deltas
+from providers.transport import Transport
+
+MENDS = 3
+# What servers refuse, by a word of their refusal, and the field of the request that it is about.
+REFUSABLE = (
+    ("encrypted", ENCRYPTED),
+    ("prompt_cache_key", "prompt_cache_key"),
+    ("include", "include"),
+    ("reasoning", "reasoning"),
+    ("text.format", FORMAT),
+    ("schema", FORMAT),
+    ("temperature", "temperature"),
+)
+
+
+class ResponsesProvider:
+    """Streams replies of one server.
+
+    A server that refuses a field which is not needed is asked once more without it, and from then on.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.name = endpoint.preset.name
+        base_url = endpoint.base_url.removesuffix("/responses")
+        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
+        # What only the vendor's own service is known to take is not tried on others.
+        self._without: set[str] = set() if endpoint.is_vendors_own else {"prompt_cache_key"}
+
+    def warm(self) -> None:
+        """Prepare for the first request; for a thread, after the first paint."""
+        self._transport.warm()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def models(self) -> list[str]:
+        return await model_names(self._transport, "/models")
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        transport = self._transport_for(request)
+        for _ in range(MENDS):
+            try:
+                async for delta in self._ask(request, transport):
+                    yield delta
+                return
+            except RequestRejected as error:
+                if not self._mends(error):
+                    raise
+            except ModelNotFound as error:
+                raise await better_named(error, transport, "/models", request.spec.model_id) from error
+        async for delta in self._ask(request, transport):
+            yield delta
+
+    def _ask(self, request: Request, transport: Transport) -> AsyncIterator[Delta]:
+        body = encode(request, self._without)
+        return deltas(transport, "/responses", body, ResponseDecoder(transport.endpoint))
+
+    def _mends(self, error: RequestRejected) -> bool:
+        """Whether there is a field to leave out that the refusal is about."""
+        if error.status not in (400, 422):
+            return False
+        words = str(error).lower()
+        field = next((field for word, field in REFUSABLE if word in words and field not in self._without), None)
+        if field is None:
+            return False
+        self._without.add(field)
+        return True
+
+    def _transport_for(self, request: Request) -> Transport:
+        if request.api_key is None:
+            return self._transport
+        endpoint = self._transport.endpoint.with_key(request.api_key)
+        return self._transport.speaking_for(endpoint, _headers(endpoint))
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    return {"content-type": "application/json", **endpoint.bearer_header}
+
+
+if TYPE_CHECKING:
+    _: type[Provider] = ResponsesProvider

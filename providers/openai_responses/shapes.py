@@ -1,0 +1,55 @@
+"""The Responses API's stream events as servers send them; others may come, and with other fields.
+
+Required is what every event, of the kinds that have it, must have: without it an event cannot be read.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Required, TypedDict
+
+
+class TokenDetails(TypedDict, total=False):
+    cached_tokens: int | None
+    cache_write_tokens: int | None
+
+
+class ResponseUsage(TypedDict, total=False):
+    input_tokens: int | None
+    output_tokens: int | None
+    input_tokens_details: TokenDetails | None
+
+
+class IncompleteDetails(TypedDict, total=False):
+    reason: str | None
+
+
+class OutputItem(TypedDict, total=False):
+    """Of a reasoning item, a message or a function call."""
+
+    type: Required[str]
+    id: str | None
+    call_id: str | None
+    name: str | None
+    arguments: str | None
+    content: list[dict[str, Any]] | None
+    summary: list[dict[str, Any]] | None
+    encrypted_content: str | None
+
+
+class ResponseBody(TypedDict, total=False):
+    id: str | None
+    usage: ResponseUsage | None
+    incomplete_details: IncompleteDetails | None
+    error: dict[str, Any] | None
+
+
+class StreamEvent(TypedDict, total=False):
+    type: Required[str]
+    output_index: Required[int]
+    summary_index: int
+    delta: Required[str]
+    item: Required[OutputItem]
+    response: Required[ResponseBody]
+    message: str | None
+    code: str | None
+    error: dict[str, Any] | None

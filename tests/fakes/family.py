@@ -49,3 +49,14 @@ def inside(events: Iterable[Event], kind: type, depth: int = 1) -> list:
     for _ in range(depth):
         events = [event.event for event in events if isinstance(event, SubagentEvent)]
     return [event for event in events if isinstance(event, kind)]
+
+
+def one(*script: Reply | str) -> Model:
+    """A model that hands one task to a sub-agent, which plays the script."""
+    return cast({"go": [delegates("dig"), "ok"], "dig": script})
+
+
+def heard(events: Iterable[Event], *, depth: int = 1) -> list[str]:
+    """What a sub-agent of that generation told."""
+    mark = ">" * depth
+    return [name[depth:] for name in outline(events) if name.startswith(mark) and not name.startswith(f"{mark}>")]

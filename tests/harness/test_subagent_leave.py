@@ -3,8 +3,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-from fakes.family import cast, delegates, inside, outline, said
+from fakes.family import cast, delegates, heard, inside, one
 from fakes.people import ScriptedPerson
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
@@ -12,24 +11,21 @@ from fakes.simple_tools import SimpleTool
 from harness.answers import Answers
 from harness.events import (
     HookRan,
-    LimitReached,
     ToolApprovalRequested,
     ToolApprovalResolved,
     ToolExecutionEnd,
-    UsageUpdate,
 )
 from harness.hooks.points import Hooks
-from harness.limits import Limits
 from harness.messages import JsonObject
 from harness.modes import EXECUTE, PLAN
-from harness.options import Subagents
 from harness.person import Answer, Approval, ApprovalRequest, Once, Question, Session
-from harness.policies import Budget, DenyList, LoopDetection
+from harness.policies import DenyList
 from harness.tool import Risk, ToolContext, ToolOutput
 from providers.demo import Call, Reply
 from tools.ask import AskTool
 from tools.delegate import DelegateTool
 from tools.edit import EditTool
+from tools.plan import PlanTool
 from tools.read import ReadTool
 from tools.write import WriteTool
 
@@ -37,17 +33,6 @@ BEGIN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
 REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
 CALL = ["ToolExecutionStart", "ToolExecutionEnd"]
 ASKED = ["ToolApprovalRequested", "ToolApprovalResolved"]
-
-
-def one(*script: Reply | str, then: str = "ok"):
-    """A model that hands one task to a sub-agent, which plays the script."""
-    return cast({"go": [delegates("dig"), then], "dig": script})
-
-
-def heard(events: list, *, depth: int = 1) -> list[str]:
-    """What a sub-agent of that generation told."""
-    mark = ">" * depth
-    return [name[depth:] for name in outline(events) if name.startswith(mark) and not name.startswith(f"{mark}>")]
 
 
 async def test_what_the_person_denies_a_sub_agent_does_not_run(make_agent, record, person):
@@ -121,6 +106,15 @@ async def test_in_plan_mode_a_sub_agent_cannot_write(make_agent, record, request
     (end,) = inside(seen.events, ToolExecutionEnd)
     assert end.result.text == "write_file is not available in plan mode."
     assert not (tmp_path / "a.txt").exists()
+
+
+async def test_a_plan_is_its_parents_to_submit(make_agent, requests):
+    agent = make_agent(model=one("done"), tools=[DelegateTool(), ReadTool(), PlanTool()], mode=PLAN)
+
+    await agent.prompt("go")
+
+    shown = [[tool.name for tool in request.tools] for request in requests(agent)]
+    assert shown[:2] == [["delegate_sub_agent", "read_file", "submit_plan"], ["delegate_sub_agent", "read_file"]]
 
 
 async def test_the_mode_and_approval_the_person_changes_hold_for_sub_agents_at_once(make_agent, requests):
@@ -225,91 +219,6 @@ async def test_a_program_that_reads_the_stream_answers_for_sub_agents(make_agent
     ]
 
 
-async def test_what_a_sub_agent_uses_is_used_by_its_parent(make_agent, record):
-    model = cast({"go": [delegates("dig"), said("ok", tokens=3)], "dig": [said("done", tokens=40)]})
-    agent = make_agent(model=model, tools=[DelegateTool()])
-    seen = record(agent)
-
-    result = await agent.prompt("go")
-
-    own = [event.usage.context for event in seen.of(UsageUpdate)]
-    assert [event.total.context for event in inside(seen.events, UsageUpdate)] == [40]
-    assert result.usage.context == sum(own) + 40
-    assert seen.of(UsageUpdate)[-1].total.context == sum(own) + 40
-    assert agent.state.usage.cost is not None
-    assert agent.state.usage.cost.total == pytest.approx(sum(own) + 40)
-
-
-@pytest.mark.parametrize(("limits", "limit"), [(Limits(max_tokens=500), "tokens"), (Limits(max_cost=500.0), "cost")])
-async def test_a_limit_of_the_parent_stops_a_sub_agent(make_agent, record, limits, limit):
-    first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
-    agent = make_agent(model=one(first, "done"), tools=[DelegateTool(), SimpleTool("look")], limits=limits)
-    seen = record(agent)
-
-    result = await agent.prompt("go")
-
-    assert [each.limit for each in inside(seen.events, LimitReached)] == [limit]
-    assert heard(seen.events) == [
-        *[*BEGIN, *REPLY, *CALL, "TurnEnd", "LimitReached", "MessageStart", "MessageEnd", "AgentEnd"],
-    ]
-    assert result.limit == limit
-    (told,) = results_of(agent)
-    assert told.is_error
-    assert told.text.startswith("Sub-agent dig did not finish: the limit of")
-
-
-async def test_a_sub_agent_has_so_many_turns_and_hands_back_what_it_had(make_agent):
-    look = Reply((*said("So far: a", tokens=1).parts, *calls("look").parts))
-    tools = [DelegateTool(), SimpleTool("look")]
-    agent = make_agent(model=one(look, calls("look"), "never"), tools=tools, subagents=Subagents(max_turns=2))
-
-    await agent.prompt("go")
-
-    (told,) = results_of(agent)
-    assert told.is_error
-    assert told.text == (
-        "Sub-agent dig did not finish: the limit of 2 turns is reached\nWhat it said last:\n\nSo far: a"
-    )
-
-
-async def test_when_the_token_budget_is_spent_no_sub_agent_begins_or_goes_on(make_agent, record):
-    first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
-    model = cast({"go": [delegates("dig"), delegates("more"), "ok"], "dig": [first, "never"], "more": ["never"]})
-    tools = [DelegateTool(), SimpleTool("look")]
-    agent = make_agent(model=model, tools=tools, subagents=Subagents(token_budget=500))
-    seen = record(agent)
-
-    await agent.prompt("go")
-
-    assert [(each.is_error, each.text) for each in results_of(agent)] == [
-        (True, "Sub-agent dig did not finish: The token budget of the sub-agents is spent."),
-        (True, "The token budget of the sub-agents is spent. Do the task yourself."),
-    ]
-    assert heard(seen.events) == [*BEGIN, *REPLY, *CALL, "TurnEnd", "HookRan", "AgentEnd"]
-
-
-async def test_every_generation_uses_of_the_same_budget(make_agent):
-    look = Reply(calls("look").parts, usage=said("", tokens=300).usage)
-    ask = Reply(delegates("leaf").parts, usage=said("", tokens=10).usage)
-    leaf, mid = [look, said("leaf done", tokens=100)], [ask, said("mid done", tokens=10)]
-    parts = {"go": [delegates("mid"), "ok"], "mid": mid, "leaf": leaf}
-    tools = [DelegateTool(), SimpleTool("look")]
-    agent = make_agent(model=cast(parts), tools=tools, subagents=Subagents(token_budget=600))
-
-    await agent.prompt("go")
-
-    assert [each.text for each in results_of(agent)] == ["mid done"]
-
-
-async def test_a_sub_agent_that_goes_in_circles_is_stopped(make_agent):
-    circles = [calls("nothing") for _ in range(9)]
-    agent = make_agent(model=one(*circles), tools=[DelegateTool()], hooks=[LoopDetection(times=2)])
-
-    await agent.prompt("go")
-
-    assert "the same call of nothing failed again and again" in results_of(agent)[0].text
-
-
 class Journal(Hooks):
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -331,17 +240,6 @@ async def test_hooks_of_the_parent_hear_of_turns_and_calls_but_of_one_loop(make_
     await agent.prompt("go")
 
     assert hook.notes == ["loop", "turn go", "turn dig", "look", "turn dig", "delegate_sub_agent", "turn go"]
-
-
-async def test_a_budget_policy_counts_sub_agents(make_agent):
-    first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
-    tools = [DelegateTool(), SimpleTool("look")]
-    agent = make_agent(model=one(first, "never"), tools=tools, hooks=[Budget(max_tokens=500)])
-
-    result = await agent.prompt("go")
-
-    assert result.limit == "policy"
-    assert results_of(agent)[0].text.startswith("Sub-agent dig did not finish: the budget of 500 tokens is spent")
 
 
 async def test_what_a_sub_agent_has_read_its_parent_has_not(make_agent, tmp_path: Path):
@@ -367,8 +265,17 @@ class Lasting(SimpleTool):
 
 async def test_no_result_is_kept_over_what_a_sub_agent_may_have_changed(make_agent):
     look = Lasting("look")
-    model = cast({"go": [calls("look"), calls("look"), delegates("dig"), calls("look"), "ok"], "dig": ["done"]})
-    agent = make_agent(model=model, tools=[DelegateTool(), look])
+    parts = {"go": [calls("look"), calls("look"), delegates("dig"), calls("look"), "ok"]}
+    agent = make_agent(model=cast({**parts, "dig": ["done"]}), tools=[DelegateTool(), look])
+
+    await agent.prompt("go")
+
+    assert len(look.ran) == 2
+
+
+async def test_a_sub_agent_keeps_no_result_that_another_may_make_untrue(make_agent):
+    look = Lasting("look")
+    agent = make_agent(model=one(calls("look"), calls("look"), "done"), tools=[DelegateTool(), look])
 
     await agent.prompt("go")
 

@@ -21,7 +21,7 @@ from harness.events import (
     TurnStart,
 )
 from harness.messages import JsonObject, Text
-from harness.options import Subagents
+from harness.options import Execution, Subagents
 from harness.recorder import SessionRecorder
 from harness.tool import ToolContext, ToolOutput
 from harness.views import TextView
@@ -88,6 +88,30 @@ async def test_a_sub_agent_sees_its_task_and_nothing_of_the_conversation(make_ag
     assert [message.text for message in request.messages] == ["dig"]
     assert request.system.startswith("You help.\n\n# You are a sub-agent")
     assert request.session_id != agent.session_id
+
+
+async def test_a_sub_agent_is_asked_as_its_parent_now_is(make_agent, requests):
+    agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": ["done"]}), tools=[DelegateTool()])
+    agent.state.max_tokens = 77
+
+    await agent.prompt("go")
+
+    assert [request.max_tokens for request in requests(agent)] == [77, 77, 77]
+
+
+async def test_long_results_of_a_sub_agent_are_kept_apart_from_its_parents(make_agent, record, tmp_path):
+    async def tell(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        return ToolOutput.text("long\n" * 100)
+
+    model = cast({"go": [delegates("dig"), "ok"], "dig": [calls("tell"), "done"]})
+    tools = [DelegateTool(), SimpleTool("tell", tell)]
+    agent = make_agent(model=model, tools=tools, execution=Execution(max_result_chars=200))
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    session_id = inside(seen.events, AgentStart)[0].session_id
+    assert [path.parent for path in (tmp_path / "spill").rglob("*.txt")] == [tmp_path / "spill" / session_id]
 
 
 async def test_sub_agents_of_one_reply_work_at_the_same_time_and_are_answered_in_order(make_agent, record):

@@ -129,6 +129,32 @@ async def test_a_place_lent_to_several_is_taken_back_after_the_last():
     assert not seats.locked()
 
 
+async def test_a_place_that_is_lent_anew_while_it_is_waited_for_is_not_taken():
+    seats, gate = asyncio.Semaphore(1), asyncio.Event()
+
+    async def lend(seat: Seat) -> None:
+        async with seat.lent():
+            await gate.wait()
+
+    async with Seat(seats) as seat:
+        first = asyncio.create_task(lend(seat))
+        await until(lambda: not seats.locked())
+        await seats.acquire()
+        gate.set()
+        await asyncio.sleep(0)
+        gate.clear()
+        second = asyncio.create_task(lend(seat))
+        await asyncio.sleep(0)
+
+        seats.release()
+        await first
+
+        assert not seats.locked()
+        gate.set()
+        await second
+        assert seats.locked()
+
+
 async def test_who_was_cancelled_while_lending_neither_waits_nor_gives_back_twice():
     seats = asyncio.Semaphore(1)
 

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes.family import cast, delegates, heard, inside, one, said
+from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool
+
+from harness.events import LimitReached, UsageUpdate
+from harness.limits import Limits
+from harness.options import Subagents
+from harness.policies import Budget, LoopDetection
+from harness.subagents.inherited import InheritedHooks
+from providers.demo import Reply
+from tools.delegate import DelegateTool
+
+BEGIN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
+REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+CALL = ["ToolExecutionStart", "ToolExecutionEnd"]
+
+
+async def test_what_a_sub_agent_uses_is_used_by_its_parent(make_agent, record):
+    model = cast({"go": [delegates("dig"), said("ok", tokens=3)], "dig": [said("done", tokens=40)]})
+    agent = make_agent(model=model, tools=[DelegateTool()])
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    own = [event.usage.context for event in seen.of(UsageUpdate)]
+    assert [event.total.context for event in inside(seen.events, UsageUpdate)] == [40]
+    assert result.usage.context == sum(own) + 40
+    assert seen.of(UsageUpdate)[-1].total.context == sum(own) + 40
+    assert agent.state.usage.cost is not None
+    assert agent.state.usage.cost.total == pytest.approx(sum(own) + 40)
+
+
+@pytest.mark.parametrize(("limits", "limit"), [(Limits(max_tokens=500), "tokens"), (Limits(max_cost=500.0), "cost")])
+async def test_a_limit_of_the_parent_stops_a_sub_agent(make_agent, record, limits, limit):
+    first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
+    agent = make_agent(model=one(first, "done"), tools=[DelegateTool(), SimpleTool("look")], limits=limits)
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert [each.limit for each in inside(seen.events, LimitReached)] == [limit]
+    assert heard(seen.events) == [
+        *[*BEGIN, *REPLY, *CALL, "TurnEnd", "LimitReached", "MessageStart", "MessageEnd", "AgentEnd"],
+    ]
+    assert result.limit == limit
+    (told,) = results_of(agent)
+    assert told.is_error
+    assert told.text.startswith("Sub-agent dig did not finish: the limit of")
+
+
+async def test_a_sub_agent_has_so_many_turns_and_hands_back_what_it_had(make_agent):
+    look = Reply((*said("So far: a", tokens=1).parts, *calls("look").parts))
+    tools = [DelegateTool(), SimpleTool("look")]
+    agent = make_agent(model=one(look, calls("look"), "never"), tools=tools, subagents=Subagents(max_turns=2))
+
+    await agent.prompt("go")
+
+    (told,) = results_of(agent)
+    assert told.is_error
+    assert told.text == (
+        "Sub-agent dig did not finish: the limit of 2 turns is reached\nWhat it said last:\n\nSo far: a"
+    )
+
+
+async def test_when_the_token_budget_is_spent_no_sub_agent_begins_or_goes_on(make_agent, record):
+    first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
+    model = cast({"go": [delegates("dig"), delegates("more"), "ok"], "dig": [first, "never"], "more": ["never"]})
+    tools = [DelegateTool(), SimpleTool("look")]
+    agent = make_agent(model=model, tools=tools, subagents=Subagents(token_budget=500))
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    assert [(each.is_error, each.text) for each in results_of(agent)] == [
+        (True, "Sub-agent dig did not finish: The token budget of the sub-agents is spent."),
+        (True, "The token budget of the sub-agents is spent. Do the task yourself."),
+    ]
+    assert heard(seen.events) == [*BEGIN, *REPLY, *CALL, "TurnEnd", "HookRan", "AgentEnd"]
+
+
+async def test_every_generation_uses_of_the_same_budget(make_agent):
+    look = Reply(calls("look").parts, usage=said("", tokens=300).usage)
+    ask = Reply(delegates("leaf").parts, usage=said("", tokens=10).usage)
+    leaf, mid = [look, said("leaf done", tokens=100)], [ask, said("mid done", tokens=10)]
+    parts = {"go": [delegates("mid"), "ok"], "mid": mid, "leaf": leaf}
+    tools = [DelegateTool(), SimpleTool("look")]
+    agent = make_agent(model=cast(parts), tools=tools, subagents=Subagents(token_budget=600))
+
+    await agent.prompt("go")
+
+    assert [each.text for each in results_of(agent)] == ["mid done"]
+
+
+async def test_a_sub_agent_that_goes_in_circles_is_stopped(make_agent):
+    circles = [calls("nothing") for _ in range(9)]
+    agent = make_agent(model=one(*circles), tools=[DelegateTool()], hooks=[LoopDetection(times=2)])
+
+    await agent.prompt("go")
+
+    assert "the same call of nothing failed again and again" in results_of(agent)[0].text
+
+
+async def test_what_one_sub_agent_did_not_use_another_may(make_agent):
+    parts = {name: [said("done", tokens=10)] for name in "ab"}
+    model = cast({"go": [delegates("a"), delegates("b"), "ok"], **parts})
+    agent = make_agent(model=model, tools=[DelegateTool()], subagents=Subagents(token_budget=1000))
+
+    async with asyncio.timeout(5):
+        await agent.prompt("go")
+
+    assert [each.text for each in results_of(agent)] == ["done", "done"]
+
+
+async def test_a_budget_policy_counts_sub_agents(make_agent):
+    first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
+    tools = [DelegateTool(), SimpleTool("look")]
+    agent = make_agent(model=one(first, "never"), tools=tools, hooks=[Budget(max_tokens=500)])
+
+    result = await agent.prompt("go")
+
+    assert result.limit == "policy"
+    assert results_of(agent)[0].text.startswith("Sub-agent dig did not finish: the budget of 500 tokens is spent")
+
+
+def test_a_hook_that_counts_cost_does_so_for_sub_agents():
+    assert InheritedHooks(Budget(max_cost=1.0)).counts_cost
+    assert not InheritedHooks(Budget(max_tokens=1)).counts_cost

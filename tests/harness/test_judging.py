@@ -27,7 +27,8 @@ from harness.retry import RetryPolicy
 from providers.demo import Break, Reply, Say, scripted
 from providers.demo.provider import DemoProvider
 
-TEXTS = st.text(st.sampled_from("ab \n"), max_size=3_000)
+PIECES = st.tuples(st.sampled_from(["word ", "line\n", "paragraph\n\n", "x"]), st.integers(0, 200))
+TEXTS = st.lists(PIECES.map(lambda piece: piece[0] * piece[1]), max_size=5).map("".join)
 ASKED = user("which?")
 ROOMS = st.integers(-50, 4_000)
 

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from fakes.contests import failing, model, own, said, spent
+from fakes.runs import calls, deeds
+from fakes.simple_tools import SimpleTool
+
+from harness.events import BranchEvent, ToolCacheHit, UsageUpdate
+from harness.filters import Warn
+from harness.messages import UserMessage
+from harness.options import AgentOptions
+from harness.parallel import Branch, run_parallel
+from harness.routing import Single
+from providers.demo import Reply, Say
+
+
+class Careful:
+    def check(self, message: UserMessage) -> Warn:
+        return Warn("mind the gap")
+
+
+async def test_what_a_filter_adds_is_said_once(make_agent):
+    agent = make_agent("never asked", filters=[Careful()])
+    asked = model("a", "A")
+
+    await run_parallel(agent, "hi", [Branch(asked), Branch(model("b", "B"))])
+
+    assert [each.text for each in asked.provider.requests[0].messages] == ["hi\n[Warning: mind the gap]"]
+    assert said(agent)[0] == "hi\n[Warning: mind the gap]"
+
+
+async def test_what_a_person_permits_later_holds_for_all(make_agent, person):
+    look = SimpleTool("look", risk="read")
+    agent = make_agent("never asked", tools=[look], approval="off")
+    agent.state.approval = "on"
+
+    def loosen(event: object) -> None:
+        if person.asked:
+            agent.state.approval = "off"
+
+    agent.subscribe(loosen)
+    await run_parallel(agent, "hi", [Branch(model("a", calls("look"), calls("look"), "A"))])
+
+    assert len(person.asked) == 1
+    assert len(look.ran) == 2
+
+
+async def test_the_agents_routing_and_fallback_ask_no_other_model(make_agent):
+    elsewhere = model("elsewhere", "E", "E")
+    agent = make_agent("never asked", routing=Single(elsewhere), fallback=[elsewhere])
+
+    done = await run_parallel(agent, "hi", [Branch(failing("broken")), Branch(model("a", "A"))])
+
+    assert elsewhere.provider.requests == []
+    assert [each.result.text for each in done.outcomes] == ["", "A"]
+
+
+async def test_routing_of_its_own_is_asked(make_agent):
+    agent = make_agent("never asked")
+    routed = Branch(model("a", "never"), options=AgentOptions(routing=Single(model("b", "B"))))
+
+    done = await run_parallel(agent, "hi", [routed])
+
+    assert done.result.text == "B"
+
+
+async def test_what_is_told_as_used_in_all_counts_every_run(make_agent, record):
+    agent = make_agent(spent("first", 1))
+    await agent.prompt("before")
+    happened = record(agent)
+
+    await run_parallel(agent, "hi", [Branch(model("a", spent("A", 10))), Branch(model("b", spent("B", 100)))])
+
+    (told,) = happened.of(UsageUpdate)
+    assert (told.usage.input, told.total.input, told.context) == (10, 111, 11)
+    inner = [each.event for each in happened.of(BranchEvent) if isinstance(each.event, UsageUpdate)]
+    assert sorted(each.total.input for each in inner) == [10, 100]
+
+
+async def test_a_run_ends_as_the_chosen_one_did(make_agent, record):
+    agent = make_agent("never asked")
+    happened = record(agent)
+    long = model("a", Reply((Say("cut o"),), stop_reason="length"))
+
+    done = await run_parallel(agent, "hi", [Branch(long)])
+
+    assert done.result.stop_reason == "length"
+    assert own(happened.events)[-1] == "AgentEnd"
+
+
+async def test_what_was_kept_of_calls_is_forgotten_once_others_were_at_work(make_agent, record):
+    look, change = SimpleTool("look", cacheable=True), SimpleTool("change", risk="edit")
+    agent = make_agent(calls("look"), "seen", calls("look"), "seen anew", tools=[look])
+    happened = record(agent)
+
+    await agent.prompt("look")
+    await run_parallel(agent, "change it", [Branch(model("a", calls("change"), "A"), tools=[change])])
+    await agent.prompt("look again")
+
+    assert len(look.ran) == 2
+    assert happened.of(ToolCacheHit) == []
+
+
+async def test_a_call_that_was_answered_from_memory_is_told_as_one(make_agent, record):
+    agent = make_agent("never asked", tools=[SimpleTool("look", cacheable=True)])
+    happened = record(agent)
+
+    await run_parallel(agent, "hi", [Branch(model("a", calls("look"), calls("look"), "A"))])
+
+    assert deeds(happened.events) == ["start look", "end look", "start look", "hit look", "end look"]

@@ -18,6 +18,7 @@ from harness.events import (
     Event,
     HookRan,
     InputRejected,
+    LimitReached,
     MessageDiscarded,
     MessageEnd,
     MessageStart,
@@ -28,6 +29,7 @@ from harness.events import (
     QuestionAnswered,
     QuestionAsked,
     RequestStart,
+    RetryScheduled,
     ToolApprovalRequested,
     ToolApprovalResolved,
     ToolCacheHit,
@@ -59,6 +61,8 @@ def check_all(stage: Stage) -> None:
         assert decode(type(event), encode(event)) == event
     for request in stage.wire.requests:
         check_request(request)
+    _check_waits(stage)
+    _check_limits(stage, runs)
     _check_leave(stage)
     _check_words(stage)
     _check_history(stage)
@@ -126,8 +130,7 @@ def _check_messages(run: Sequence[Event]) -> None:
             case _:
                 pass
     assert not open_id
-    end = run[-1]
-    assert isinstance(end, AgentEnd)
+    end = _end_of(run)
     spoken = [event.message for event in run if isinstance(event, MessageEnd)]
     assert [message for message in end.messages if not isinstance(message, ToolResult)] == spoken
     for event in run:
@@ -187,6 +190,33 @@ def check_request(request: Request) -> None:
     assert not due
 
 
+def _check_waits(stage: Stage) -> None:
+    """A request that is to be sent again waits as long as was said."""
+    not_before = 0.0
+    for event, time in zip(stage.events, stage.times, strict=True):
+        if isinstance(event, RetryScheduled):
+            not_before = time + event.delay
+        elif isinstance(event, RequestStart):
+            assert time >= not_before - 0.001
+        elif isinstance(event, AgentEnd):
+            not_before = 0.0
+
+
+def _check_limits(stage: Stage, runs: Sequence[Sequence[Event]]) -> None:
+    for run in runs:
+        turns = sum(isinstance(event, TurnStart) for event in run)
+        assert turns <= stage.agent.options.limits.max_turns
+        reached = [event.limit for event in run if isinstance(event, LimitReached)]
+        limit = _end_of(run).limit
+        assert reached == [limit] or (limit in ("", "policy") and len(reached) <= 1)
+
+
+def _end_of(run: Sequence[Event]) -> AgentEnd:
+    end = run[-1]
+    assert isinstance(end, AgentEnd)
+    return end
+
+
 def _check_leave(stage: Stage) -> None:
     """What was denied, blocked or forbidden, broke its schema or had no leave did not run; what is kept is true."""
     assert not stage.refused & stage.ran.keys()
@@ -204,7 +234,7 @@ def _check_leave(stage: Stage) -> None:
 
 
 def _check_words(stage: Stage) -> None:
-    """Nothing typed is lost, and nothing is heard twice."""
+    """Nothing typed is lost, nothing is heard twice or out of order, and what a filter keeps back is not heard."""
     stage.taken.extend(stage.agent.take_back())
     rejected = {event.message_id for event in stage.events if isinstance(event, InputRejected)}
     heard = Counter(message.id for message in stage.agent.history)
@@ -212,6 +242,30 @@ def _check_words(stage: Stage) -> None:
     for message in stage.said:
         refused = message.id in rejected or message.id in stage.handed_back
         assert heard[message.id] + taken[message.id] + refused == 1, message.text
+
+    order = {message.id: place for place, message in enumerate(stage.agent.history)}
+    for queue in (stage.steered, stage.queued):
+        places = [order[message_id] for message_id in queue if message_id in order]
+        assert places == sorted(places)
+    if stage.agent.options.filters:
+        assert not any("bad" in message.text or "awful" in message.text for message in stage.agent.history.prompts())
+    _check_follow_ups(stage)
+
+
+def _check_follow_ups(stage: Stage) -> None:
+    """A follow-up is heard where the run before it, or the turn before it, ended well and had nothing more to do."""
+    last: TurnEnd | None = None
+    for event in stage.events:
+        match event:
+            case TurnEnd():
+                last = event
+            case AgentEnd():
+                last = None
+            case MessageEnd(message=message) if message.id in stage.queued and last is not None:
+                assert last.results == ()
+                assert last.message.stop_reason not in ("error", "aborted")
+            case _:
+                pass
 
 
 def _check_history(stage: Stage) -> None:

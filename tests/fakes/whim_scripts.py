@@ -62,6 +62,7 @@ PEACEFUL = ["answer", "turn", "blink", "update", "draw", "flood", "ask", "raise"
 CALLS = [
     *(Call("peek", {"do": do, **touch}) for do, touch in product(PEACEFUL, TOUCHES[:3])),
     *(Call("poke", {"do": do, **touch}) for do, touch in product(PEACEFUL, TOUCHES)),
+    *(Call("peek", {"do": do}) for do in PEACEFUL * 3),
     *(Call("peek", {"do": do}) for do in DOINGS),
     *(Call("poke", {"do": do, "risk": "edit"}) for do in DOINGS),
 ]
@@ -92,7 +93,8 @@ FAILURES: list[Part] = [
     Hang(),
     Deaf(),
 ]
-ENDS = ["stop", "tool_use", "stop", "tool_use", "length", "error", "aborted", None]
+MENDABLE = FAILURES[:1] + FAILURES[5:8] + FAILURES[9:11]
+ENDS = ["tool_use"] * 12 + ["stop"] * 6 + ["length", "error", "aborted", None]
 USAGES = [Usage(input=10, output=5), Usage(), Usage(input=700, output=200, cache_read=90)]
 
 DEEDS = ["abort", "steer", "follow", "cancel", "steer bad", "follow odd", "follow awful", "take", "model", "mode plan"]
@@ -132,8 +134,8 @@ TWISTS: list[Twist] = [
     *(("mode", PLAN), ("filters", (Picky(),)), ("filters", (Picky(),))),
     *(("fallback", count) for count in (1, 2)),
     *(("routing", how) for how in ("by turn", "cheap first", "raise")),
-    *(("transform", how) for how in ("last", "custom", "turn", "raise", "hang", "swallow", "abort")),
-    *(("key", how) for how in ("turn", "raise", "hang", "swallow")),
+    *(("transform", how) for how in ("last", "last", "custom", "custom", "turn", "raise", "swallow")),
+    *(("key", how) for how in ("turn", "raise", "swallow")),
     *(("tool_filter", how) for how in ("none", "raise")),
 ]
 
@@ -210,10 +212,10 @@ def picking(how: str):
     return pick
 
 
-def spoken(parts: Sequence[Part]) -> st.SearchStrategy[Spoken]:
-    return st.builds(
-        Spoken, st.lists(st.sampled_from(parts), max_size=4).map(tuple), st.sampled_from(ENDS), st.sampled_from(USAGES)
-    )
+def spoken(parts: Sequence[Part], most: int = 4) -> st.SearchStrategy[Spoken]:
+    """Replies of so many parts at most."""
+    content = st.lists(st.sampled_from(parts), min_size=1, max_size=most).map(tuple)
+    return st.builds(Spoken, content, st.sampled_from(ENDS), st.sampled_from(USAGES))
 
 
 def listed(choices: Sequence[object], most: int) -> st.SearchStrategy[list]:
@@ -224,11 +226,11 @@ def scripts(
     replies: st.SearchStrategy[Spoken], *, deeds: int = 1, answers: int = 2, acts: int = 1, twists: int = 2
 ) -> st.SearchStrategy[Script]:
     """Scripts with so many of each at most."""
-    entries = ["prompt", "prompt", "continue", "stream", "leave", "prompt bad", "prompt odd", "messages"]
+    entries = ["prompt", "prompt", "prompt", "continue", "stream", "leave", "prompt bad", "prompt odd", "messages"]
     return st.builds(
         Script,
-        replies=st.lists(replies, max_size=5),
-        entries=st.lists(st.sampled_from(entries), min_size=1, max_size=2),
+        replies=st.lists(replies, min_size=1, max_size=6),
+        entries=st.lists(st.sampled_from(entries), min_size=1, max_size=3),
         answers=listed(ANSWERS, answers),
         deeds=st.lists(
             st.builds(Deed, st.integers(1, 50), st.sampled_from(DEEDS), st.sampled_from(TIMES)), max_size=deeds

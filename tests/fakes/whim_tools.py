@@ -46,7 +46,7 @@ class WhimTool:
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
         stage = self._stage
-        stage.enter(context.call_id, arguments, self.risk(arguments))
+        stage.enter(context.call_id, self, arguments)
         try:
             return await DOINGS[str(arguments["do"])](stage, context)
         finally:

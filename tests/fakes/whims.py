@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from fakes.whim_model import Wire, ignored, model_of
+from fakes.whim_model import Wire, model_of
 
 from harness.agent import Agent
 from harness.events import AgentEnd, Event, ToolCacheHit, ToolExecutionEnd, ToolExecutionStart, TurnEnd, TurnStart
@@ -42,7 +43,10 @@ class Stage:
     spare: Tool | None = None
     events: list[Event] = field(default_factory=list)
     hits: dict[str, int] = field(default_factory=dict)
+    times: list[float] = field(default_factory=list)
     said: list[UserMessage] = field(default_factory=list)
+    steered: list[str] = field(default_factory=list)
+    queued: list[str] = field(default_factory=list)
     taken: list[UserMessage] = field(default_factory=list)
     handed_back: set[str] = field(default_factory=set)
     ran: dict[str, JsonObject] = field(default_factory=dict)
@@ -64,6 +68,7 @@ class Stage:
     def see(self, event: Event) -> None:
         """Hear everything, before anybody else does."""
         self.events.append(event)
+        self.times.append(asyncio.get_running_loop().time())
         match event:
             case ToolExecutionEnd(result=result):
                 self.answered.add(result.call_id)
@@ -86,8 +91,8 @@ class Stage:
         deeds: dict[str, Callable[[str], None]] = {
             "abort": self.abort,
             "cancel": self._cancel,
-            "steer": lambda text: self.agent.steer(self.say(text or "steering")),
-            "follow": lambda text: self.agent.follow_up(self.say(text or "follow-up")),
+            "steer": self._steer,
+            "follow": self._follow_up,
             "take": lambda _: self.taken.extend(self.agent.take_back()),
             "model": lambda name: self.agent.set_model(model_of(self.wire, name or "another")),
             "mode": self._change_mode,
@@ -99,6 +104,14 @@ class Stage:
     def abort(self, _: str = "") -> None:
         self.aborted = self.agent.is_running
         self.agent.abort()
+
+    def _steer(self, text: str) -> None:
+        self.agent.steer(self.say(text or "steering"))
+        self.steered.append(self.said[-1].id)
+
+    def _follow_up(self, text: str) -> None:
+        self.agent.follow_up(self.say(text or "follow-up"))
+        self.queued.append(self.said[-1].id)
 
     def _cancel(self, _: str) -> None:
         if self.caller is not None:
@@ -114,7 +127,10 @@ class Stage:
         elif self.spare is not None and self.spare not in self.agent.state.tools:
             self.agent.add_tool(self.spare)
 
-    def enter(self, call_id: str, arguments: JsonObject, risk: Risk) -> None:
+    def enter(self, call_id: str, tool: Tool, arguments: JsonObject) -> None:
+        risk = tool.risk(arguments)
+        if self.agent.options.mode is PLAN and tool.mutates and not self.replanned:
+            self.wrongs.append(f"{call_id} changes while all plan")
         if self.aborted:
             self.wrongs.append(f"{call_id} began after the abort")
         if call_id in self.too_late:
@@ -179,7 +195,8 @@ async def behave(stage: Stage, how: str) -> None:
         case "hang":
             await asyncio.Event().wait()
         case "swallow":
-            await ignored()
+            with suppress(asyncio.CancelledError):
+                await stage.over.wait()
         case "stumble":
             raise asyncio.CancelledError
         case _:

@@ -10,13 +10,26 @@ import pytest
 from fakes.invariants import check_all
 from fakes.virtual_time import VirtualLoop
 from fakes.whim_model import model_of
-from fakes.whim_scripts import BAD_CALLS, CALLS, FAILURES, PLAIN, STRAYS, WORDS, Script, scripts, spoken, twisted
+from fakes.whim_scripts import (
+    BAD_CALLS,
+    CALLS,
+    FAILURES,
+    MENDABLE,
+    PLAIN,
+    STRAYS,
+    WORDS,
+    Script,
+    scripts,
+    spoken,
+    twisted,
+)
 from fakes.whim_tools import WhimTool
 from fakes.whims import Stage, WhimHooks, WhimPerson, meddle
 from hypothesis import HealthCheck, given, settings
 
 from harness.agent import Agent
 from harness.errors import AgentError
+from harness.events import AgentEnd
 from harness.limits import Limits
 from harness.messages import AssistantMessage, CustomMessage, Text
 from harness.options import AgentOptions
@@ -79,14 +92,14 @@ async def enter(stage: Stage, entry: str) -> None:
 
 async def one_run(stage: Stage, entry: str) -> None:
     stage.aborted = False
-    said = len(stage.said)
+    said, heard = len(stage.said), len(stage.events)
     stage.caller = asyncio.create_task(enter(stage, entry))
     await asyncio.wait([stage.caller])
     assert not stage.agent.is_running
     assert stage.wire.open == 0
     if not stage.caller.cancelled() and (error := stage.caller.exception()) is not None:
         assert isinstance(error, AgentError), error
-    if entry != "continue" and stage.events and getattr(stage.events[-1], "rejection", ""):
+    if entry != "continue" and any(isinstance(event, AgentEnd) and event.rejection for event in stage.events[heard:]):
         stage.handed_back.add(stage.said[said].id)
 
 
@@ -123,10 +136,10 @@ def hold(script: Script, folder: Path) -> None:
         runner.run(perform(script, folder))
 
 
-TOOLS = scripts(spoken([*CALLS, *PLAIN, *WORDS[:4]]), answers=3)
-MODELS = scripts(spoken([*FAILURES, *STRAYS, *WORDS, *BAD_CALLS, *PLAIN[:20]]), twists=4)
+TOOLS = scripts(spoken([*CALLS, *PLAIN, *WORDS[:4]], most=6), answers=3)
+MODELS = scripts(spoken([*FAILURES, *MENDABLE * 4, *STRAYS, *WORDS * 2, *BAD_CALLS, *PLAIN, *PLAIN[:9] * 3]), twists=4)
 PEOPLE = scripts(spoken([*PLAIN, *WORDS[:2]]), answers=5, acts=4, deeds=2, twists=3)
-INTERRUPTIONS = scripts(spoken([*CALLS, *PLAIN, *WORDS, *FAILURES, *BAD_CALLS]), acts=2, deeds=5, twists=2)
+INTERRUPTIONS = scripts(spoken([*CALLS, *PLAIN, *WORDS, *MENDABLE, *BAD_CALLS]), acts=1, deeds=5)
 
 
 @EXAMPLES

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.model_server import ModelServer, Reply
+
+from harness.api import WHERE
+from harness.provider import Model
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#]+)(?:#[\w-]+)?\)")
+ANSWER = "__structured_output"
+READ = Reply(calls=[("read_file", {"path": "test_login.py"})])
+EDIT = ("edit_file", {"path": "test_login.py", "old_string": "== 2", "new_string": "== 1"})
+
+SCRIPTS = {
+    "Why does test_login fail?": [READ, "It compares with 2."],
+    "Mend it, and commit.": [READ, Reply(calls=[EDIT, ("bash", {"command": "git commit -a"})]), "Mended."],
+    "How is the weather in Oslo?": [Reply(calls=[("weather", {"city": "Oslo"})]), "It rains."],
+    "Which test fails, and why?": [
+        Reply(calls=[(ANSWER, {"test": "test_login"})]),
+        Reply(calls=[(ANSWER, {"test": "test_login", "reason": "2"})]),
+    ],
+    "Install the missing package.": [Reply(calls=[("bash", {"command": "sudo apt install x"})]), "I may not."],
+    "Which answer is best?": ["2: it is severe."],
+}
+
+
+class Script:
+    """Answers the prompt that stands last in a request from its script, and what has none with a word."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self._left = {prompt: iter(script) for prompt, script in SCRIPTS.items()}
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        said = json.dumps(body["messages"], ensure_ascii=False)
+        prompt = max(self._left, key=said.rfind)
+        if said.rfind(prompt) < 0:
+            return Reply("Fine.")
+        self.asked.append(prompt)
+        reply = next(self._left[prompt], "Fine.")
+        return reply if isinstance(reply, Reply) else Reply(reply)
+
+
+def blocks(name: str) -> Iterator[Any]:
+    """The Python in a document as code that runs in the lines it stands in."""
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start(1))
+        yield compile("\n" * line + found[1], name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder a reader would be in."""
+    (tmp_path / "project").mkdir()
+    for folder in (tmp_path, tmp_path / "project"):
+        (folder / "test_login.py").write_text("def test_login():\n    assert 1 == 2\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "project"
+
+
+async def run_all(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Script]:
+    """Everything in a document, in order, with what it defines; the models it names are ours."""
+    script, names = Script(), {"__name__": "__main__"}
+    with ModelServer(script) as server:
+        for service, url in (("ANTHROPIC", server.url), ("OPENAI", server.openai_url)):
+            monkeypatch.setenv(f"{service}_BASE_URL", url)
+            monkeypatch.setenv(f"{service}_API_KEY", "none")
+        for code in blocks(name):
+            running = eval(code, names)
+            if inspect.isawaitable(running):
+                await running
+        for each in names.values():
+            if isinstance(each, Model):
+                await each.provider.close()
+    return names, script
+
+
+async def test_what_is_written_about_embedding_runs(project: Path, monkeypatch, capsys):
+    names, script = await run_all("embedding.md", monkeypatch)
+
+    printed = capsys.readouterr().out
+    assert set(SCRIPTS) - set(script.asked) == {"Install the missing package."}
+    assert "It compares with 2." in printed
+    assert (project / "test_login.py").read_text(encoding="utf-8").endswith("assert 1 == 1\n")
+    assert names["verdict"].test == "test_login"
+    assert names["chosen"].selected_index == 1
+    assert "['completed']" in printed
+
+
+async def test_what_is_written_about_hooks_runs(project: Path, monkeypatch, capsys):
+    names, script = await run_all("hooks-and-policies.md", monkeypatch)
+
+    assert script.asked == ["Install the missing package."] * 2
+    assert names["result"].rejection == "no passwords, please"
+
+
+@pytest.mark.parametrize("path", sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]), ids=lambda path: path.name)
+def test_no_link_leads_nowhere(path: Path):
+    links = [link for link in LINK.findall(path.read_text(encoding="utf-8")) if "://" not in link]
+
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("name", ["embedding.md", "hooks-and-policies.md"])
+def test_every_name_in_the_prose_can_be_imported(name: str):
+    prose = BLOCK.sub("", (ROOT / "docs" / name).read_text(encoding="utf-8"))
+    named = set(re.findall(r"`([A-Z][a-z]\w+)\b", prose))
+
+    assert named - set(WHERE) <= {"False", "Literal", "TaskGroup"}

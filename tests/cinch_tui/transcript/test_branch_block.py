@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from fakes.transcript_stage import Stage, screen
+from textual.pilot import Pilot
 
 from cinch_tui.branches import BranchView
 from cinch_tui.screens.board import Board
@@ -57,6 +58,12 @@ def view_of(*events: Event) -> tuple[Board, list[BranchBlock]]:
 
 def in_loop(event: Event, loop_id: str = "s.a.1") -> Event:
     return replace(event, loop_id=loop_id)
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    assert isinstance(pilot.app, Stage)
+    await pilot.app.view.drained()
+    await pilot.pause()
 
 
 async def lines_of(*blocks: BranchBlock, act: Callable[[Transcript], None] | None = None) -> list[str]:
@@ -178,3 +185,18 @@ def test_events_of_others_change_nothing():
     view.receive(BEGUN)
 
     assert list(board.transcript.blocks) == []
+
+
+def test_answers_side_by_side(snap_compare: Callable[..., bool]) -> None:
+    running, failed, chosen, left = (BranchBlock(f"provider/model-{name}") for name in "abcd")
+    running.append("Let me see.\n\n▸ Read file `src/load.py`\n\n")
+    running.label("running", "Read file")
+    for block, text in ((failed, "The key was refused."), (chosen, "Read it **once**."), (left, "It is the disk.")):
+        block.append(text)
+        block.finish()
+    failed.label("failed", "failed")
+    chosen.label("chosen", "1,204 tokens · $0.0112")
+    left.label("left", "880 tokens")
+    left.folded = True
+
+    assert snap_compare(Stage(running, failed, chosen, left), terminal_size=(60, 16), run_before=settled)

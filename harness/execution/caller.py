@@ -47,7 +47,7 @@ class Caller:
             ready = await self._past_hooks(allowed, floor, place) if self._run.hooks else allowed
             if ready is not None and self._may_begin:
                 await self._begin(ready)
-            if self._run.hooks:
+            if self._run.hooks and not self._is_stopped:
                 await self._answers.tell(allowed.call)
         finally:
             floor.leave(place)
@@ -110,9 +110,6 @@ class Caller:
     async def _begin(self, allowed: Allowed) -> None:
         self._answers.begin(allowed.call)
         try:
-            if self._is_stopped:
-                # Who hears of the beginning may have stopped the run.
-                raise asyncio.CancelledError
             output = await self._output(allowed)
         except asyncio.CancelledError as error:
             if self._is_stopped:
@@ -170,6 +167,9 @@ class Caller:
         return ToolOutput.failure(text if output.stopped else f"{text}. {UNSTOPPABLE}")
 
     async def _work(self, allowed: Allowed) -> ToolOutput:
+        if self._is_stopped:
+            # Who heard of the beginning, or another call, may have stopped the run.
+            raise asyncio.CancelledError
         context = self.context(allowed.call)
         if not allowed.risk.changes:
             return await allowed.tool.run(allowed.arguments, context)

@@ -37,6 +37,10 @@ async def within(seconds: float, patience: float, work: Coroutine[Any, Any, Tool
     try:
         await asyncio.wait([task], timeout=seconds)
         is_late = not task.done()
+    except asyncio.CancelledError:
+        # What was done by then is not undone.
+        if not task.done():
+            raise
     finally:
         await stop_tasks([task], patience)
         task.add_done_callback(_heed)

@@ -11,6 +11,7 @@ from harness.events import AgentEnd, HookRan, TurnEnd
 from harness.hooks.points import Block, Hooks, Inject, Modify, Stop, TurnVerdict
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult
 from harness.provider import Request
+from harness.stopping import pass_cancellation
 from harness.views import View
 
 logger = logging.getLogger(__name__)
@@ -119,11 +120,15 @@ class HookChain:
             await self._attempt(point, ask(hook))
 
     async def _attempt(self, point: str, asked: Awaitable[T], call_id: str = "") -> T | Exception:
+        answer: T | Exception
         try:
-            return await asked
+            answer = await asked
         except Exception as error:  # noqa: BLE001  a hook is a stranger's code
             self._failed(point, error, call_id)
-            return error
+            answer = error
+        # The next hook must not be waited for when this one has swallowed the word to stop.
+        pass_cancellation()
+        return answer
 
     def _shows(self, hook: Hooks, call: ToolCall, view: View) -> bool:
         try:

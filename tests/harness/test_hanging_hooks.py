@@ -137,8 +137,8 @@ async def test_a_hook_that_swallows_its_cancellation_and_ends_lets_nothing_begin
         except asyncio.CancelledError:
             return None
 
-    tool = SimpleTool("look")
-    agent = make_agent(calls("look"), tools=[tool], hooks=[Acting(swallow)])
+    tool, next_hook = SimpleTool("look"), Watching()
+    agent = make_agent(calls("look"), tools=[tool], hooks=[Acting(swallow), next_hook])
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -148,3 +148,4 @@ async def test_a_hook_that_swallows_its_cancellation_and_ends_lets_nothing_begin
 
     assert deeds(happened.events) == ["start look", "fail look"]
     assert not tool.ran
+    assert next_hook.told == ["after look: The call was interrupted before it had a result."]

@@ -165,6 +165,21 @@ async def test_a_call_with_a_time_stops_when_it_is_told_to(make_agent, record, h
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
 
 
+async def test_a_call_with_a_time_does_not_begin_after_another_aborted_the_run(make_agent, record):
+    async def abort(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        agent.abort()
+        return ToolOutput.text("aborted")
+
+    tools = [SimpleTool("abort", abort), SimpleTool("look")]
+    agent = make_agent(calls("abort", "look"), tools=tools, execution=Execution(timeout=30))
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert not tools[1].ran
+    assert sorted(deeds(happened.events)) == ["end abort", "fail look", "start abort", "start look"]
+
+
 class Thoughtful(ScriptedPerson):
     """Takes longer than any call may."""
 

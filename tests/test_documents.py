@@ -118,3 +118,23 @@ def test_every_name_in_the_prose_can_be_imported(name: str):
     named = set(re.findall(r"`([A-Z][a-z]\w+)\b", prose))
 
     assert named - set(WHERE) <= {"False", "Literal", "TaskGroup"}
+
+
+def test_every_test_that_is_said_to_prove_something_exists():
+    text = (ROOT / "docs" / "criteria.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", text)
+    there = {
+        (path, node.name)
+        for path in {path for path, _ in named}
+        for node in ast.parse((ROOT / "tests" / path).read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+    assert len(named) > 100
+    assert set(named) - there == set()
+
+
+def test_every_benchmark_that_is_named_exists():
+    text = (ROOT / "docs" / "criteria.md").read_text(encoding="utf-8")
+
+    assert all((ROOT / path).is_file() for path in re.findall(r"`(benchmarks/\w+\.py)`", text))

@@ -64,6 +64,8 @@ class Contest:
             await run_parallel(agent, text, [Branch(model, system_prompt=prompt) for model in self._models], self)
         finally:
             unsubscribe()
+            # Also what came to nothing is paid for.
+            self._desk.show_figures()
             for model in self._models:
                 await model.provider.close()
 

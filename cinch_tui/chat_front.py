@@ -168,6 +168,9 @@ class ChatFront:
                 raise ConfigError("/parallel takes two models or more: /parallel preset/model preset/model -- prompt")
             connect, level = self._desk.assembly.connect, self.thinking
             connected = [await asyncio.to_thread(connect, name, level) for name in models]
+            for model in connected:
+                # Their prices are shown at their end.
+                await model.facts.load()
         except CinchError:
             if prompt:
                 self._desk.screen.prompt.restore(f"/parallel {' '.join(models)} -- {prompt}")

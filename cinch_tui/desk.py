@@ -184,7 +184,7 @@ class Desk:
         if self._end and list(messages[before:]) == self._end:
             tools = self.agent.state.tools
             self.screen.board.transcript.prepend(await asyncio.to_thread(blocks_of, messages[:before], tools))
-            self._show_figures()
+            self.show_figures()
         else:
             self._show_history(messages)
 
@@ -351,9 +351,10 @@ class Desk:
 
     def _show_history(self, messages: Sequence[Message]) -> None:
         self._show(messages)
-        self._show_figures()
+        self.show_figures()
 
-    def _show_figures(self) -> None:
+    def show_figures(self) -> None:
+        """What the conversation has used, and how much of the window it takes."""
         agent = self.agent
         last = agent.history.last_reply()
         context = last.usage.context if last else 0

@@ -241,13 +241,20 @@ class _Runner:
         self.agent.subscribe(self._tell)
 
     async def run(self, prompts: tuple[Message, ...]) -> AgentResult:
-        entry = self._run.entry
+        entry = Entry(prompts, self._run.entry.continuation, self._run.entry.trigger, loop_id=self.loop_id)
         try:
-            return await self.agent.run(Entry(prompts, entry.continuation, entry.trigger, loop_id=self.loop_id))
+            result = await self.agent.run(entry)
+            await self._know_price()
+            return result
         except Exception as error:  # its hooks and tools are a stranger's code, and stop no other run
             logger.exception("a parallel run failed")
             told = f"{type(error).__name__}: {error}"
             return AgentResult((), "", "error", self.agent.state.usage, told)
+
+    async def _know_price(self) -> None:
+        """The agent may never ask this model again, and with that never learn what it cost."""
+        state = self.agent.state
+        state.ledger.settle(state.model.spec.name, (await state.model.facts.load()).price)
 
     def outcome(self, index: int, result: AgentResult) -> Outcome:
         return Outcome(

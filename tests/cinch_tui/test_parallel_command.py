@@ -100,7 +100,7 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app:
         await until(pilot, lambda: picks(app))
         shown = [(block.name, block.state, block.source.strip()) for block in blocks(app, BranchBlock)]
         await pilot.press("down", "enter")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: app.desk.contest is None)
 
         assert shown == [
             ("anthropic/quick", "done", "Because of **caches**."),
@@ -135,7 +135,7 @@ async def test_the_next_prompt_goes_to_them_and_the_one_after_to_the_session(app
         await say(pilot, app, "why\nis it slow?")
         await until(pilot, lambda: picks(app))
         await pilot.press("enter")
-        await until(pilot, lambda: not app.desk.is_running and app.desk.contest is None)
+        await until(pilot, lambda: app.desk.contest is None)
         await say(pilot, app, "thanks")
         await until(pilot, lambda: len(history(app)) == 4)
 
@@ -176,6 +176,7 @@ async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):
 
         assert [(block.state, block.folded) for block in blocks(app, BranchBlock)] == [("failed", False)] * 2
         assert all("401" in block.source for block in blocks(app, BranchBlock))
+        assert app.desk.contest is None
         assert history(app) == ["why?"]
 
 
@@ -187,7 +188,7 @@ async def test_what_was_typed_meanwhile_is_heard_after_the_pick(app: CinchApp):
         MAY_ANSWER.set()
         await until(pilot, lambda: picks(app))
         await pilot.press("enter")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: app.desk.contest is None)
 
         assert history(app) == ["why?", "Because of **caches**.", "and then?", "The session's model speaks."]
 
@@ -198,7 +199,7 @@ async def test_one_that_fails_is_told_in_its_block_and_cannot_be_picked(app: Cin
         await until(pilot, lambda: picks(app))
         rows = [item.label for item in app.screen._items]
         await pilot.press("enter")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: app.desk.contest is None)
 
         assert rows == ["anthropic/quick", "anthropic/careful"]
         assert [block.state for block in blocks(app, BranchBlock)] == ["failed", "chosen", "left"]
@@ -216,7 +217,7 @@ async def test_escape_lets_the_person_read_on_and_pick_later(app: CinchApp):
         await say(pilot, app, "/parallel pick")
         await until(pilot, lambda: picks(app))
         await pilot.press("enter")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: app.desk.contest is None)
 
         assert still_running
         assert history(app) == ["why?", "Because of **caches**."]
@@ -227,10 +228,11 @@ async def test_escape_while_they_answer_stops_all_and_keeps_the_prompt(app: Cinc
         await say(pilot, app, "/parallel anthropic/quick anthropic/slow -- why?")
         await until(pilot, lambda: any(block.state == "done" for block in blocks(app, BranchBlock)))
         await pilot.press("escape")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: app.desk.contest is None)
 
         assert history(app) == ["why?"]
         assert [block.state for block in blocks(app, BranchBlock)] == ["done", "failed"]
+        assert app.desk.screen.board.status.status.tokens_out > 0
         assert not any(block.folded for block in blocks(app, BranchBlock))
         assert app.desk.contest is None
 
@@ -240,7 +242,7 @@ async def test_stopping_takes_the_question_down(app: CinchApp):
         await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why?")
         await until(pilot, lambda: picks(app))
         await pilot.press("ctrl+c")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: app.desk.contest is None)
 
         assert app.screen is app.desk.screen
         assert history(app) == ["why?"]
@@ -251,7 +253,7 @@ async def test_the_session_file_has_the_picked_answer_only(app: CinchApp):
         await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why?")
         await until(pilot, lambda: picks(app))
         await pilot.press("enter")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: app.desk.contest is None)
         path = app.desk.assembly.store.path
 
     text = path.read_text(encoding="utf-8")

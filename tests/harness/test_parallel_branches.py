@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fakes.contests import failing, model, own, said, spent
 from fakes.runs import calls, deeds
 from fakes.simple_tools import SimpleTool
 
 from harness.events import BranchEvent, ToolCacheHit, UsageUpdate
 from harness.filters import Warn
-from harness.messages import UserMessage
+from harness.messages import Cost, UserMessage
 from harness.options import AgentOptions
 from harness.parallel import Branch, run_parallel
+from harness.provider import ModelFacts, Price
 from harness.routing import Single
 from providers.demo import Reply, Say
 
@@ -107,3 +110,19 @@ async def test_a_call_that_was_answered_from_memory_is_told_as_one(make_agent, r
     await run_parallel(agent, "hi", [Branch(model("a", calls("look"), calls("look"), "A"))])
 
     assert deeds(happened.events) == ["start look", "end look", "start look", "hit look", "end look"]
+
+
+async def test_what_a_run_cost_is_known_once_its_price_is(make_agent):
+    class Late:
+        now: ModelFacts | None = None
+
+        async def load(self) -> ModelFacts:
+            self.now = ModelFacts(price=Price(1.0, 0.0))
+            return self.now
+
+    agent = make_agent("never asked")
+    dear = replace(model("dear", spent("A", 2_000_000)), facts=Late())
+
+    done = await run_parallel(agent, "hi", [Branch(dear), Branch(model("b", "B"))])
+
+    assert done.outcomes[0].usage.cost == agent.state.usage.cost == Cost(input=2.0)

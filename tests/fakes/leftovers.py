@@ -57,14 +57,14 @@ def held() -> Held:
 
 
 @contextmanager
-def model_server(folder: Path) -> Generator[str]:
+def model_server(folder: Path, script: str = SCRIPT) -> Generator[str]:
     """The base URL of a server in a process of its own, so that its threads and sockets are not counted.
 
-    Every first reply never ends, every second one runs a command that never ends.
+    Every first reply of `SCRIPT` never ends, every second one runs a command that never ends.
     """
-    script = folder / "script.json"
-    script.write_text(SCRIPT, encoding="utf-8")
-    command = [sys.executable, str(FAKES / "model_server.py"), "--repeat", str(script)]
+    file = folder / "script.json"
+    file.write_text(script, encoding="utf-8")
+    command = [sys.executable, str(FAKES / "model_server.py"), "--repeat", str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

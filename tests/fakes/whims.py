@@ -193,7 +193,7 @@ async def behave(stage: Stage, how: str) -> None:
         case "raise":
             raise ZeroDivisionError("by zero")
         case "hang":
-            await asyncio.Event().wait()
+            await stage.over.wait()
         case "swallow":
             with suppress(asyncio.CancelledError):
                 await stage.over.wait()

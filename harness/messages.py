@@ -26,9 +26,14 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words, of the person, the model or a tool."""
+    """Words, of the person, the model or a tool.
+
+    `signature`, here and in a tool call, is the proof of a thought that some vendors attach to what came of it; it goes
+    back unchanged, to the same model only.
+    """
 
     text: str
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class ToolCall:
     name: str
     arguments: JsonObject
     partial_json: str = ""
+    signature: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

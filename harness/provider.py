@@ -72,7 +72,7 @@ class BlockDelta:
 
 @dataclass(frozen=True, slots=True)
 class BlockEnd:
-    """A block is complete. `signature` and `redacted` belong to thinking (see `messages.Thinking`)."""
+    """A block is complete. `redacted` belongs to thinking; any block may have a `signature` (see `messages`)."""
 
     index: int
     signature: str | None = None

@@ -135,21 +135,21 @@ class ReplyBuilder:
 
 def _content_of(block: _Block) -> AssistantContent | None:
     text = block.text
+    end = block.end or BlockEnd(block.start.index)
     match block.start.kind:
         case "text":
-            return Text(text) if text else None
+            return Text(text, end.signature) if text or end.signature else None
         case "thinking":
-            end = block.end or BlockEnd(block.start.index)
             return Thinking(text, end.signature, end.redacted) if text or end.signature or end.redacted else None
         case "tool_call":
-            return _call_of(block.start, text)
+            return _call_of(block.start, text, end.signature)
 
 
-def _call_of(start: BlockStart, written: str) -> ToolCall:
+def _call_of(start: BlockStart, written: str, signature: str | None) -> ToolCall:
     arguments = _arguments(written)
     if arguments is None:
-        return ToolCall(start.call_id, start.name, {}, partial_json=written)
-    return ToolCall(start.call_id, start.name, arguments)
+        return ToolCall(start.call_id, start.name, {}, written, signature)
+    return ToolCall(start.call_id, start.name, arguments, signature=signature)
 
 
 def _arguments(written: str) -> JsonObject | None:

@@ -6,7 +6,8 @@ Nothing here raises: what a line lacks is left out of the message.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import get_args
 
@@ -106,7 +107,7 @@ def read_assistant(records: Sequence[JsonObject]) -> AssistantMessage:
     first, last = records[0], records[-1]
     message, ours = object_at(last, "message"), object_at(last, "cinch")
     failed = last.get("isApiErrorMessage") is True
-    content = tuple(block for record in records for raw in blocks_of(record) for block in _assistant_block(raw))
+    content = tuple(block for record in records for block in _reply_blocks(record))
     silent = bool(ours.get("silent")) or (failed and not ours)
     return AssistantMessage(
         () if silent else content,
@@ -139,6 +140,13 @@ def _user_block(raw: JsonObject) -> tuple[UserContent, ...]:
             return (Image(media_type, data),)
         case _:
             return ()
+
+
+def _reply_blocks(record: JsonObject) -> Iterator[AssistantContent]:
+    signature = text_at(object_at(record, "cinch"), "signature") or None
+    for raw in blocks_of(record):
+        for block in _assistant_block(raw):
+            yield replace(block, signature=signature) if signature and isinstance(block, Text | ToolCall) else block
 
 
 def _assistant_block(raw: JsonObject) -> tuple[AssistantContent, ...]:

@@ -123,7 +123,7 @@ def assistant_lines(message: AssistantMessage, parent: str | None, envelope: Env
             "requestId": message.id,
             **envelope.tail(),
             "message": _api_message(message, block),
-            "cinch": _reply_facts(message),
+            "cinch": {**_reply_facts(message), **_signed(message.content[index : index + 1])},
         }
         if not blocks:
             line["isApiErrorMessage"] = True
@@ -199,6 +199,15 @@ def _assistant_block(block: AssistantContent) -> JsonObject:
         case ToolCall(call_id, name, arguments, partial_json):
             unread: JsonObject = {"__unparsedToolInput": {"raw": partial_json}}
             return {"type": "tool_use", "id": call_id, "name": name, "input": unread if partial_json else arguments}
+
+
+def _signed(content: tuple[AssistantContent, ...]) -> JsonObject:
+    """The signature of a block for which Claude Code's format has none."""
+    match content:
+        case (Text(signature=str(signature)) | ToolCall(signature=str(signature)),):
+            return {"signature": signature}
+        case _:
+            return {}
 
 
 def _api_message(message: AssistantMessage, block: JsonObject) -> JsonObject:

@@ -93,6 +93,7 @@ class Assembly:
             AlreadyRunning: a run is on.
         """
         self.agent.new_session(loaded.session_id, messages)
+        self.agent.identity.recall(loaded.loop_ids)
         self._trust_what_is_allowed()
         self._follow(loaded)
         # Who asks for plan mode at the start gets it, whatever mode the session was left in.

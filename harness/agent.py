@@ -16,9 +16,10 @@ from harness.blocking import run_blocking
 from harness.bus import Bus, Subscriber
 from harness.channel import Listener
 from harness.conduct import Conductor
+from harness.continuation import Continuation
 from harness.cost import Ledger
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
-from harness.events import Continuation, Event, ModeChanged, ModelChanged, Notice
+from harness.events import Event, ModeChanged, ModelChanged, Notice
 from harness.execution.cache import ResultCache
 from harness.history import History
 from harness.hooks.chain import HookChain

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from harness.continuation import Continuation, TurnTrigger
 from harness.messages import (
     AssistantMessage,
     CustomMessage,
@@ -28,20 +29,6 @@ from harness.messages import (
 from harness.person import Answer, Question
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart
 from harness.views import View
-
-TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
-"""What began a turn: a prompt, a parent agent, what came before, or another path from an old place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Continuation:
-    """How a run without a prompt relates to the one before: goes on, is tried again, or takes another path.
-
-    `tag` tells several of a kind apart, by default the moment it was asked for (RFC 3339, UTC).
-    """
-
-    kind: Literal["default", "rerun", "branch"] = "default"
-    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

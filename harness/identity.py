@@ -6,9 +6,10 @@ A run's id is `{session}.{configuration}.{n}`, as in phi-core: `n` counts from 1
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from harness.events import TurnTrigger
+from harness.continuation import TurnTrigger
 from harness.messages import ModelSpec, new_id
 
 
@@ -55,6 +56,16 @@ class Identity:
         self.loops = 0
         self.last_loop_id = ""
         return self.session_id
+
+    def recall(self, loop_ids: Iterable[str]) -> None:
+        """Go on counting from the runs that this session had before, in their order."""
+        for loop_id in loop_ids:
+            session_id, _, rest = loop_id.partition(".")
+            segment, _, number = rest.rpartition(".")
+            if session_id == self.session_id and segment and number.isdecimal():
+                self.counters[segment] = max(self.counters.get(segment, 0), int(number))
+                self.loops += 1
+                self.last_loop_id = loop_id
 
     def idle_for(self) -> float | None:
         """Seconds since the last run began; None when there was none."""

@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import dataclass
 
 from harness.act import act, leave_undone
-from harness.events import InputRejected, LimitReached, MessageEnd, MessageStart, TurnEnd, TurnStart, TurnTrigger
+from harness.continuation import TurnTrigger
+from harness.events import InputRejected, LimitReached, MessageEnd, MessageStart, TurnEnd, TurnStart
 from harness.filters import Reject, filtered
 from harness.hooks.points import Stop
 from harness.messages import AssistantMessage, CustomMessage, Message, StopReason, Text, ToolResult, UserMessage

@@ -9,9 +9,9 @@ from pathlib import Path
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
 from harness.bus import Bus
+from harness.continuation import Continuation, TurnTrigger
 from harness.cost import Ledger
 from harness.errors import ProviderError
-from harness.events import Continuation, TurnTrigger
 from harness.execution.cache import ResultCache
 from harness.history import History
 from harness.hooks.chain import HookChain
@@ -120,6 +120,7 @@ class Ending:
     error: str | None = None
     limit: str = ""
     rejection: str = ""
+    left_out: tuple[int, bool] = (0, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,7 @@ class Progress:
     fallbacks: int = 0
     failure: ProviderError | None = None
     rejection: str = ""
+    left_out: tuple[int, bool] = (0, False)
 
 
 @dataclass(frozen=True, slots=True)

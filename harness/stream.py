@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from harness.answers import Answers
 from harness.channel import Listener
+from harness.continuation import Continuation
 from harness.errors import AgentError
-from harness.events import AgentEnd, Continuation, Event
+from harness.events import AgentEnd, Event
 from harness.person import Answer, Approval, PlanVerdict
 from harness.result import AgentResult
 

@@ -21,8 +21,7 @@ async def look(run: Run) -> tuple[ModelMessage, ...]:
     budget = _smaller(run.options.window.max_tokens, run.state.budget)
     if budget:
         fitted = fit(messages, budget - _overhead(run), run.options.window)
-        if fitted.dropped:
-            _tell(run, messages, fitted, "window")
+        _tell_once(run, messages, fitted)
         messages = fitted.messages
     return _converted(run, messages)
 
@@ -59,6 +58,14 @@ def _converted(run: Run, messages: Sequence[Message]) -> tuple[ModelMessage, ...
     if convert is to_llm:
         return normalise(messages)
     return normalise([converted for each in messages if (converted := convert(each)) is not None])
+
+
+def _tell_once(run: Run, messages: Sequence[Message], fitted: Fitted) -> None:
+    """A window that is full stays so: what is left out is told when it grows, and not every turn."""
+    left_out = (fitted.dropped, fitted.tokens < _weigh(messages))
+    if left_out > run.progress.left_out:
+        run.progress.left_out = left_out
+        _tell(run, messages, fitted, "window")
 
 
 def _tell(run: Run, messages: Sequence[Message], fitted: Fitted, reason: Literal["overflow", "window"]) -> None:

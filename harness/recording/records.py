@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from harness.events import Continuation, Event
+from harness.continuation import Continuation
+from harness.events import Event
 from harness.messages import Message, ModelSpec, StopReason, Usage
 
 LoopStatus: TypeAlias = Literal["pending", "running", "completed", "rejected", "aborted"]

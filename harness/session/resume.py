@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
@@ -74,6 +74,7 @@ class LoadedSession:
     created: float = 0.0
     updated: float = 0.0
     warnings: tuple[str, ...] = ()
+    loop_ids: tuple[str, ...] = ()
 
     @property
     def model_name(self) -> str:
@@ -107,6 +108,7 @@ def load_session(path: Path) -> LoadedSession:
         title=title_of(layout.notes),
         spec=_spec(layout.notes),
         mode=_last(layout.notes, "cinch-mode", "mode"),
+        loop_ids=tuple(_loop_ids(layout.notes)),
         created=time_of(first) or updated,
         updated=updated,
         warnings=_warnings(layout),
@@ -135,6 +137,13 @@ def title_of(notes: list[JsonObject]) -> str:
 
 def _last(notes: list[JsonObject], kind: str, key: str) -> str:
     return next((text_at(note, key) for note in reversed(notes) if note.get("type") == kind and text_at(note, key)), "")
+
+
+def _loop_ids(notes: list[JsonObject]) -> Iterator[str]:
+    """The runs that were begun, in their order."""
+    for note in notes:
+        if note.get("type") == "cinch-run" and note.get("phase") == "start":
+            yield text_at(note, "loopId")
 
 
 def _spec(notes: list[JsonObject]) -> ModelSpec | None:

@@ -330,3 +330,17 @@ async def test_a_result_says_what_it_came_to(make_agent):
     with pytest.raises(RequestRejected):
         (await agent.prompt("go")).raise_for_failure()
     assert isinstance(agent.history.messages[0], UserMessage)
+
+
+async def test_what_is_left_out_is_told_when_it_grows_and_not_every_turn(make_agent, record):
+    history = [user(f"{n} " + "word " * 400) for n in range(20)]
+    agent = make_agent(
+        *[calls("look")] * 12, "done", tools=[SimpleTool("look")], messages=history, window=Window(max_tokens=3000)
+    )
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    told = [event.dropped for event in seen.of(CompactionEnd)]
+    assert told == sorted(set(told))
+    assert len(told) < len(seen.of(RequestStart)) / 2

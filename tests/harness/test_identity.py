@@ -94,3 +94,13 @@ def test_idle_time_counts_from_the_last_run():
     identity.next_loop(SPEC)
 
     assert 0 <= identity.idle_for() <= time.monotonic() - before
+
+
+def test_a_resumed_session_goes_on_counting_its_runs() -> None:
+    identity = Identity(session_id="S")
+
+    identity.recall(["S.a/b/off.1", "S.a/b/off.2", "S.c.1", "other.c.9", "nonsense", ""])
+
+    assert identity.last_loop_id == "S.c.1"
+    assert identity.loops == 3
+    assert identity.next_loop(ModelSpec("a", "b")) == "S.a/b/off.3"

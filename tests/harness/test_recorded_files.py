@@ -11,8 +11,9 @@ from fakes.simple_tools import SimpleTool
 from filelock import FileLock
 
 from harness.codec import decode, encode
+from harness.continuation import Continuation
 from harness.errors import SessionError, SessionLocked, SessionMissing
-from harness.events import AgentEnd, AgentStart, Continuation, Notice
+from harness.events import AgentEnd, AgentStart, Notice
 from harness.messages import CustomMessage, ModelSpec, Usage, user
 from harness.recorder import SessionRecorder
 from harness.recording.files import SessionFiles

@@ -307,3 +307,16 @@ def test_an_api_error_of_claude_code_is_a_failed_reply(tmp_path: Path):
     reply_read = load_session(foreign(tmp_path, line("user", "u1", None, "go"), said)).messages[1]
 
     assert (reply_read.content, reply_read.stop_reason, reply_read.error) == ((), "error", "API Error: 529")
+
+
+def test_the_runs_of_a_session_are_known_when_it_comes_back(tmp_path: Path):
+    note = {"type": "cinch-run", "sessionId": "S", "timestamp": "2026-01-02T03:04:05.678Z"}
+    path = foreign(
+        tmp_path,
+        {**note, "phase": "start", "loopId": "S.c.1"},
+        line("user", "u1", None, "hi"),
+        {**note, "phase": "end", "loopId": "S.c.1"},
+        {**note, "phase": "start", "loopId": "S.c.2"},
+    )
+
+    assert load_session(path).loop_ids == ("S.c.1", "S.c.2")

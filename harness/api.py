@@ -43,9 +43,10 @@ MODULES: dict[str, str] = {
     "harness.approval.policy": "ApprovalMode",
     "harness.approval.rules": "Grants Rule",
     # Tools
-    "harness.tool": "Tool ToolContext ToolOutput Risk",
+    "harness.tool": "Tool ToolContext ToolOutput Risk Role",
     "harness.function_tool": "tool",
     "harness.schema_tool": "SchemaTool",
+    "harness.subagents.agent_tool": "SubAgentTool",
     "harness.tool_filter": "ByTask Category",
     "harness.views": "View TextView DiffView",
     # Hooks, policies, and filters of what is said
@@ -243,7 +244,9 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.session.resume import load_session as load_session
     from harness.session.store import SessionStore as SessionStore
     from harness.stream import RunStream as RunStream
+    from harness.subagents.agent_tool import SubAgentTool as SubAgentTool
     from harness.tool import Risk as Risk
+    from harness.tool import Role as Role
     from harness.tool import Tool as Tool
     from harness.tool import ToolContext as ToolContext
     from harness.tool import ToolOutput as ToolOutput

@@ -57,6 +57,13 @@ PRINTED = {
         demo/powerful is given up, demo/spare is asked instead
         Each shows one idea.
     """,
+    "sub_agents": """
+        > demo/script begins
+        < 4 messages
+        > demo/script begins
+        < 2 messages
+        Here is your slogan: Tea: eighteen centuries in a cup.
+    """,
     "parallel_models": """
           1. Leaf & Letter; it may be taken for a bookshop.
         \\* 2. Steep.

@@ -21,7 +21,7 @@ from harness.agent import Agent  # noqa: E402
 from harness.events import Event, RequestStart, ToolExecutionEnd, ToolExecutionStart  # noqa: E402
 from harness.limits import Limits  # noqa: E402
 from harness.messages import ModelSpec, Usage  # noqa: E402
-from harness.options import AgentOptions  # noqa: E402
+from harness.options import AgentOptions, Execution  # noqa: E402
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, KnownFacts, Model, Request  # noqa: E402
 from harness.workspace import Workspace  # noqa: E402
 from providers.demo import Call, Reply, scripted  # noqa: E402
@@ -143,7 +143,10 @@ def reading(folder: Path) -> None:
     path = folder / "module.py"
     path.write_text("def answer():\n    return 42\n" * 30, encoding="utf-8")
     call = Reply((Call("read_file", {"path": "module.py"}),))
-    options = AgentOptions(workspace=Workspace(folder), limits=Limits(max_turns=0))
+    # Each turn reads: what the cache hands out is no read.
+    options = AgentOptions(
+        workspace=Workspace(folder), limits=Limits(max_turns=0), execution=Execution(cache_entries=0)
+    )
     watch = Stopwatch()
 
     def turns() -> float:

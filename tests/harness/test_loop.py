@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
@@ -77,13 +76,11 @@ async def test_a_tool_turn_has_its_events_in_order(make_agent, record):
 
 
 async def test_reading_tools_run_together_and_answer_in_call_order(make_agent, record):
-    agent = make_agent(calls("slow", "quick"), "done", tools=[sleeper("slow", 0.2), sleeper("quick", 0.1)])
+    agent = make_agent(calls("slow", "quick"), "done", tools=[sleeper("slow", 0.02), sleeper("quick", 0)])
     happened = record(agent)
 
-    began = time.monotonic()
     await agent.prompt("go")
 
-    assert time.monotonic() - began < 0.29
     assert [result.tool_name for result in results_of(agent)] == ["slow", "quick"]
     assert [end.result.tool_name for end in happened.of(ToolExecutionEnd)] == ["quick", "slow"]
 

@@ -9,6 +9,7 @@ from fakes.workplace import Workplace
 
 from harness.errors import FileMissing, NotAFile, OutsideWorkspace
 from harness.messages import Image
+from harness.tool import Risk
 from harness.views import ImageView, TextView
 from tools.read import ReadTool
 
@@ -138,3 +139,7 @@ async def test_what_cannot_be_read_is_refused_at_once(place: Workplace):
         await place.call(READ, path="setings.py")
     with pytest.raises(OutsideWorkspace):
         await place.call(READ, path="/etc/passwd")
+
+
+def test_what_is_read_stays_true_as_long_as_the_file_does():
+    assert READ.risk(READ.validate({"file_path": "a.txt"})) == Risk("read", paths=("a.txt",), cacheable=True)

@@ -24,7 +24,7 @@ from harness.messages import ModelSpec, Usage  # noqa: E402
 from harness.options import AgentOptions, Execution  # noqa: E402
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, KnownFacts, Model, Request  # noqa: E402
 from harness.workspace import Workspace  # noqa: E402
-from providers.demo import Call, Reply, scripted  # noqa: E402
+from providers.demo import scripted  # noqa: E402
 from tools import builtin_tools  # noqa: E402
 
 RUNS = 9
@@ -65,17 +65,20 @@ def construction() -> None:
 
 
 class AtOnce:
-    """A model that asks for `calls` calls, one a turn, and then is done; it does nothing that takes time."""
+    """A model that calls `tool` so often, once a turn, and then is done; it does nothing that takes time."""
 
     name = "at-once"
 
-    def __init__(self, calls: int) -> None:
+    def __init__(self, calls: int, tool: str, arguments: str = "{}") -> None:
         self._left = calls
+        self._tool = tool
+        self._arguments = arguments
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         usage = Usage(input=len(request.messages) * 20, output=5)
         if self._left:
-            yield BlockStart(0, "tool_call", f"call_{self._left}", "nothing")
+            yield BlockStart(0, "tool_call", f"call_{self._left}", self._tool)
+            yield BlockDelta(0, self._arguments)
             yield BlockEnd(0)
             self._left -= 1
             yield Done("tool_use", usage)
@@ -89,6 +92,10 @@ class AtOnce:
         pass
 
 
+def model_of(provider: AtOnce) -> Model:
+    return Model(provider, ModelSpec("at-once", "nothing"), KnownFacts())
+
+
 def overhead(folder: Path) -> None:
     """What a turn costs beside the model's and the tool's own time."""
     options = AgentOptions(workspace=Workspace(folder), limits=Limits(max_turns=0))
@@ -99,7 +106,7 @@ def overhead(folder: Path) -> None:
             history.append(await asyncio.create_task(asyncio.sleep(0, {"turn": turn})))
 
     def looped(turns: int) -> float:
-        model = Model(AtOnce(turns), ModelSpec("at-once", "nothing"), KnownFacts())
+        model = model_of(AtOnce(turns, "nothing"))
         agent = Agent(model, [SimpleTool("nothing", risk="none")], options=options)
         began = time.perf_counter()
         asyncio.run(agent.prompt("go"))
@@ -142,7 +149,6 @@ class Stopwatch:
 def reading(folder: Path) -> None:
     path = folder / "module.py"
     path.write_text("def answer():\n    return 42\n" * 30, encoding="utf-8")
-    call = Reply((Call("read_file", {"path": "module.py"}),))
     # Each turn reads: what the cache hands out is no read.
     options = AgentOptions(
         workspace=Workspace(folder), limits=Limits(max_turns=0), execution=Execution(cache_entries=0)
@@ -150,7 +156,8 @@ def reading(folder: Path) -> None:
     watch = Stopwatch()
 
     def turns() -> float:
-        agent = Agent(scripted(*[call] * TURNS, "done"), builtin_tools(), options=options)
+        model = model_of(AtOnce(TURNS, "read_file", '{"path": "module.py"}'))
+        agent = Agent(model, builtin_tools(), options=options)
         agent.subscribe(watch.watch)
         began = time.perf_counter()
         asyncio.run(agent.prompt("go"))

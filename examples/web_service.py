@@ -1,5 +1,6 @@
 """A web service: a prompt is answered with its events as they happen; who reads them may speak to the run by POST.
 
+pip install starlette uvicorn
 curl -N localhost:8000/chat -d '{"prompt": "Note to buy tea."}'        the events; who leaves ends the run
 curl localhost:8000/chat/SESSION -d '{"call": "CALL", "allow": true}'  or {"steer": "And milk."}
 """

@@ -17,14 +17,11 @@ SCRIPTS = {
 
 async def argue(side: str) -> str:
     options = AgentOptions(limits=Limits(max_turns=3, max_cost=0.10))
-    agent = Agent(which_model(SCRIPTS[side]), system_prompt=f"You argue {side} it, in one sentence.", options=options)
-    agent.subscribe(lambda event: print(f"[{side}] has spoken") if isinstance(event, TurnEnd) else None)
-    try:
+    async with Agent(which_model(SCRIPTS[side]), (), f"You argue {side} it, in one sentence.", options) as agent:
+        agent.subscribe(lambda event: print(f"[{side}] has spoken") if isinstance(event, TurnEnd) else None)
         result = await agent.prompt(TASK)
-        result.raise_for_failure()
-        return result.text
-    finally:
-        await agent.close()
+    result.raise_for_failure()
+    return result.text
 
 
 async def main() -> None:

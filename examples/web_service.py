@@ -29,8 +29,8 @@ running: WeakValueDictionary[str, RunStream] = WeakValueDictionary()
 
 
 async def events(prompt: str) -> AsyncIterator[str]:
-    agent = Agent(which_model(*SCRIPT), builtin_tools(), "You keep notes.", AgentOptions(person=Answers(timeout=300)))
-    async with agent.stream(prompt) as run:
+    options = AgentOptions(person=Answers(timeout=300))
+    async with Agent(which_model(*SCRIPT), builtin_tools(), options=options) as agent, agent.stream(prompt) as run:
         running[agent.session_id] = run
         async for event in run:
             yield f"data: {json.dumps(encode(event))}\n\n"

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import TracebackType
 from typing import Literal, TypeAlias, TypeVar
 
 from harness.answers import Answers
@@ -289,6 +290,15 @@ class Agent:
         """Stop what is on, let go of connections, and tell those who listen that nothing more comes."""
         await self._let_go()
         self._bus.close()
+
+    async def __aenter__(self) -> Agent:
+        """Closed at the end of the block."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
 
     async def _let_go(self) -> None:
         self.abort()

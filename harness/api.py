@@ -33,8 +33,9 @@ MODULES: dict[str, str] = {
         "MessageDiscarded ToolApprovalRequested ToolApprovalResolved ToolExecutionStart ToolExecutionUpdate "
         "ToolExecutionEnd ToolCacheHit QuestionAsked QuestionAnswered PlanSubmitted UsageUpdate ContextWarning "
         "CompactionStart CompactionEnd RetryScheduled ModelRouted ModelFallback ModelChanged ModeChanged "
-        "InputRejected HookRan LimitReached SubagentEvent ParallelStart BranchEvent ParallelEnd Notice Continuation"
+        "InputRejected HookRan LimitReached SubagentEvent ParallelStart BranchEvent ParallelEnd Notice"
     ),
+    "harness.continuation": "Continuation",
     # What a person is asked, and answers
     "harness.person": (
         "Person Nobody ApprovalRequest Approval Once Session Always Denied Edited Question Choice Answer PlanVerdict"
@@ -90,6 +91,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.approval.rules import Rule as Rule
     from harness.channel import Listener as Listener
     from harness.context.window import Window as Window
+    from harness.continuation import Continuation as Continuation
     from harness.errors import Aborted as Aborted
     from harness.errors import AgentError as AgentError
     from harness.errors import AlreadyRunning as AlreadyRunning
@@ -121,7 +123,6 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.events import CompactionEnd as CompactionEnd
     from harness.events import CompactionStart as CompactionStart
     from harness.events import ContextWarning as ContextWarning
-    from harness.events import Continuation as Continuation
     from harness.events import Event as Event
     from harness.events import HookRan as HookRan
     from harness.events import InputRejected as InputRejected

@@ -1,10 +1,10 @@
-"""The one way from a request to deltas, shared by all providers that stream server-sent events."""
+"""The one way from a request to deltas, shared by all providers that stream JSON, in whatever frames."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -36,13 +36,25 @@ class ReplyDecoder(Protocol):
         ...
 
 
-async def deltas(transport: Transport, path: str, body: JsonObject, decoder: ReplyDecoder) -> AsyncIterator[Delta]:
-    """Ask, and hand on each delta when its bytes have arrived.
+class Framing(Protocol):
+    """Cuts a stream of bytes, fed in chunks cut anywhere, into its events."""
+
+    def feed(self, chunk: bytes) -> Sequence[str]: ...
+
+    def finish(self) -> Sequence[str]:
+        """What the stream ended in."""
+        ...
+
+
+async def deltas(
+    transport: Transport, path: str, body: JsonObject, decoder: ReplyDecoder, framing: Framing | None = None
+) -> AsyncGenerator[Delta]:
+    """Ask, and hand on each delta when its bytes have arrived. Without a `framing`, these are server-sent events.
 
     Raises:
         ProviderError: also when the stream ends before the reply is complete.
     """
-    events = EventDecoder()
+    events: Framing = framing or EventDecoder()
     try:
         async with transport.post(path, body) as chunks:
             async for chunk in chunks:
@@ -76,7 +88,7 @@ def decoded(decoder: ReplyDecoder, events: Sequence[str]) -> Iterator[Delta]:
         yield from found
 
 
-def _last(decoder: ReplyDecoder, events: EventDecoder, transport: Transport) -> Iterator[Delta]:
+def _last(decoder: ReplyDecoder, events: Framing, transport: Transport) -> Iterator[Delta]:
     # A cut can leave half an event, which is no event.
     with suppress(StreamError):
         yield from decoded(decoder, events.finish())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, RequestRejected
@@ -57,18 +58,20 @@ class AnthropicProvider:
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)
         try:
-            async for delta in self._ask(request, transport, self._form(request)):
-                yield delta
+            async with aclosing(self._ask(request, transport, self._form(request))) as answer:
+                async for delta in answer:
+                    yield delta
         except RequestRejected as error:
             form = self._mended_form(request, str(error))
             if form is None:
                 raise
-            async for delta in self._ask(request, transport, form):
-                yield delta
+            async with aclosing(self._ask(request, transport, form)) as answer:
+                async for delta in answer:
+                    yield delta
         except ModelNotFound as error:
             raise await better_named(error, transport, MODELS, request.spec.model_id) from error
 
-    def _ask(self, request: Request, transport: Transport, form: ThinkingForm) -> AsyncIterator[Delta]:
+    def _ask(self, request: Request, transport: Transport, form: ThinkingForm) -> AsyncGenerator[Delta]:
         holds = request.spec.model_id not in self._without_schema
         body = encode(request, form, self._unreadable, holds_to_schema=holds)
         return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))

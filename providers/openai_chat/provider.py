@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, RequestRejected
@@ -56,8 +57,9 @@ class ChatProvider:
         transport = self._transport_for(request)
         for _ in range(MENDS):
             try:
-                async for delta in self._ask(request, transport):
-                    yield delta
+                async with aclosing(self._ask(request, transport)) as answer:
+                    async for delta in answer:
+                        yield delta
                 return
             except RequestRejected as error:
                 mended = self._dialect.mended(str(error)) if error.status in (400, 422) else None
@@ -66,10 +68,11 @@ class ChatProvider:
                 self._dialect = mended
             except ModelNotFound as error:
                 raise await better_named(error, transport, "/models", request.spec.model_id) from error
-        async for delta in self._ask(request, transport):
-            yield delta
+        async with aclosing(self._ask(request, transport)) as answer:
+            async for delta in answer:
+                yield delta
 
-    def _ask(self, request: Request, transport: Transport) -> AsyncIterator[Delta]:
+    def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         body = encode(request, self._dialect)
         return deltas(transport, "/chat/completions", body, ChatDecoder(transport.endpoint))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, RequestRejected
@@ -55,18 +56,20 @@ class ResponsesProvider:
         transport = self._transport_for(request)
         for _ in range(MENDS):
             try:
-                async for delta in self._ask(request, transport):
-                    yield delta
+                async with aclosing(self._ask(request, transport)) as answer:
+                    async for delta in answer:
+                        yield delta
                 return
             except RequestRejected as error:
                 if not self._mends(error):
                     raise
             except ModelNotFound as error:
                 raise await better_named(error, transport, "/models", request.spec.model_id) from error
-        async for delta in self._ask(request, transport):
-            yield delta
+        async with aclosing(self._ask(request, transport)) as answer:
+            async for delta in answer:
+                yield delta
 
-    def _ask(self, request: Request, transport: Transport) -> AsyncIterator[Delta]:
+    def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         body = encode(request, self._without)
         return deltas(transport, "/responses", body, ResponseDecoder(transport.endpoint))
 

@@ -92,10 +92,13 @@ async def test_what_was_used_before_a_price_was_known_counts_against_the_limit(m
 
 
 def test_ctrl_c_during_prompt_sync_aborts_the_run():
+    # What is started in the background of a script inherits that Ctrl+C is ignored.
     code = """
+import signal
 from harness import Agent
 from providers.demo import scripted
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 agent = Agent(scripted("word " * 100_000, delay=0.01))
 agent.subscribe(lambda event: print(type(event).__name__, flush=True))
 agent.prompt_sync("go")

@@ -3,11 +3,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import pytest
-from fakes.leftovers import SLEEP, held, model_server
+from fakes.leftovers import SLEEP, Held, held, model_server
 
 from harness.agent import Agent
 from harness.events import Event, MessageUpdate, ToolExecutionStart, ToolExecutionUpdate
@@ -28,13 +28,17 @@ SLOW_STORY = {"type": "hang", "reply": {"text": "Once upon a time there was"}, "
 
 @dataclass(frozen=True)
 class Way:
-    """How a run ends: what the service answers in it, how it ends for the agent, and what is done meanwhile."""
+    """How a run ends: what the service answers in it, how it ends for the agent, and what is done meanwhile.
+
+    `connections`: how many are kept for the next request.
+    """
 
     name: str
     script: list[dict[str, object]]
     stop_reason: str
     meddle: Callable[[Agent, Event], None] = lambda agent, event: None
     execution: Execution = Execution()
+    connections: int = 1
 
 
 def steer(agent: Agent, event: Event) -> None:
@@ -56,11 +60,11 @@ WAYS = [
     Way("finished", [MANY_READS, DONE], "stop"),
     Way("refused", [{"type": "failure", "status": 400, "body": "no"}], "error"),
     Way("asked again in vain", [{"type": "failure", "status": 529, "body": "busy"}], "error"),
-    Way("cut in a sentence", [{"type": "cut", "reply": {"text": "so far"}, "after_events": 2}], "error"),
+    Way("cut in a sentence", [{"type": "cut", "reply": {"text": "so far"}, "after_events": 2}], "error", connections=0),
     Way("broken in its format", [TELLS], "error"),
     Way("timed out in a command", [LONG_COMMAND, DONE], "stop", execution=Execution(timeout=0.15)),
     Way("steered out of a command", [LONG_COMMAND, DONE], "stop", steer),
-    Way("aborted in a sentence", [SLOW_STORY], "aborted", abort_in_a_sentence),
+    Way("aborted in a sentence", [SLOW_STORY], "aborted", abort_in_a_sentence, connections=0),
     Way("aborted at the start of a command", [LONG_COMMAND], "aborted", abort_at_the_start_of_a_call),
 ]
 
@@ -78,34 +82,46 @@ def agent_for(way: Way, base_url: str, folder: Path) -> Agent:
     return agent
 
 
-async def settled(before: object) -> object:
-    """What is held once it is what was held before, or a second has passed: a socket takes a moment to close."""
+def held_beyond(before: Held) -> Held:
+    """What is held now and was not before. Asyncio keeps the threads that read files until the event loop ends."""
+    now = held()
+    differences = (getattr(now, each.name) - getattr(before, each.name) for each in fields(Held))
+    return replace(Held(*differences), threads=0)
+
+
+async def settled(before: Held, expected: Held) -> Held:
+    """What is held once it is no more than expected, or a second has passed: a socket takes a moment to close."""
     for _ in range(100):
-        if replace(held(), threads=0) == before:
+        if held_beyond(before) == expected:
             break
         await asyncio.sleep(0.01)
-    return replace(held(), threads=0)
+    return held_beyond(before)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 async def test_a_run_that_ends_so_leaves_nothing_behind(way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    outside = replace(held(), threads=0)
+    # Each delta gives way to the rest of the program, so that an abort also comes while the stream itself is at rest.
+    monkeypatch.setattr("harness.think.BREATH", -1.0)
+    nothing = Held(tasks=0, threads=0, commands=0, sockets=0, files=0)
 
     with model_server(tmp_path, json.dumps(way.script)) as base_url:
-        pipe = replace(held(), threads=0).files - outside.files
+        before = held()
         agent = agent_for(way, base_url, tmp_path)
-        ends = [(await agent.prompt("go")).stop_reason]
-        one_run = replace(held(), threads=0)
-        ends += [(await agent.prompt("go")).stop_reason for _ in range(3)]
-        after = await settled(one_run)
+        ends: list[str] = []
+        tasks: list[int] = []
+        for _ in range(4):
+            ends.append((await agent.prompt("go")).stop_reason)
+            tasks.append(held_beyond(before).tasks)
+        kept = replace(nothing, sockets=way.connections, files=way.connections)
+        between = await settled(before, kept)
         await agent.close()
-        closed = await settled(replace(outside, files=outside.files + pipe))
+        after = await settled(before, nothing)
 
     assert ends == [way.stop_reason] * 4
-    assert after == one_run
-    assert (after.tasks, after.commands) == (outside.tasks, 0)
-    assert closed == replace(outside, files=outside.files + pipe)
+    assert tasks == [0] * 4
+    assert between == kept
+    assert after == nothing
 
 
 @pytest.mark.parametrize("way", [WAYS[0], WAYS[5], WAYS[6]], ids=lambda way: way.name)

@@ -30,7 +30,7 @@ OVERFLOW = (
     r"|reduce the length of the (messages|prompt)|maximum context length|exceeds the available context size"
     r"|greater than the context length|context window exceeds limit|exceeded model token limit"
     r"|context[ _]length[ _]exceeded|exceed context limit|too many input tokens|too large for model"
-    r"|input token count .* exceeds|longer than the model's context|context ?window ?exceeded"
+    r"|input token count .* exceeds|longer than the (model's )?context|context ?window ?exceeded"
 )
 # These also complain of other things, such as a limit of tokens per minute, the size of an image or of the answer.
 PERHAPS_OVERFLOW = r"exceeds the maximum|exceeds the limit of|too many tokens|token limit exceeded"
@@ -45,6 +45,15 @@ NO_MODEL = (
     r"model_not_found|not a valid model|invalid model|decommissioned|no longer (supported|available|served)"
     r"|model\b[^.]{0,80}\b(not found|does not exist|not exist|has been (retired|deprecated))|try pulling"
 )
+
+# Google has one wording for a limit per minute and one per day, and one status for a wrong key and a wrong request.
+SOON_AGAIN = r'"retrydelay": *"'
+NOT_TODAY = r"per_?day"
+BAD_KEY = r"api[ _]key[ _](not[ _]valid|invalid|expired)|(invalid|expired)[ _]api[ _]key"
+TOLD_DELAY = r'"retryDelay": *"(\d+(?:\.\d+)?)s"'
+
+# A server of one's own that cannot hold the model; it will not grow.
+NO_MEMORY = r"requires more (system |gpu )?memory"
 
 _UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
 
@@ -61,13 +70,13 @@ def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, st
     text = _explanation(kind, endpoint, status, said or "it gave no reason")
     if issubclass(kind, AuthenticationFailed):
         return kind(text, status=status)
-    return kind(f"{service}: {text}", retry_after=retry_after(headers) if kind.retryable else None, status=status)
+    return kind(f"{service}: {text}", retry_after=_wait(headers, body) if kind.retryable else None, status=status)
 
 
 def _kind(status: int, words: str, *, is_empty: bool) -> type[ProviderError]:
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and re.search(BAD_KEY, words)):
         return RequestRejected if "flagged" in words else AuthenticationFailed
-    if status == 402 or (status in (400, 429) and re.search(NO_MONEY, words)):
+    if status == 402 or (status in (400, 429) and _is_used_up(words)):
         return QuotaExhausted
     if status == 429:
         return ModelThrottled
@@ -75,9 +84,17 @@ def _kind(status: int, words: str, *, is_empty: bool) -> type[ProviderError]:
         return ContextWindowOverflow
     if (status == 404 and "model" in words) or (status in (400, 410) and re.search(NO_MODEL, words)):
         return ModelNotFound
+    if status >= 500 and re.search(NO_MEMORY, words):
+        return RequestRejected
     if status in (503, 529) or (status >= 500 and "overloaded" in words):
         return ModelOverloaded
     return NetworkError if status == 408 or (status >= 500 and status not in (501, 505)) else RequestRejected
+
+
+def _is_used_up(words: str) -> bool:
+    if not re.search(NO_MONEY, words):
+        return False
+    return not re.search(SOON_AGAIN, words) or re.search(NOT_TODAY, words) is not None
 
 
 def _is_overflow(status: int, words: str, *, is_empty: bool) -> bool:
@@ -157,6 +174,12 @@ def plain(text: str) -> str:
     """One line without anything a terminal would obey, of bearable length."""
     line = re.sub(r"\s+", " ", re.sub(_UNPRINTABLE, " ", text)).strip()
     return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"
+
+
+def _wait(headers: Mapping[str, str], body: str) -> float | None:
+    told = retry_after(headers)
+    inside = re.search(TOLD_DELAY, body) if told is None else None
+    return float(inside[1]) if inside else told
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from harness.errors import ModelNotFound, ProviderError
 from harness.messages import JsonValue
 from providers.catalog import nearest
@@ -17,7 +19,7 @@ async def model_names(transport: Transport, path: str, *, seconds: float = PATIE
         ProviderError: the server could not be asked, or answered with something else.
     """
     match await transport.get(path, seconds=seconds):
-        case {"data": list() as entries} | {"models": list() as entries}:
+        case {"data": list() as entries} | {"models": list() as entries} | {"publisherModels": list() as entries}:
             return [name for entry in entries if (name := _name_of(entry))]
         case _:
             return []
@@ -36,7 +38,9 @@ async def better_named(error: ModelNotFound, transport: Transport, path: str, mo
 
 def _name_of(entry: JsonValue) -> str:
     match entry:
+        case {"supportedGenerationMethods": list() as methods} if "generateContent" not in methods:
+            return ""
         case {"id": str(name)} | {"name": str(name)} | str(name):
-            return name
+            return re.sub(r"^(publishers/google/)?models/", "", name)
         case _:
             return ""

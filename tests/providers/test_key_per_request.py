@@ -18,9 +18,12 @@ from providers import connect
 OWN, OTHER = "sk-of-the-provider", "sk-of-this-request"
 
 
+KEY_HEADERS = ("x-api-key", "x-goog-api-key", "authorization")
+
+
 def keys_sent(server: ModelServer) -> list[str]:
     headers = [recorded.headers for recorded in server.requests]
-    return [sent.get("x-api-key") or sent.get("authorization", "") for sent in headers]
+    return [next((sent[name] for name in KEY_HEADERS if name in sent), "") for sent in headers]
 
 
 def bare(keys: list[str]) -> list[str]:
@@ -36,6 +39,8 @@ async def ask_with(model: Model, key: str | None) -> None:
 def own_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", OWN)
     monkeypatch.setenv("OPENAI_API_KEY", OWN)
+    monkeypatch.setenv("OLLAMA_API_KEY", OWN)
+    monkeypatch.setenv("GEMINI_API_KEY", OWN)
 
 
 async def test_a_request_may_bring_its_own_key(serve: Serve, wire: str, model_at: ModelAt) -> None:
@@ -94,6 +99,8 @@ async def test_a_key_is_enough_where_the_provider_has_none(
 ) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("OLLAMA_API_KEY")
+    monkeypatch.delenv("GEMINI_API_KEY")
     server = serve([Reply("a"), Reply("b")])
     model = model_at(server, wire)
 

@@ -1,0 +1,165 @@
+"""The Gemini API's stream turned into deltas; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from harness.messages import StopReason, Usage, new_id
+from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from providers.endpoint import Endpoint
+from providers.failures import failure, plain
+from providers.gemini.shapes import ErrorBody, FunctionCall, Part, PromptFeedback, StreamEvent, UsageMetadata
+
+if TYPE_CHECKING:
+    from providers.stream import ReplyDecoder
+
+FIELDS = frozenset(("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion", "createTime"))
+LENGTH = frozenset(("MAX_TOKENS", "CONTINUATION"))
+WHY: Mapping[str, str] = {
+    "SAFETY": "what it said may be unsafe",
+    "IMAGE_SAFETY": "the image may be unsafe",
+    "RECITATION": "it repeated a text it has read, which may be protected",
+    "LANGUAGE": "it does not speak that language",
+    "BLOCKLIST": "a word is not allowed",
+    "PROHIBITED_CONTENT": "the content is prohibited",
+    "SPII": "it would have told personal data",
+    "MODEL_ARMOR": "Model Armor blocked it",
+    "JAILBREAK": "it was taken for a jailbreak",
+    "MALFORMED_FUNCTION_CALL": "the model wrote a tool call that cannot be read",
+    "MALFORMED_RESPONSE": "the model wrote what cannot be read",
+    "UNEXPECTED_TOOL_CALL": "the model called a tool it was not given",
+    "TOO_MANY_TOOL_CALLS": "the model called too many tools",
+    "MISSING_THOUGHT_SIGNATURE": "a thought came back without its signature",
+    "OTHER": "for reasons it does not tell",
+}
+STATUS_OF_ERROR: Mapping[str, int] = {
+    "INVALID_ARGUMENT": 400,
+    "FAILED_PRECONDITION": 400,
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403,
+    "NOT_FOUND": 404,
+    "RESOURCE_EXHAUSTED": 429,
+    "UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 504,
+}
+
+
+class ContentDecoder:
+    """Decodes one reply. Text and thoughts come in pieces, calls whole; a signature ends the block it came with.
+
+    Parts of kinds that we never ask for are passed over.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._next = 0
+        self._open: BlockKind | None = None
+        self._calls = False
+        self._finish = ""
+        self._message = ""
+        self._blocked: PromptFeedback = {}
+        self._usage: UsageMetadata = {}
+        self._response_id = ""
+        self.is_over = False
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self._finish or self._blocked)
+
+    def take(self, event: StreamEvent | list[StreamEvent]) -> Sequence[Delta]:
+        """The deltas of one event.
+
+        Raises:
+            ProviderError: the event is an error.
+        """
+        if isinstance(event, list):
+            event = event[0]
+        if "error" in event:
+            self._fail(event["error"])
+        if not FIELDS & event.keys():
+            raise KeyError("none of the fields of a response")
+        deltas = tuple(self._read(event))
+        self._usage = event.get("usageMetadata") or self._usage
+        self._response_id = event.get("responseId") or self._response_id
+        feedback = event.get("promptFeedback") or {}
+        if feedback.get("blockReason"):
+            self._blocked = feedback
+        # Without its count of tokens it may not be the last: some services then send that by itself.
+        self.is_over = self.is_complete and bool(event.get("usageMetadata"))
+        return deltas
+
+    def finish(self) -> Sequence[Delta]:
+        stop, error = self._ending()
+        return (*self._close(), Done(stop, _counted(self._usage), self._response_id, error))
+
+    def _read(self, event: StreamEvent) -> Iterator[Delta]:
+        for candidate in (event.get("candidates") or [])[:1]:
+            for part in (candidate.get("content") or {}).get("parts") or ():
+                yield from self._part(part)
+            reason = candidate.get("finishReason") or ""
+            if reason and reason != "FINISH_REASON_UNSPECIFIED":
+                self._finish, self._message = reason, candidate.get("finishMessage") or ""
+
+    def _part(self, part: Part) -> Iterator[Delta]:
+        signature = part.get("thoughtSignature") or None
+        call = part.get("functionCall")
+        if call:
+            yield from self._close()
+            yield from self._call(call, signature)
+        elif part.get("text") or signature:
+            yield from self._said("thinking" if part.get("thought") else "text", part.get("text") or "", signature)
+
+    def _said(self, kind: BlockKind, text: str, signature: str | None) -> Iterator[Delta]:
+        if self._open != kind:
+            yield from self._close()
+            self._open = kind
+            yield BlockStart(self._next, kind)
+        if text:
+            yield BlockDelta(self._next, text)
+        if signature:
+            yield from self._close(signature)
+
+    def _call(self, call: FunctionCall, signature: str | None) -> Iterator[Delta]:
+        self._calls = True
+        index, self._next = self._next, self._next + 1
+        yield BlockStart(index, "tool_call", call.get("id") or f"call_{new_id()[:12]}", call.get("name") or "")
+        yield BlockDelta(index, json.dumps(call.get("args") or {}, ensure_ascii=False))
+        yield BlockEnd(index, signature)
+
+    def _close(self, signature: str | None = None) -> Iterator[Delta]:
+        if self._open is not None:
+            yield BlockEnd(self._next, signature)
+            self._open = None
+            self._next += 1
+
+    def _ending(self) -> tuple[StopReason, str | None]:
+        if not self._finish:
+            reason = self._blocked.get("blockReason") or ""
+            return "error", _explained("refused the prompt", reason, self._blocked.get("blockReasonMessage") or "")
+        if self._finish in LENGTH:
+            return "length", None
+        if self._finish == "STOP":
+            return "tool_use" if self._calls else "stop", None
+        return "error", _explained("stopped the reply", self._finish, self._message)
+
+    def _fail(self, error: ErrorBody) -> NoReturn:
+        status = error.get("code") or STATUS_OF_ERROR.get(error.get("status") or "", 500)
+        raise failure(self._endpoint, status, json.dumps({"error": error}), {})
+
+
+def _explained(what: str, reason: str, said: str) -> str:
+    why = plain(said) or WHY.get(reason, "")
+    return f"the service {what}: {why} ({plain(reason)})" if why else f"the service {what}: {plain(reason)}"
+
+
+def _counted(usage: UsageMetadata) -> Usage:
+    cached = usage.get("cachedContentTokenCount") or 0
+    read = (usage.get("promptTokenCount") or 0) + (usage.get("toolUsePromptTokenCount") or 0)
+    written = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
+    return Usage(max(0, read - cached), written, cached)
+
+
+if TYPE_CHECKING:
+    _: type[ReplyDecoder] = ContentDecoder

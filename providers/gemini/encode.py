@@ -1,0 +1,194 @@
+"""A request in the form of the Gemini API; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from harness.messages import (
+    AssistantContent,
+    AssistantMessage,
+    Image,
+    JsonObject,
+    JsonValue,
+    ModelMessage,
+    ModelSpec,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
+from harness.provider import Request, ToolSpec
+from providers.answer import in_words
+from providers.gemini.models import generation, thinking_config
+from providers.names import safe_name
+
+THINKING = "thinkingConfig"
+FORMAT = "responseJsonSchema"
+TEMPERATURE = "temperature"
+UNSIGNED = "unsigned calls"
+"""What a service may be known not to take, besides names of fields: a call without a signature, from any model."""
+FOREIGN_CALL = "skip_thought_signature_validator"
+"""What the vendor has one write as the signature of a call that its model did not make."""
+NO_OUTPUT = "(no output)"
+
+
+def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
+    """The body of `POST …:streamGenerateContent`, without what this service is known not to take.
+
+    Where it cannot be held to the form of an answer, the model is told of it in words.
+    """
+    body: JsonObject = {"contents": [*_contents(request, without)]}
+    if system := _system(request, is_held=FORMAT not in without):
+        body["systemInstruction"] = {"parts": [{"text": system}]}
+    if request.tools:
+        body["tools"] = [{"functionDeclarations": [_declared(tool) for tool in request.tools]}]
+    if config := _config(request, without):
+        body["generationConfig"] = config
+    return body
+
+
+def _system(request: Request, *, is_held: bool) -> str:
+    words = [request.system] if request.system.strip() else []
+    if request.answer_schema is not None and not is_held:
+        words.append(in_words(request.answer_schema))
+    return "\n\n".join(words)
+
+
+def _declared(tool: ToolSpec) -> JsonObject:
+    declared: JsonObject = {"name": tool.name, "description": tool.description}
+    # An object of nothing is refused; a tool without parameters says nothing of them.
+    if any(value for key, value in tool.parameters.items() if key not in ("type", "title", "description", "$schema")):
+        declared["parametersJsonSchema"] = {"type": "object", **tool.parameters}
+    return declared
+
+
+def _config(request: Request, without: Collection[str]) -> JsonObject:
+    config: JsonObject = {}
+    thinking = {} if THINKING in without else thinking_config(request.spec)
+    if request.max_tokens is not None:
+        budget = thinking.get("thinkingBudget")
+        config["maxOutputTokens"] = _with_thoughts(request.max_tokens, budget if isinstance(budget, int) else 0)
+    if request.temperature is not None and TEMPERATURE not in without:
+        config[TEMPERATURE] = request.temperature
+    if thinking:
+        config[THINKING] = thinking
+    if request.answer_schema is not None and FORMAT not in without:
+        config["responseMimeType"] = "application/json"
+        config[FORMAT] = request.answer_schema.schema
+    return config
+
+
+def _with_thoughts(wanted: int, budget: int) -> int:
+    """The limit of a reply, in which its thoughts count."""
+    return wanted if wanted > budget else wanted + budget
+
+
+def _contents(request: Request, without: Collection[str]) -> Iterator[JsonObject]:
+    """Turns by alternating roles: the service refuses others, and results that do not follow their calls."""
+    turns = _Turns(request.spec, request.messages, signs=UNSIGNED in without)
+    role, parts = "", list[JsonValue]()
+    for speaker, said in turns.read():
+        if speaker != role and parts:
+            yield {"role": role, "parts": parts}
+            parts = []
+        role = speaker
+        parts.extend(said)
+    if parts:
+        yield {"role": role, "parts": parts}
+
+
+class _Turns:
+    """A history read for one model. `signs`: it wants signatures, though its name does not tell."""
+
+    def __init__(self, spec: ModelSpec, messages: Sequence[ModelMessage], *, signs: bool) -> None:
+        version = generation(spec.model_id)
+        self._spec = spec
+        self._messages = messages
+        self._signs = signs or version >= (3, 0)
+        self._sees_in_results = version >= (3, 0)
+        replies = [message for message in messages if isinstance(message, AssistantMessage)]
+        self._names: Mapping[str, str] = {call.id: call.name for reply in replies for call in reply.tool_calls}
+
+    def read(self) -> Iterator[tuple[str, list[JsonValue]]]:
+        results: list[JsonValue] = []
+        said: list[JsonValue] = []
+        for message in self._messages:
+            match message:
+                case ToolResult():
+                    results.append(self._result(message))
+                    said.extend(self._beside(message))
+                case UserMessage():
+                    said.extend(_parts(message.content))
+                case AssistantMessage():
+                    yield from self._turn("user", [*results, *said])
+                    results, said = [], []
+                    yield from self._turn("model", self._reply(message))
+        yield from self._turn("user", [*results, *said])
+
+    def _turn(self, role: str, parts: list[JsonValue]) -> Iterator[tuple[str, list[JsonValue]]]:
+        if parts:
+            yield role, parts
+
+    def _result(self, message: ToolResult) -> JsonObject:
+        images = [*_parts(block for block in message.content if isinstance(block, Image))]
+        text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
+        answer: JsonObject = {
+            "id": safe_name(message.call_id),
+            "name": _name(self._names.get(message.call_id) or message.tool_name),
+            "response": {"error" if message.is_error else "output": text or ("" if images else NO_OUTPUT)},
+        }
+        if images and self._sees_in_results:
+            answer["parts"] = images
+        return {"functionResponse": answer}
+
+    def _beside(self, message: ToolResult) -> Iterator[JsonValue]:
+        """Images of a result, for a model that sees them only outside."""
+        images = [block for block in message.content if isinstance(block, Image)]
+        if images and not self._sees_in_results:
+            yield {"text": f"The result of {_name(message.tool_name)} ({safe_name(message.call_id)}) shows:"}
+            yield from _parts(images)
+
+    def _reply(self, message: AssistantMessage) -> list[JsonValue]:
+        is_own = (message.provider, message.model) == (self._spec.provider, self._spec.model_id)
+        parts = [part for block in message.content for part in _said(block, is_own=is_own)]
+        calls = [part for part in parts if "functionCall" in part]
+        # Of parallel calls the service signs the first alone.
+        if calls and self._signs and not any("thoughtSignature" in call for call in calls):
+            calls[0]["thoughtSignature"] = FOREIGN_CALL
+        return [*parts]
+
+
+def _said(block: AssistantContent, *, is_own: bool) -> Iterator[JsonObject]:
+    signature = block.signature if is_own else None
+    signed: JsonObject = {"thoughtSignature": signature} if signature else {}
+    match block:
+        case Text(text):
+            if text.strip() or signed:
+                yield {"text": text, **signed}
+        case Thinking(text):
+            # Without a signature it is a summary for people, of which the model makes nothing.
+            if signed:
+                yield {"text": text, "thought": True, **signed}
+        case ToolCall(call_id, name, arguments):
+            yield {"functionCall": {"id": safe_name(call_id), "name": _name(name), "args": arguments}, **signed}
+
+
+def _parts(content: Iterable[UserContent]) -> Iterator[JsonValue]:
+    for block in content:
+        match block:
+            case Text(text):
+                if text.strip():
+                    yield {"text": text}
+            case Image(media_type, data):
+                yield {"inlineData": {"mimeType": media_type, "data": data}}
+
+
+def _name(name: str) -> str:
+    """A tool's name as it was declared; what could not have been is made plain."""
+    if re.fullmatch(r"[a-zA-Z_][\w.:-]{0,127}", name, re.ASCII):
+        return name
+    plain = safe_name(name)
+    return plain if plain[:1].isalpha() else f"_{plain}"

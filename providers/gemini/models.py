@@ -1,0 +1,78 @@
+"""What can be told of a Gemini model by its name: its generation, and how it is made to think.
+
+2.5 takes a budget of tokens, later models a level, which cannot be none; earlier ones do not think.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from harness.messages import JsonObject, ModelSpec
+from harness.thinking import ThinkingLevel
+
+Version: TypeAlias = tuple[int, int]
+
+LATEST: Version = (3, 8)
+"""The generation behind names such as `gemini-flash-latest`."""
+BUDGETS: Mapping[ThinkingLevel, int] = {
+    "minimal": 512,
+    "low": 2048,
+    "medium": 8192,
+    "high": 16_384,
+    "extra-high": 32_768,
+}
+LEVELS: Mapping[ThinkingLevel, str] = {
+    "off": "MINIMAL",
+    "minimal": "MINIMAL",
+    "low": "LOW",
+    "medium": "MEDIUM",
+    "high": "HIGH",
+    "extra-high": "HIGH",
+}
+
+_NUMBERED = re.compile(r"gemini-(?P<major>\d{1,2})(?:[.-](?P<minor>\d))?(?!\d)")
+
+
+def generation(model_id: str) -> Version:
+    """The version of a model; (0, 0) where the name does not say."""
+    match = _NUMBERED.search(model_id)
+    if match:
+        return int(match["major"]), int(match["minor"] or 0)
+    return LATEST if re.search(r"gemini-.*latest", model_id) else (0, 0)
+
+
+def thinking_config(spec: ModelSpec) -> JsonObject:
+    """What a request says of thinking; nothing where the model does not think, or we cannot place it."""
+    version = generation(spec.model_id)
+    if version < (2, 5):
+        return {}
+    told: JsonObject = {"thinkingBudget": _budget(spec)} if version < (3, 0) else {"thinkingLevel": _level(spec)}
+    return told if spec.thinking == "off" else {**told, "includeThoughts": True}
+
+
+def _budget(spec: ModelSpec) -> int:
+    least, most = _range(spec.model_id)
+    if spec.thinking == "off":
+        # The one that cannot stop thinking is told to think as little as it can.
+        return least if "pro" in spec.model_id else 0
+    wanted = {**BUDGETS, **(spec.thinking_budgets or {})}[spec.thinking]
+    return min(most, max(least, wanted))
+
+
+def _range(model_id: str) -> tuple[int, int]:
+    if "pro" in model_id:
+        return 128, 32_768
+    return (512, 24_576) if "lite" in model_id else (1, 24_576)
+
+
+def _level(spec: ModelSpec) -> str:
+    """The nearest of the levels that the model knows."""
+    version, is_pro = generation(spec.model_id), "pro" in spec.model_id
+    level = LEVELS[spec.thinking]
+    if level == "MINIMAL" and (is_pro or version >= (4, 0) or (version >= (3, 7) and "lite" not in spec.model_id)):
+        return "LOW"
+    if level == "MEDIUM" and is_pro and version == (3, 0):
+        return "HIGH"
+    return level

@@ -1,0 +1,88 @@
+"""The provider for the Gemini API, at Google and in Google Cloud."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from harness.errors import ModelNotFound, RequestRejected
+from harness.provider import Delta, Provider, Request
+from providers.gemini.decode import ContentDecoder
+from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
+from providers.gemini.site import Site, Way, key_header
+from providers.models import better_named, model_names
+from providers.stream import deltas
+from providers.transport import Transport
+
+# What models refuse, by words of their refusal, and what it is about.
+REFUSABLE = (
+    ("thought_signature", UNSIGNED),
+    ("thought signature", UNSIGNED),
+    ("thinking", THINKING),
+    ("temperature", TEMPERATURE),
+)
+REFUSED_FORMS = ("response_json_schema", "responsejsonschema", "response mime type", "response_mime_type", "schema")
+
+
+class GeminiProvider:
+    """Streams replies of one site's models.
+
+    A model that refuses a part of the request that is not needed is asked once more without it, and from then on.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self.name = site.endpoint.preset.name
+        self._site = site
+        self._transport = Transport(site.endpoint, key_header(site.endpoint))
+        self._without: dict[str, set[str]] = {}
+
+    def warm(self) -> None:
+        """Prepare for the first request; for a thread, after the first paint."""
+        self._transport.warm()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def models(self) -> list[str]:
+        way = await self._site.way(None)
+        return await model_names(self._on(way), self._site.listing(way))
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        way = await self._site.way(request.api_key)
+        while True:
+            try:
+                async with aclosing(self._ask(request, way)) as answer:
+                    async for delta in answer:
+                        yield delta
+                return
+            except RequestRejected as error:
+                if not self._mends(request, str(error).lower()):
+                    raise
+            except ModelNotFound as error:
+                listing = self._site.listing(way)
+                raise await better_named(error, self._on(way), listing, request.spec.model_id) from error
+
+    def _ask(self, request: Request, way: Way) -> AsyncGenerator[Delta]:
+        model_id = request.spec.model_id
+        body = encode(request, self._without.get(model_id, ()))
+        path = way.to_model(self._site.model_name(model_id))
+        return deltas(self._on(way), path, body, ContentDecoder(way.endpoint))
+
+    def _on(self, way: Way) -> Transport:
+        return self._transport.speaking_for(way.endpoint, way.headers)
+
+    def _mends(self, request: Request, refusal: str) -> bool:
+        """Whether the next request will be without what this one was refused for."""
+        without = self._without.setdefault(request.spec.model_id, set())
+        refused = next((part for word, part in REFUSABLE if word in refusal), None)
+        if refused is None and request.answer_schema and any(word in refusal for word in REFUSED_FORMS):
+            refused = FORMAT
+        if refused is None or refused in without:
+            return False
+        without.add(refused)
+        return True
+
+
+if TYPE_CHECKING:
+    _: type[Provider] = GeminiProvider

@@ -1,0 +1,116 @@
+"""Gemini models in Google Cloud (Vertex AI, now the Gemini Enterprise Agent Platform).
+
+Reached with a login, for a project and in a location, or with an API key, which knows both. `GOOGLE_CLOUD_PROJECT` and
+`GOOGLE_CLOUD_LOCATION` are read as Google's own SDK reads them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness.errors import AuthenticationFailed, ConfigError
+from providers.catalog import Secret
+from providers.endpoint import Endpoint
+from providers.gemini.login import Login, can_log_in
+from providers.gemini.site import Way, key_header, unversioned
+
+if TYPE_CHECKING:
+    from providers.gemini.site import Site
+
+VERSION = "/v1beta1"
+CONTINENTS = ("us", "eu")
+SAY_PROJECT = "say which project of Google Cloud: export GOOGLE_CLOUD_PROJECT=…"
+TOKEN = r"ya29\.|eyJ"
+"""How tokens of a login begin, and API keys do not."""
+
+
+class VertexSite:
+    """Google Cloud's service, or a gateway to it where the base URL was changed."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Read the environment; nobody is logged in yet.
+
+        Raises:
+            ConfigError: there is no way to a key, or no project where one is needed.
+        """
+        self._is_googles = endpoint.is_vendors_own
+        self._project = _from_environment("GOOGLE_CLOUD_PROJECT")
+        self._location = _from_environment("GOOGLE_CLOUD_LOCATION") or "global"
+        self.endpoint = replace(endpoint, base_url=unversioned(endpoint.base_url))
+        self._login = self._login_for(endpoint)
+        if self._is_googles and _is_token(endpoint) and not self._project:
+            raise ConfigError(f"{endpoint.preset.label}: {SAY_PROJECT}")
+
+    async def way(self, key: str | None) -> Way:
+        if key is not None:
+            return self._way_for(self.endpoint.with_key(key))
+        if self._login is None:
+            return self._way_for(self.endpoint)
+        token = await self._login.token()
+        endpoint = replace(self.endpoint, secret=Secret(token.value, "your login with Google"))
+        way = self._in_project(endpoint, self._project or token.project)
+        return replace(way, headers={**way.headers, "x-goog-user-project": token.payer}) if token.payer else way
+
+    def model_name(self, model_id: str) -> str:
+        if model_id.startswith(("projects/", "publishers/")):
+            return model_id
+        publisher, _, name = model_id.removeprefix("models/").rpartition("/")
+        return f"publishers/{publisher or 'google'}/models/{name}"
+
+    def listing(self, way: Way) -> str:
+        del way
+        # The list is the same for all projects.
+        return f"{VERSION}/publishers/google/models?pageSize=200"
+
+    def _login_for(self, endpoint: Endpoint) -> Login | None:
+        if endpoint.secret is not None or not self._is_googles:
+            return None
+        if not can_log_in():
+            looked = " or ".join(endpoint.preset.variables)
+            raise ConfigError(
+                f"no key for {endpoint.preset.label}: nothing in {looked}; to use your login with Google instead, "
+                "install the extra: pip install 'cinch-tui[vertex]'"
+            )
+        return Login()
+
+    def _way_for(self, endpoint: Endpoint) -> Way:
+        if _is_token(endpoint):
+            return self._in_project(endpoint, self._project)
+        return Way(endpoint, key_header(endpoint), VERSION)
+
+    def _in_project(self, endpoint: Endpoint, project: str) -> Way:
+        if self._is_googles:
+            if not project:
+                raise AuthenticationFailed(f"{endpoint.preset.label}: {SAY_PROJECT}")
+            endpoint = replace(endpoint, base_url=_host(self._location))
+        headers = {"content-type": "application/json", **endpoint.bearer_header}
+        root = f"{VERSION}/projects/{project}/locations/{self._location}" if project else VERSION
+        return Way(endpoint, headers, root)
+
+
+def _is_token(endpoint: Endpoint) -> bool:
+    secret = endpoint.secret
+    return secret is not None and (endpoint.sends_bearer or re.match(TOKEN, secret.value) is not None)
+
+
+def _host(location: str) -> str:
+    if location == "global":
+        return "https://aiplatform.googleapis.com"
+    if location in CONTINENTS:
+        return f"https://aiplatform.{location}.rep.googleapis.com"
+    return f"https://{location}-aiplatform.googleapis.com"
+
+
+def _from_environment(variable: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    # It becomes part of an address.
+    if not re.fullmatch(r"[a-zA-Z0-9:._-]*", value):
+        raise ConfigError(f"{variable} is {value!r}, which is no name of Google Cloud")
+    return value
+
+
+if TYPE_CHECKING:
+    _: type[Site] = VertexSite

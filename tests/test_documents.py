@@ -53,7 +53,7 @@ class Script:
 
 def blocks(name: str) -> Iterator[Any]:
     """The Python in a document as code that runs in the lines it stands in."""
-    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    text = (ROOT / name).read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         line = text.count("\n", 0, found.start(1))
         yield compile("\n" * line + found[1], name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
@@ -87,7 +87,7 @@ async def run_all(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str,
 
 
 async def test_what_is_written_about_embedding_runs(project: Path, monkeypatch, capsys):
-    names, script = await run_all("embedding.md", monkeypatch)
+    names, script = await run_all("docs/embedding.md", monkeypatch)
 
     printed = capsys.readouterr().out
     assert set(SCRIPTS) - set(script.asked) == {"Install the missing package."}
@@ -98,8 +98,14 @@ async def test_what_is_written_about_embedding_runs(project: Path, monkeypatch, 
     assert "['completed']" in printed
 
 
+async def test_what_the_first_page_shows_runs(project: Path, monkeypatch, capsys):
+    await run_all("README.md", monkeypatch)
+
+    assert capsys.readouterr().out == "It compares with 2.\n"
+
+
 async def test_what_is_written_about_hooks_runs(project: Path, monkeypatch, capsys):
-    names, script = await run_all("hooks-and-policies.md", monkeypatch)
+    names, script = await run_all("docs/hooks-and-policies.md", monkeypatch)
 
     assert script.asked == ["Install the missing package."] * 2
     assert names["result"].rejection == "no passwords, please"

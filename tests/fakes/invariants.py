@@ -104,6 +104,8 @@ def _check_run(run: Sequence[Event]) -> None:
             assert turn == event.turn
     assert not turn
     assert all(after.turn - before.turn in (0, 1) for before, after in pairwise(run))
+    mended = Counter(event.turn for event in run if isinstance(event, CompactionEnd) and event.reason == "overflow")
+    assert all(count == 1 for count in mended.values())
     paired = [kind for kind in kinds if kind in (CompactionStart, CompactionEnd)]
     assert paired == [CompactionStart, CompactionEnd] * (len(paired) // 2)
 
@@ -196,6 +198,8 @@ def _check_waits(stage: Stage) -> None:
     for event, time in zip(stage.events, stage.times, strict=True):
         if isinstance(event, RetryScheduled):
             not_before = time + event.delay
+            assert not event.error.startswith("wait") or event.error in ("wait 0.0", f"wait {event.delay}")
+            assert event.delay <= stage.agent.options.retry.max_retry_after
         elif isinstance(event, RequestStart):
             assert time >= not_before - 0.001
         elif isinstance(event, AgentEnd):

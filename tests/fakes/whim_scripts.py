@@ -87,7 +87,8 @@ STRAYS: list[Part] = [
 ]
 FAILURES: list[Part] = [
     *(Fail(kind("no")) for kind in (NetworkError, RequestRejected, AuthenticationFailed, QuotaExhausted, StreamError)),
-    *(Fail(ModelThrottled("slower", retry_after=seconds)) for seconds in (None, 0.0, 30.0, 9_999.0)),
+    *(Fail(ModelThrottled(f"wait {seconds}", retry_after=seconds)) for seconds in (0.0, 30.0, 9_999.0)),
+    Fail(ModelThrottled("slower")),
     *(Fail(ContextWindowOverflow("too long")) for _ in range(3)),
     Fail(ZeroDivisionError("by zero")),
     Hang(),
@@ -117,7 +118,11 @@ VERDICTS = [
     *(Act("before_tool", nth, Modify({})) for nth in (1, 2)),
     *(Act("before_update", nth, what) for nth, what in product((1, 2), ("raise", "hide"))),
 ]
-ACTS = [*VERDICTS, *(Act(point, nth, how) for point, nth, how in product(POINTS, (1, 2), BEHAVIOURS))]
+ACTS = [
+    *VERDICTS,
+    *(Act(point, nth, how) for point, nth, how in product(POINTS, (1, 2), BEHAVIOURS)),
+    *(Act("before_turn", nth, how) for nth, how in product((2, 2, 3, 3), ("abort", "hang", "nap"))),
+]
 
 TWISTS: list[Twist] = [
     *(("execution.concurrency", how) for how in ("sequential", 1, 2)),
@@ -131,7 +136,7 @@ TWISTS: list[Twist] = [
     *(("window.overflow_tokens", 250), ("window.keep_recent", 1)),
     *(("retry.max_retries", 0), ("retry.max_empty", 0)),
     *(("approval", how) for how in ("on", "off", "off")),
-    *(("mode", PLAN), ("filters", (Picky(),)), ("filters", (Picky(),))),
+    *(("mode", PLAN), *[("filters", (Picky(),))] * 5),
     *(("fallback", count) for count in (1, 2)),
     *(("routing", how) for how in ("by turn", "cheap first", "raise")),
     *(("transform", how) for how in ("last", "last", "custom", "custom", "turn", "raise", "swallow")),
@@ -226,7 +231,19 @@ def scripts(
     replies: st.SearchStrategy[Spoken], *, deeds: int = 1, answers: int = 2, acts: int = 1, twists: int = 2
 ) -> st.SearchStrategy[Script]:
     """Scripts with so many of each at most."""
-    entries = ["prompt", "prompt", "prompt", "continue", "stream", "leave", "prompt bad", "prompt odd", "messages"]
+    entries = [
+        "prompt",
+        "prompt",
+        "prompt",
+        "queue",
+        "queue",
+        "continue",
+        "stream",
+        "leave",
+        "prompt bad",
+        "prompt odd",
+        "messages",
+    ]
     return st.builds(
         Script,
         replies=st.lists(replies, min_size=1, max_size=6),

@@ -47,6 +47,8 @@ class Stage:
     said: list[UserMessage] = field(default_factory=list)
     steered: list[str] = field(default_factory=list)
     queued: list[str] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
+    unheard: tuple[UserMessage, ...] = ()
     taken: list[UserMessage] = field(default_factory=list)
     handed_back: set[str] = field(default_factory=set)
     ran: dict[str, JsonObject] = field(default_factory=dict)
@@ -65,19 +67,38 @@ class Stage:
         self.said.append(user(f"{text} {len(self.said)}"))
         return self.said[-1]
 
+    def prompt(self, text: str) -> UserMessage:
+        self.prompts.append(self.say(text).id)
+        return self.said[-1]
+
     def see(self, event: Event) -> None:
         """Hear everything, before anybody else does."""
         self.events.append(event)
         self.times.append(asyncio.get_running_loop().time())
         match event:
+            case TurnStart() | TurnEnd() | AgentEnd():
+                self._see_turn(event)
             case ToolExecutionEnd(result=result):
                 self.answered.add(result.call_id)
             case ToolExecutionStart(call=call) if self.agent.inbox.steering and self._interrupts:
                 self.too_late.add(call.id)
             case ToolCacheHit(call_id=call_id):
                 self.hits[call_id] = self.world
+            case _:
+                pass
+
+    def _see_turn(self, event: TurnStart | TurnEnd | AgentEnd) -> None:
+        """What is wrong can only be seen at this moment."""
+        waiting = self.agent.inbox.steering.messages
+        match event:
             case TurnStart() if self.aborted:
                 self.wrongs.append("a turn began after the abort")
+            case TurnEnd(results=results):
+                self.unheard = () if results else waiting
+                if self.wire.open:
+                    self.wrongs.append("a turn ended and its stream is open")
+            case AgentEnd(limit="", stop_reason="stop" | "length" | "tool_use") if set(self.unheard) & set(waiting):
+                self.wrongs.append("a run ended well and had not heard all")
             case _:
                 pass
 

@@ -53,6 +53,9 @@ def _quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
+QUEUED = ("follow", "steer", "follow odd")
+
+
 def stage_for(script: Script, folder: Path) -> Stage:
     stage = Stage()
     stage.wire.replies = list(script.replies)
@@ -74,25 +77,33 @@ async def enter(stage: Stage, entry: str) -> None:
     agent = stage.agent
     kind, _, word = entry.partition(" ")
     match kind:
-        case "prompt":
-            await agent.prompt(stage.say(word or "go"))
+        case "prompt" | "queue":
+            await agent.prompt(stage.prompt(word or "go"))
         case "messages":
             before = CustomMessage("mark", {"at": 1}), AssistantMessage((Text("as I said"),))
-            await agent.prompt([*before, stage.say("go")])
+            await agent.prompt([*before, stage.prompt("go")])
         case "continue":
             await agent.continue_run()
         case "stream":
-            assert [event async for event in agent.stream(stage.say("go"))]
+            assert [event async for event in agent.stream(stage.prompt("go"))]
         case "leave":
-            async with agent.stream(stage.say("go")) as stream:
-                for _ in range(9):
-                    await anext(stream, None)
-            stage.aborted = True
+            await leave_early(stage)
+        case _:
+            raise ValueError(entry)
+
+
+async def leave_early(stage: Stage) -> None:
+    async with stage.agent.stream(stage.prompt("go")) as stream:
+        for _ in range(9):
+            await anext(stream, None)
+    stage.aborted = True
 
 
 async def one_run(stage: Stage, entry: str) -> None:
     stage.aborted = False
-    said, heard = len(stage.said), len(stage.events)
+    heard = len(stage.events)
+    for what in QUEUED if entry == "queue" else ():
+        stage.do(what)
     stage.caller = asyncio.create_task(enter(stage, entry))
     await asyncio.wait([stage.caller])
     assert not stage.agent.is_running
@@ -100,7 +111,7 @@ async def one_run(stage: Stage, entry: str) -> None:
     if not stage.caller.cancelled() and (error := stage.caller.exception()) is not None:
         assert isinstance(error, AgentError), error
     if entry != "continue" and any(isinstance(event, AgentEnd) and event.rejection for event in stage.events[heard:]):
-        stage.handed_back.add(stage.said[said].id)
+        stage.handed_back.add(stage.prompts[-1])
 
 
 async def perform(script: Script, folder: Path) -> None:

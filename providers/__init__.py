@@ -19,7 +19,7 @@ from providers.catalog import (
     preset_for,
     presets,
 )
-from providers.endpoint import Endpoint, is_key
+from providers.endpoint import Endpoint, address_in, is_key
 from providers.local import LocalFacts, WindowSource
 
 __all__ = [
@@ -104,7 +104,7 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
     Raises:
         ConfigError: a key is needed and none was found, or the base URL is not one.
     """
-    chosen = base_url or os.environ.get(preset.base_url_variable, "").strip()
+    chosen = base_url or address_in(os.environ.get(preset.base_url_variable, "").strip(), preset.local_port)
     secret = (credentials or EnvironmentCredentials()).find(preset.name, preset.variables)
     # A server of one's own often needs no key; if it does, it says so.
     if secret is None and preset.key_required and not chosen:
@@ -127,6 +127,20 @@ def _service(endpoint: Endpoint) -> Service:
             from providers.openai_responses.provider import ResponsesProvider
 
             return ResponsesProvider(endpoint)
+        case "ollama":
+            from providers.ollama.provider import OllamaProvider
+
+            return OllamaProvider(endpoint)
+        case "gemini":
+            from providers.gemini.provider import GeminiProvider
+            from providers.gemini.site import GeminiSite
+
+            return GeminiProvider(GeminiSite(endpoint))
+        case "vertex":
+            from providers.gemini.provider import GeminiProvider
+            from providers.gemini.vertex import VertexSite
+
+            return GeminiProvider(VertexSite(endpoint))
         case _:
             from providers.openai_chat.provider import ChatProvider
 

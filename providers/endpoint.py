@@ -65,6 +65,14 @@ class Endpoint:
         return text.replace(self.secret.value, "[key]") if self.secret else text
 
 
+def address_in(text: str, usual_port: int | None) -> str:
+    """The base URL a variable names; servers of one's own name their address without a scheme, as in `0.0.0.0:1234`."""
+    if not text or "://" in text or usual_port is None:
+        return text
+    host = re.sub(r"^(0\.0\.0\.0|\[::\])?(?=:\d+$|$)", "127.0.0.1", text)
+    return f"http://{host}" if re.search(r":\d+$", host) else f"http://{host}:{usual_port}"
+
+
 def is_key(text: str) -> bool:
     """Whether it can be sent in a header; what cannot would be quoted in somebody else's error."""
     return re.fullmatch(r"[\x21-\x7e]+", text) is not None

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from harness.errors import NetworkError, StreamError
 from harness.messages import JsonObject
 from harness.provider import Delta
+from providers.endpoint import Endpoint
 from providers.failures import plain
 from providers.sse import EventDecoder
 from providers.transport import Transport
@@ -58,7 +59,7 @@ async def deltas(
     try:
         async with transport.post(path, body) as chunks:
             async for chunk in chunks:
-                for delta in decoded(decoder, events.feed(chunk)):
+                for delta in decoded(decoder, events.feed(chunk), transport.endpoint):
                     yield delta
                 if decoder.is_over:
                     await _drain(chunks)
@@ -70,8 +71,8 @@ async def deltas(
         yield delta
 
 
-def decoded(decoder: ReplyDecoder, events: Sequence[str]) -> Iterator[Delta]:
-    """The deltas of some events, given as their data.
+def decoded(decoder: ReplyDecoder, events: Sequence[str], endpoint: Endpoint | None = None) -> Iterator[Delta]:
+    """The deltas of some events, given as their data. The key of the `endpoint` is in no error.
 
     Raises:
         ProviderError: an event is an error, or cannot be read.
@@ -84,14 +85,15 @@ def decoded(decoder: ReplyDecoder, events: Sequence[str]) -> Iterator[Delta]:
         try:
             found = decoder.take(json.loads(data))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise StreamError(f"the service sent an event that cannot be read: {plain(data[:200])}") from error
+            shown = plain(endpoint.hide_key(data[:2000]) if endpoint else data[:2000])[:200]
+            raise StreamError(f"the service sent an event that cannot be read: {shown}") from error
         yield from found
 
 
 def _last(decoder: ReplyDecoder, events: Framing, transport: Transport) -> Iterator[Delta]:
     # A cut can leave half an event, which is no event.
     with suppress(StreamError):
-        yield from decoded(decoder, events.finish())
+        yield from decoded(decoder, events.finish(), transport.endpoint)
     if not decoder.is_complete:
         raise NetworkError(f"the reply of {transport.endpoint.preset.label} was cut off before its end")
     yield from decoder.finish()

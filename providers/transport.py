@@ -87,9 +87,17 @@ class Transport:
         Raises:
             ProviderError: as `post`; also when it is no JSON.
         """
+        return await self._document(path, None, seconds)
+
+    async def call(self, path: str, body: JsonObject, *, seconds: float = 10.0) -> JsonValue:
+        """A small JSON document in answer to another; raises as `get`."""
+        return await self._document(path, body, seconds)
+
+    async def _document(self, path: str, body: JsonObject | None, seconds: float) -> JsonValue:
         client = await self._pool.client_here()
+        method = "GET" if body is None else "POST"
         with self._failures():
-            response = await client.get(self._url(path), headers=self._headers, timeout=seconds)
+            response = await client.request(method, self._url(path), json=body, headers=self._headers, timeout=seconds)
         if response.status_code >= 300:
             raise failure(self.endpoint, response.status_code, response.text, _lower(response.headers))
         try:

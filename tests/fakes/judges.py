@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from harness.messages import JsonObject
+
+SERVERS_OWN = frozenset(("truncate", "shift", "id", "tool_call_id"))
+"""Fields in the types of Ollama's server that its Python SDK has not."""
 
 
 def accepted_by_anthropic(body: JsonObject) -> bool:
@@ -24,8 +28,35 @@ def accepted_by_responses(body: JsonObject) -> bool:
     return _read(_responses_type().validate_python(body)) == body
 
 
+def accepted_by_ollama(body: JsonObject) -> bool:
+    """Whether the SDK's types find the body well formed and know every field but those that only the server knows."""
+    from ollama._types import ChatRequest
+
+    known = _without(body, SERVERS_OWN)
+    return ChatRequest(**known).model_dump(exclude_none=True) == known
+
+
 def responses_event(data: Mapping[str, Any]) -> object:
     return _response_events_type().validate_python(data)
+
+
+def accepted_by_google(body: JsonObject) -> bool:
+    """Whether the SDK's types, which have none for a body as a whole, know every field of each part of it."""
+    from google.genai import types
+
+    judges = {
+        "contents": list[types.Content],
+        "systemInstruction": types.Content,
+        "tools": list[types.Tool],
+        "generationConfig": types.GenerationConfig,
+    }
+    return all(_reads_as(judges[name], value) for name, value in body.items())
+
+
+def gemini_event(data: Mapping[str, Any]) -> bool:
+    from google.genai.types import GenerateContentResponse
+
+    return _reads_as(GenerateContentResponse, data)
 
 
 def anthropic_event(data: Mapping[str, Any]) -> object:
@@ -34,6 +65,19 @@ def anthropic_event(data: Mapping[str, Any]) -> object:
 
 def openai_chunk(data: Mapping[str, Any]) -> object:
     return _chunk_type().validate_python(data)
+
+
+def _reads_as(kind: Any, value: Any) -> bool:
+    """Whether a type knows every field of a value: those it does not know it refuses, or leaves out."""
+    adapter = TypeAdapter(kind)
+    read = adapter.validate_json(json.dumps(value))
+    written = adapter.dump_python(read, mode="json", by_alias=True, exclude_none=True)
+    return _in_one_alphabet(written) == _in_one_alphabet(value)
+
+
+def _in_one_alphabet(value: Any) -> str:
+    """The value as text, with base64 in the alphabet that pydantic writes."""
+    return json.dumps(value, sort_keys=True).replace("+", "-").replace("/", "_")
 
 
 @cache
@@ -76,6 +120,12 @@ def _chunk_type() -> TypeAdapter[Any]:
     from openai.types.chat import ChatCompletionChunk
 
     return TypeAdapter(ChatCompletionChunk)
+
+
+def _without(value: Any, names: frozenset[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without(inner, names) for key, inner in value.items() if key not in names}
+    return [_without(inner, names) for inner in value] if isinstance(value, list) else value
 
 
 def _read(value: Any) -> Any:

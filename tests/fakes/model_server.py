@@ -1,4 +1,4 @@
-"""A local model server that answers from a script, on the wire of Anthropic and the two of OpenAI.
+"""A local model server that answers from a script, on the wires of Anthropic, OpenAI, Google and Ollama.
 
 By hand: `python tests/fakes/model_server.py --port 9000 script.json`, where the file holds a list of items such as
 `{"text": "Hello"}`, `{"calls": [["read_file", {"path": "a.py"}]]}` or `{"type": "failure", "status": 429}`.
@@ -23,12 +23,17 @@ from typing import Any
 if not __package__:
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-from fakes import anthropic_wire, openai_wire, responses_wire
+from fakes import anthropic_wire, gemini_wire, ollama_wire, openai_wire, responses_wire
 from fakes.script import Cut, Failure, Hang, Item, Raw, Reply, Script, item_from_json
 
 __all__ = ["Cut", "Failure", "Hang", "Item", "ModelServer", "Raw", "Recorded", "Reply"]
 
-WIRES = {"/v1/messages": anthropic_wire, "/v1/chat/completions": openai_wire, "/v1/responses": responses_wire}
+WIRES = {
+    "/v1/messages": anthropic_wire,
+    "/v1/chat/completions": openai_wire,
+    "/v1/responses": responses_wire,
+    "/api/chat": ollama_wire,
+}
 EXHAUSTED = Failure(400, "the script of the fake model server has no more replies")
 
 
@@ -45,13 +50,16 @@ class ModelServer:
     """A running server on 127.0.0.1; use it as a context manager.
 
     `script` is taken item by item, or called with each request's body. `requests` holds what was asked of a model,
-    `connections_opened` how often a client connected.
+    `connections_opened` how often a client connected. `shown` is what Ollama tells of a model, `loaded` its windows in
+    use by name.
     """
 
     def __init__(self, script: Script = (), *, port: int = 0, models: tuple[str, ...] = ("fake-model",)) -> None:
         self.requests: list[Recorded] = []
         self.connections_opened = 0
         self.models = models
+        self.shown: Mapping[str, Any] | Failure = ollama_wire.show_body()
+        self.loaded: Mapping[str, int] = {}
         self._script = script
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -66,7 +74,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """The base URL for Anthropic's wire."""
+        """The base URL for the wires of Anthropic and Google."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -143,6 +151,12 @@ class _Handler(BaseHTTPRequestHandler):
         del format, args
 
     def do_GET(self) -> None:
+        if gemini_wire.lists_models(self.path):
+            self._send_json(200, gemini_wire.models_body(self.server.fake.models), {})
+            return
+        if listed := ollama_wire.listed(self.path, self.server.fake.models, self.server.fake.loaded):
+            self._send_json(200, listed, {})
+            return
         if self.path.split("?")[0].rstrip("/") != "/v1/models":
             self._send_failure(Failure(404, "no such path"))
             return
@@ -152,13 +166,16 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         headers = {name.lower(): value for name, value in self.headers.items()}
-        if self.path not in WIRES:
+        if self.path == "/api/show":
+            self._send_shown()
+            return
+        if self._known_wire is None:
             self._send_failure(Failure(404, f"no such path: {self.path}"))
             return
         item, number = self.server.fake.next_item(Recorded(self.path, headers, body))
         match item:
             case Reply():
-                self._start_stream("text/event-stream; charset=utf-8")
+                self._start_stream(self._content_type)
                 self._send(_chunks(self._events(item, number, body), item.chunk_size), item.pause_s)
                 self._end_stream()
             case Failure():
@@ -170,14 +187,29 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(_chunks([item.body], item.chunk_size), 0)
                 self._end_stream()
             case Hang():
-                self._start_stream("text/event-stream")
+                self._start_stream(self._content_type)
                 self._send(islice(self._events(item.reply, number, body), item.after_events), item.reply.pause_s)
                 self.server.fake.wait_for_the_end(self.connection)
                 self.close_connection = True
 
+    def _send_shown(self) -> None:
+        shown = self.server.fake.shown
+        if isinstance(shown, Failure):
+            self._send_failure(shown)
+        else:
+            self._send_json(200, shown, {})
+
+    @property
+    def _known_wire(self) -> Any:
+        return gemini_wire if gemini_wire.is_asked(self.path) else WIRES.get(self.path)
+
     @property
     def _wire(self) -> Any:
-        return WIRES.get(self.path, openai_wire)
+        return self._known_wire or openai_wire
+
+    @property
+    def _content_type(self) -> str:
+        return getattr(self._wire, "CONTENT_TYPE", "text/event-stream; charset=utf-8")
 
     def _events(self, reply: Reply, number: int, body: dict[str, Any]) -> Iterator[bytes]:
         return self._wire.events(reply, body.get("model", ""), number)
@@ -198,7 +230,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def _send_cut(self, cut: Cut, events: list[bytes]) -> None:
-        self._start_stream("text/event-stream")
+        self._start_stream(self._content_type)
         kept = b"".join(events[: cut.after_events])[: cut.after_bytes]
         self._send(_chunks([kept], cut.reply.chunk_size), cut.reply.pause_s)
         if cut.clean:

@@ -27,7 +27,7 @@ def serve() -> Iterator[Serve]:
         server.__exit__()
 
 
-@pytest.fixture(params=["anthropic", "openai-chat", "openai"])
+@pytest.fixture(params=["anthropic", "openai-chat", "openai", "gemini", "ollama"])
 def wire(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -37,7 +37,7 @@ async def model_at() -> AsyncIterator[ModelAt]:
     models: list[Model] = []
 
     def open_model(server: ModelServer, wire: str) -> Model:
-        url = server.url if wire == "anthropic" else server.openai_url
+        url = server.url if wire in ("anthropic", "gemini") else server.openai_url
         models.append(connect(f"{wire}/some-model", base_url=url))
         return models[-1]
 

@@ -36,7 +36,7 @@ def dialect(preset: str) -> Dialect:
     return dialect_of(Endpoint(presets()[preset], presets()[preset].base_url))
 
 
-OPENAI, OPENROUTER, OLLAMA = dialect("openai-chat"), dialect("openrouter"), dialect("ollama")
+OPENAI, OPENROUTER, LMSTUDIO = dialect("openai-chat"), dialect("openrouter"), dialect("lmstudio")
 
 
 def request_of(*messages: ModelMessage, model: str = "m", thinking: ThinkingLevel = "off") -> Request:
@@ -80,7 +80,7 @@ def test_a_turn_with_parallel_calls_and_a_failure() -> None:
     ]
 
 
-@pytest.mark.parametrize(("spoken", "content"), [(OPENAI, None), (OLLAMA, "")])
+@pytest.mark.parametrize(("spoken", "content"), [(OPENAI, None), (LMSTUDIO, "")])
 def test_calls_without_text_have_the_content_the_server_wants(spoken: Dialect, content: str | None) -> None:
     messages = messages_of(user("Go"), reply(call("a")), ToolResult("a", "bash", ()), dialect=spoken)
 

@@ -1,0 +1,108 @@
+"""Lines of Ollama's chat turned into deltas; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from harness.messages import StopReason, Usage, new_id
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from providers.endpoint import Endpoint
+from providers.failures import failure, plain
+from providers.ollama.shapes import CallPart, Line, MessagePart
+
+if TYPE_CHECKING:
+    from providers.stream import ReplyDecoder
+
+STOP_REASONS: Mapping[str, StopReason] = {"stop": "stop", "length": "length"}
+# Errors within a stream come without a status; what is known of them is in their words.
+STATUS_OF_AN_ERROR = 500
+
+
+class LineReplyDecoder:
+    """Decodes one reply. Thinking, text and whole tool calls come in any order; the last line is `done`."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._usage = Usage()
+        self._reason = ""
+        self._blocks = 0
+        self._speech: tuple[Literal["text", "thinking"], int] | None = None
+        self._ids: set[str] = set()
+        self.is_over = False
+
+    @property
+    def is_complete(self) -> bool:
+        return self.is_over
+
+    def take(self, event: Line) -> Sequence[Delta]:
+        """The deltas of one line.
+
+        Raises:
+            ProviderError: the line is an error.
+        """
+        if event.get("error"):
+            raise failure(self._endpoint, STATUS_OF_AN_ERROR, json.dumps(event), {})
+        message = event.get("message")
+        found = tuple(self._more(message)) if message else ()
+        if event.get("done"):
+            self.is_over = True
+            self._reason = event.get("done_reason") or "stop"
+            self._usage = Usage(event.get("prompt_eval_count") or 0, event.get("eval_count") or 0)
+        return found
+
+    def finish(self) -> Sequence[Delta]:
+        stop = STOP_REASONS.get(self._reason, "error")
+        error = None if stop != "error" else f"the service stopped the reply: {plain(self._reason)}"
+        if stop == "stop" and self._ids:
+            stop = "tool_use"
+        return (*self._end_speech(), Done(stop, self._usage, error=error))
+
+    def _more(self, message: MessagePart) -> Iterator[Delta]:
+        if thought := message.get("thinking"):
+            yield from self._say("thinking", thought)
+        if text := message.get("content"):
+            yield from self._say("text", text)
+        for call in message.get("tool_calls") or ():
+            yield from self._end_speech()
+            yield from self._call(call)
+
+    def _say(self, kind: Literal["text", "thinking"], words: str) -> Iterator[Delta]:
+        if self._speech is None or self._speech[0] != kind:
+            # Models write line ends between thinking and calls, which are nobody's words.
+            if not words.strip() and self._blocks:
+                return
+            yield from self._end_speech()
+            self._speech = (kind, self._new_index())
+            yield BlockStart(self._speech[1], kind)
+        yield BlockDelta(self._speech[1], words)
+
+    def _end_speech(self) -> Iterator[Delta]:
+        if self._speech is not None:
+            yield BlockEnd(self._speech[1])
+        self._speech = None
+
+    def _call(self, call: CallPart) -> Iterator[Delta]:
+        function = call.get("function") or {}
+        arguments = function.get("arguments") or {}
+        written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+        index = self._new_index()
+        yield BlockStart(index, "tool_call", self._id_of(call), function.get("name") or "")
+        yield BlockDelta(index, written)
+        yield BlockEnd(index)
+
+    def _id_of(self, call: CallPart) -> str:
+        """The call's own id; earlier versions send none."""
+        given = call.get("id") or ""
+        call_id = f"call_{new_id()[:12]}" if not given or given in self._ids else given
+        self._ids.add(call_id)
+        return call_id
+
+    def _new_index(self) -> int:
+        self._blocks += 1
+        return self._blocks - 1
+
+
+if TYPE_CHECKING:
+    _: type[ReplyDecoder] = LineReplyDecoder

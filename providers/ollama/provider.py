@@ -1,0 +1,144 @@
+"""The provider for Ollama, on this machine, on another, or in its cloud."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
+from harness.provider import Delta, Provider, Request
+from providers.endpoint import Endpoint
+from providers.lines import LineDecoder
+from providers.local import WindowSource, window_in
+from providers.models import better_named, model_names
+from providers.ollama.card import ModelCard, card_of
+from providers.ollama.decode import LineReplyDecoder
+from providers.ollama.encode import encode
+from providers.stream import deltas
+from providers.transport import Transport
+
+CHAT, SHOW, LIST, LOADED = "/api/chat", "/api/show", "/api/tags", "/api/ps"
+CLOUD_NAMES = (":cloud", "-cloud")
+
+
+class OllamaProvider:
+    """Streams replies of one server, which is asked about each model once, before its first request.
+
+    What the server's own variables say of windows and of keeping models loaded is honoured when it is set here.
+    """
+
+    def __init__(self, endpoint: Endpoint, environment: Mapping[str, str] | None = None) -> None:
+        self.name = endpoint.preset.name
+        base_url = endpoint.base_url.removesuffix(CHAT).removesuffix("/api").removesuffix("/v1")
+        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
+        self._environment = os.environ if environment is None else environment
+        self._cards: dict[str, ModelCard] = {}
+
+    def warm(self) -> None:
+        """Prepare for the first request; for a thread, after the first paint."""
+        self._transport.warm()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def models(self) -> list[str]:
+        return await model_names(self._transport, LIST)
+
+    async def context_window(self, model_id: str) -> int | None:
+        """How much the model reads: the window that is asked for with each request, or the server's own.
+
+        Raises:
+            ProviderError: the server could not be asked.
+        """
+        return (await self._card(model_id, self._transport)).window
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        transport, model_id = self._transport_for(request), request.spec.model_id
+        try:
+            card = await self._card(model_id, transport)
+            if request.tools and not card.can("tools"):
+                raise RequestRejected(_no_tools(model_id))
+            try:
+                async with aclosing(self._ask(request, transport, card)) as answer:
+                    async for delta in answer:
+                        yield delta
+                return
+            except RequestRejected as error:
+                self._cards[model_id] = card = _mended(card, error, model_id)
+            async with aclosing(self._ask(request, transport, card)) as answer:
+                async for delta in answer:
+                    yield delta
+        except ModelNotFound as error:
+            raise await _told_how_to_pull(error, transport, model_id) from error
+
+    def _ask(self, request: Request, transport: Transport, card: ModelCard) -> AsyncGenerator[Delta]:
+        body = encode(request, card, self._environment.get("OLLAMA_KEEP_ALIVE", "").strip())
+        return deltas(transport, CHAT, body, LineReplyDecoder(transport.endpoint), LineDecoder())
+
+    async def _card(self, model_id: str, transport: Transport) -> ModelCard:
+        """What is known of a model; asked once, so that its window stays the same: another one loads it anew."""
+        if model_id not in self._cards:
+            card = await _shown(model_id, transport)
+            self._cards[model_id] = card.asking(self._wanted_window, await _loaded_window(model_id, transport))
+        return self._cards[model_id]
+
+    @property
+    def _wanted_window(self) -> int | None:
+        written = self._environment.get("OLLAMA_CONTEXT_LENGTH", "").strip()
+        return int(written) or None if written.isdecimal() else None
+
+    def _transport_for(self, request: Request) -> Transport:
+        if request.api_key is None:
+            return self._transport
+        endpoint = self._transport.endpoint.with_key(request.api_key)
+        return self._transport.speaking_for(endpoint, _headers(endpoint))
+
+
+async def _shown(model_id: str, transport: Transport) -> ModelCard:
+    try:
+        card = card_of(await transport.call(SHOW, {"model": model_id}))
+    except (RequestRejected, StreamError):
+        # Something that speaks like Ollama and knows only its chat.
+        card = ModelCard()
+    in_cloud = urlsplit(transport.endpoint.base_url).hostname == "ollama.com" or model_id.endswith(CLOUD_NAMES)
+    return dataclasses.replace(card, is_remote=card.is_remote or in_cloud)
+
+
+async def _loaded_window(model_id: str, transport: Transport) -> int | None:
+    try:
+        loaded = await transport.get(LOADED)
+    except ProviderError:
+        return None
+    return window_in(loaded, model_id) or window_in(loaded, f"{model_id}:latest")
+
+
+def _mended(card: ModelCard, refusal: RequestRejected, model_id: str) -> ModelCard:
+    """The card without the ability that the server just denied."""
+    words = str(refusal)
+    if "does not support thinking" in words and card.can("thinking"):
+        return card.without("thinking")
+    if "does not support tools" in words:
+        raise RequestRejected(_no_tools(model_id), status=refusal.status) from refusal
+    raise refusal
+
+
+def _no_tools(model_id: str) -> str:
+    return f"Ollama: {model_id} cannot use tools; take a model that can: https://ollama.com/search?c=tools"
+
+
+async def _told_how_to_pull(error: ModelNotFound, transport: Transport, model_id: str) -> ModelNotFound:
+    named = await better_named(error, transport, LIST, model_id)
+    return ModelNotFound(f"{named}; to fetch it: ollama pull {model_id}", status=error.status)
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    return {"content-type": "application/json", **endpoint.bearer_header}
+
+
+if TYPE_CHECKING:
+    _: type[Provider] = OllamaProvider
+    _source: type[WindowSource] = OllamaProvider

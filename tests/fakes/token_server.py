@@ -1,0 +1,76 @@
+"""A local server that hands out tokens as Google does, and the key file of a machine that asks it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+
+class TokenServer:
+    """A running server on 127.0.0.1; use it as a context manager. `asked` counts the tokens it was asked for."""
+
+    def __init__(self, *, expires_in: int = 3600, status: int = 200) -> None:
+        self.asked = 0
+        self.expires_in = expires_in
+        self.status = status
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/token"
+
+    def __enter__(self) -> TokenServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def answer(self) -> dict[str, object]:
+        self.asked += 1
+        if self.status != 200:
+            return {"error": "invalid_grant", "error_description": "Token has been revoked."}
+        return {"access_token": f"ya29.token-{self.asked}", "expires_in": self.expires_in, "token_type": "Bearer"}
+
+
+def _handler_for(fake: TokenServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            del format, args
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            body = json.dumps(fake.answer()).encode()
+            self.send_response(fake.status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Handler
+
+
+def write_key_file(path: Path, token_url: str) -> Path:
+    """The key file of a service account that was made up just now."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()
+    facts = {
+        "type": "service_account",
+        "project_id": "of-the-login",
+        "private_key_id": "1",
+        "private_key": pem,
+        "client_email": "cinch@of-the-login.example",
+        "token_uri": token_url,
+    }
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    return path

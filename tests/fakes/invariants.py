@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from fakes.whims import Stage
+from fakes.whims import Stage, WhimHooks
 
 from harness.codec import decode, encode
 from harness.context.normalise import normalise
@@ -56,6 +56,8 @@ def check_all(stage: Stage) -> None:
         _check_run(run)
         _check_messages(run)
         _check_calls(run)
+    for hooks in stage.agent.options.hooks:
+        assert not isinstance(hooks, WhimHooks) or hooks.asked["after_loop"] == len(runs)
     assert len({run[0].loop_id for run in runs}) == len(runs)
     for event in stage.events:
         assert decode(type(event), encode(event)) == event
@@ -102,6 +104,8 @@ def _check_run(run: Sequence[Event]) -> None:
             turn = 0
         elif isinstance(event, IN_A_TURN):
             assert turn == event.turn
+        elif isinstance(event, HookRan) and event.outcome == "stopped":
+            assert TurnStart not in kinds[run.index(event) :]
     assert not turn
     assert all(after.turn - before.turn in (0, 1) for before, after in pairwise(run))
     mended = Counter(event.turn for event in run if isinstance(event, CompactionEnd) and event.reason == "overflow")

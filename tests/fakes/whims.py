@@ -235,10 +235,12 @@ class Act:
 
 
 class WhimHooks(Hooks):
+    """`asked` counts how often each point came."""
+
     def __init__(self, stage: Stage, acts: Sequence[Act]) -> None:
         self._stage = stage
         self._acts = acts
-        self._asked: Counter[str] = Counter()
+        self.asked: Counter[str] = Counter()
 
     async def before_loop(self, messages: Sequence[Message], loop_index: int) -> Stop | None:
         return await self._act("before_loop")
@@ -257,7 +259,11 @@ class WhimHooks(Hooks):
         await self._act("after_model")
 
     async def before_tool(self, call: ToolCall) -> CallVerdict:
-        verdict = await self._act("before_tool")
+        try:
+            verdict = await self._act("before_tool")
+        except Exception:
+            self._stage.refused.add(call.id)
+            raise
         if isinstance(verdict, Block):
             self._stage.refused.add(call.id)
         return verdict
@@ -285,8 +291,8 @@ class WhimHooks(Hooks):
         return None
 
     def _due(self, point: str) -> list[Stop | Inject | Block | Modify | str]:
-        self._asked[point] += 1
-        return [act.what for act in self._acts if (act.point, act.nth) == (point, self._asked[point])]
+        self.asked[point] += 1
+        return [act.what for act in self._acts if (act.point, act.nth) == (point, self.asked[point])]
 
 
 class Picky:

@@ -36,13 +36,14 @@ from harness.options import AgentOptions
 from harness.workspace import Workspace
 from providers.demo import scripted
 
-# FUZZ=20000 looks further than the examples that every run looks at: with seeds of its own.
+# `FUZZ=20000 make test ARGS=tests/harness/test_loop_properties.py` looks at so many of each, other ones each time.
 FUZZ = int(os.environ.get("FUZZ", "0"))
 EXAMPLES = settings(
     max_examples=FUZZ or 1_300,
     derandomize=not FUZZ,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
+QUEUED = ("follow", "steer", "follow odd")
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +52,6 @@ def _quiet() -> Iterator[None]:
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)
-
-
-QUEUED = ("follow", "steer", "follow odd")
 
 
 def stage_for(script: Script, folder: Path) -> Stage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -38,6 +37,7 @@ from harness.stream import RunStream
 from harness.structured import prompt_structured, prompt_structured_sync
 from harness.subagents.spawn import Kin, with_delegate
 from harness.thinking import ThinkingLevel
+from harness.threads import Flag
 from harness.tool import Tool
 from harness.workspace import Workspace
 
@@ -73,8 +73,7 @@ class Agent:
         self._workspace = options.workspace
         self.kin: Kin | None = None
         self._conductor: Conductor | None = None
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._idle = Flag(is_raised=True)
 
     @property
     def agent_id(self) -> str:
@@ -86,7 +85,7 @@ class Agent:
 
     @property
     def is_running(self) -> bool:
-        return not self._idle.is_set()
+        return not self._idle
 
     @property
     def has_pending(self) -> bool:
@@ -316,13 +315,13 @@ class Agent:
         self._refuse_second_run()
         parent = self.identity.parent_loop_id if entry.continuation is None else self.identity.last_loop_id
         self._bus.loop_id = entry.loop_id or self.identity.next_loop(self.state.model.spec)
-        self._idle.clear()
+        self._idle.drop()
         try:
             self._conductor = Conductor(self._new_run(entry), self.identity, parent)
             return await self._conductor.conduct()
         finally:
             self._conductor = None
-            self._idle.set()
+            self._idle.lift()
 
     def blocking(self, work: Callable[[], Awaitable[T]]) -> T:
         """What some work with this agent comes to, waited for as `prompt_sync` does; connections are let go."""
@@ -331,7 +330,9 @@ class Agent:
             try:
                 return await work()
             finally:
-                await self._let_go()
+                # A run that is on now is another's, which was there first.
+                if not self.is_running:
+                    await self._let_go()
 
         return run_blocking(once, self.abort)
 

@@ -12,6 +12,7 @@ from types import TracebackType
 
 from harness.events import BranchEvent, Event, MessageUpdate, SubagentEvent, ToolExecutionEnd, ToolExecutionUpdate
 from harness.provider import BlockDelta
+from harness.threads import settle
 
 
 @dataclass(slots=True)
@@ -101,7 +102,7 @@ class Channel:
         for waiter in self._waiters:
             # The reader's loop may be gone, and the reader with it.
             with contextlib.suppress(RuntimeError):
-                waiter.get_loop().call_soon_threadsafe(_settle, waiter)
+                waiter.get_loop().call_soon_threadsafe(settle, waiter)
         self._waiters.clear()
 
 
@@ -209,8 +210,3 @@ def _with_text(event: Event, text: str) -> Event:
             return replace(event, event=_with_text(inner, text))
         case _:
             return event
-
-
-def _settle(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)

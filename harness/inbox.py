@@ -8,7 +8,7 @@ from collections import deque
 from typing import Literal, TypeAlias
 
 from harness.messages import UserMessage
-from harness.threads import call_in
+from harness.threads import call_in, settle
 
 QueueMode: TypeAlias = Literal["one", "all"]
 
@@ -48,7 +48,7 @@ class Queue:
             self._waiting.append(message)
             arrival = self._arrival
         if arrival is not None:
-            call_in(arrival.get_loop(), lambda: _settle(arrival))
+            call_in(arrival.get_loop(), lambda: settle(arrival))
 
     def take(self) -> tuple[UserMessage, ...]:
         with self._lock:
@@ -80,8 +80,3 @@ class Inbox:
     def interrupts(self) -> bool:
         """Whether something is to be said before the run may end."""
         return bool(self.steering or self.reminders)
-
-
-def _settle(arrival: asyncio.Future[None]) -> None:
-    if not arrival.done():
-        arrival.set_result(None)

@@ -1,10 +1,12 @@
-"""Speaking to an event loop from any thread."""
+"""Speaking to event loops from any thread."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable
+from functools import partial
 
 
 def call_in(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
@@ -15,6 +17,43 @@ def call_in(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None
         return
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(work)
+
+
+class Flag:
+    """Raised or not; tasks of any event loop wait until it is. `asyncio.Event` would belong to the first of them."""
+
+    def __init__(self, *, is_raised: bool) -> None:
+        self._is_raised = is_raised
+        self._waiters: list[asyncio.Future[None]] = []
+        self._lock = threading.Lock()
+
+    def __bool__(self) -> bool:
+        return self._is_raised
+
+    def lift(self) -> None:
+        """Raise it, and wake all who wait."""
+        with self._lock:
+            self._is_raised = True
+            waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            call_in(waiter.get_loop(), partial(settle, waiter))
+
+    def drop(self) -> None:
+        self._is_raised = False
+
+    async def wait(self) -> None:
+        with self._lock:
+            if self._is_raised:
+                return
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+        await waiter
+
+
+def settle(waiter: asyncio.Future[None]) -> None:
+    """Wake who waits, unless they gave up."""
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def _is_running_here(loop: asyncio.AbstractEventLoop) -> bool:

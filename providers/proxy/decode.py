@@ -1,0 +1,158 @@
+"""Events of a proxy turned into deltas; pure.
+
+The proxy leaves out the message so far, which every vendor's event would make longer: it is rebuilt here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from harness.errors import (
+    AuthenticationFailed,
+    ContextWindowOverflow,
+    ModelNotFound,
+    ModelOverloaded,
+    ModelThrottled,
+    NetworkError,
+    ProviderError,
+    QuotaExhausted,
+    RequestRejected,
+    StreamError,
+)
+from harness.messages import Cost, StopReason, Usage, new_id
+from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from providers.endpoint import Endpoint
+from providers.failures import OVERFLOW, plain
+from providers.proxy.shapes import StreamEvent, WireCost, WireUsage
+
+if TYPE_CHECKING:
+    from providers.stream import ReplyDecoder
+
+BLOCKS: Mapping[str, BlockKind] = {"text": "text", "thinking": "thinking", "tool_call": "tool_call"}
+STOPS: Mapping[str, StopReason] = {"length": "length", "tool_use": "tool_use"}
+FILTERED = "content_filtered"
+"""An error that is the model's answer, and no failure of the request."""
+
+ERRORS: Mapping[str, type[ProviderError]] = {
+    "throttled": ModelThrottled,
+    "context_window_exceeded": ContextWindowOverflow,
+    "auth": AuthenticationFailed,
+    "network": NetworkError,
+    "quota": QuotaExhausted,
+    "overloaded": ModelOverloaded,
+    "model_not_found": ModelNotFound,
+    "rejected": RequestRejected,
+}
+# A proxy that gives no kind can only be understood by its words.
+WORDS: Mapping[str, str] = {
+    "context_window_exceeded": rf"context window|{OVERFLOW}",
+    "throttled": r"\b429\b|rate.?limit|throttl|too many requests",
+    "overloaded": r"\b(503|529)\b|overloaded",
+    "auth": r"\b40[13]\b|unauthori[sz]ed|authenticat|api key",
+    "network": r"network|connection|timed? ?out|\b5\d\d\b",
+}
+
+
+class ProxyDecoder:
+    """Decodes one reply. Blocks that the proxy leaves open when it is done end with the reply."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._open: dict[int, BlockKind] = {}
+        self._done: Done | None = None
+        self.is_over = False
+
+    @property
+    def is_complete(self) -> bool:
+        return self._done is not None
+
+    def take(self, event: StreamEvent) -> Sequence[Delta]:
+        """The deltas of one event.
+
+        Raises:
+            ProviderError: the event is an error.
+            ValueError, KeyError, TypeError: it is none of this protocol.
+        """
+        kind = event["type"]
+        match kind:
+            case "start":
+                return ()
+            case "done":
+                self._end(_done(event))
+            case "error":
+                self._end(self._failed(event))
+            case _:
+                block, _, step = kind.rpartition("_")
+                return (self._step(BLOCKS[block], step, event),)
+        return ()
+
+    def finish(self) -> Sequence[Delta]:
+        done = self._done or Done("error")
+        return (*(BlockEnd(index) for index in self._open), done)
+
+    def _step(self, kind: BlockKind, step: str, event: StreamEvent) -> Delta:
+        index = event["content_index"]
+        if step == "start":
+            self._open[index] = kind
+            if kind != "tool_call":
+                return BlockStart(index, kind)
+            return BlockStart(index, kind, event.get("id") or f"call_{new_id()[:12]}", event["name"])
+        if self._open[index] != kind:
+            raise ValueError(f"block {index} is no {kind}")
+        match step:
+            case "delta":
+                return BlockDelta(index, event["delta"])
+            case "end":
+                del self._open[index]
+                return BlockEnd(index, event.get("signature"), event.get("redacted"))
+            case _:
+                raise ValueError(f"unknown event {kind}_{step}")
+
+    def _end(self, done: Done) -> None:
+        self._done = done
+        self.is_over = True
+
+    def _failed(self, event: StreamEvent) -> Done:
+        said = plain(self._endpoint.hide_key(event["error_message"])) or "it gave no reason"
+        kind = event.get("error_kind") or _kind_by_words(said)
+        if kind == FILTERED:
+            return Done("error", _usage(event.get("usage"), event.get("cost")), error=said)
+        raise ERRORS.get(kind, StreamError)(
+            f"{self._endpoint.preset.label}: {said}", retry_after=event.get("retry_after")
+        )
+
+
+def _kind_by_words(said: str) -> str:
+    return next((kind for kind, words in WORDS.items() if re.search(words, said.lower())), "")
+
+
+def _done(event: StreamEvent) -> Done:
+    told = event["stop_reason"]
+    usage, response = _usage(event.get("usage"), event.get("cost")), event.get("response_id") or ""
+    if told in ("error", "aborted"):
+        return Done("error", usage, response, "the proxy stopped the reply")
+    return Done(STOPS.get(told, "stop"), usage, response)
+
+
+def _usage(counts: WireUsage | None, cost: WireCost | None) -> Usage:
+    told, paid = counts or {}, cost or {}
+    dollars = Cost(
+        paid.get("input") or 0.0,
+        paid.get("output") or 0.0,
+        paid.get("cache_read") or 0.0,
+        paid.get("cache_write") or 0.0,
+    )
+    return Usage(
+        told.get("input") or 0,
+        told.get("output") or 0,
+        told.get("cache_read") or 0,
+        told.get("cache_write") or 0,
+        # A proxy that knows no price sends zeros.
+        dollars if dollars.total else None,
+    )
+
+
+if TYPE_CHECKING:
+    _: type[ReplyDecoder] = ProxyDecoder

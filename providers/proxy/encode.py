@@ -1,0 +1,130 @@
+"""A request as a proxy takes it; pure.
+
+Messages go as Swink-Agent writes them. What it has no place for stands beside, where servers that do not know it pass
+over it: `tools`, `options.thinking`, the name of a result's tool, encrypted thinking, signatures of text and calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.messages import (
+    AssistantContent,
+    AssistantMessage,
+    Cost,
+    Image,
+    JsonObject,
+    JsonValue,
+    ModelMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserContent,
+    UserMessage,
+)
+from harness.provider import Request, ToolSpec
+
+
+def encode(request: Request) -> JsonObject:
+    """The body of `POST /v1/stream`."""
+    options: JsonObject = {
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+        "session_id": request.session_id or None,
+        "thinking": None if request.spec.thinking == "off" else request.spec.thinking,
+    }
+    return {
+        "model": request.spec.model_id,
+        "system": request.system,
+        "messages": [_message(message) for message in request.messages],
+        "tools": [_tool(tool) for tool in request.tools],
+        "options": _without_nothing(options),
+    }
+
+
+def usage_of(usage: Usage) -> JsonObject:
+    """Token counts, in a message and at the end of a stream."""
+    return {
+        "input": usage.input,
+        "output": usage.output,
+        "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write,
+        "total": usage.context,
+    }
+
+
+def cost_of(cost: Cost | None) -> JsonObject:
+    """Dollars; all zero means that nobody knows."""
+    known = cost or Cost()
+    return {
+        "input": known.input,
+        "output": known.output,
+        "cache_read": known.cache_read,
+        "cache_write": known.cache_write,
+        "total": known.total,
+    }
+
+
+def _tool(tool: ToolSpec) -> JsonObject:
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+
+
+def _message(message: ModelMessage) -> JsonObject:
+    match message:
+        case UserMessage():
+            return {"role": "user", "content": _said(message.content), "timestamp": int(message.time)}
+        case ToolResult():
+            return {
+                "role": "tool_result",
+                "tool_call_id": message.call_id,
+                "tool_name": message.tool_name,
+                "content": _said(message.content),
+                "is_error": message.is_error,
+                "timestamp": int(message.time),
+                # For people only.
+                "details": None,
+            }
+        case AssistantMessage():
+            return {
+                "role": "assistant",
+                "content": [_block(block) for block in message.content],
+                "provider": message.provider,
+                "model_id": message.model,
+                "usage": usage_of(message.usage),
+                "cost": cost_of(message.usage.cost),
+                "stop_reason": message.stop_reason,
+                "error_message": message.error,
+                "timestamp": int(message.time),
+            }
+
+
+def _said(content: Iterable[UserContent]) -> list[JsonValue]:
+    return [_image(block) if isinstance(block, Image) else _block(block) for block in content]
+
+
+def _image(image: Image) -> JsonObject:
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
+
+
+def _block(block: AssistantContent) -> JsonObject:
+    match block:
+        case Text(text, signature):
+            return {"type": "text", "text": text, **_without_nothing({"signature": signature})}
+        case Thinking(text, signature, redacted):
+            kept = _without_nothing({"redacted": redacted})
+            return {"type": "thinking", "thinking": text, "signature": signature, **kept}
+        case ToolCall():
+            return {
+                "type": "tool_call",
+                "id": block.id,
+                "name": block.name,
+                "arguments": block.arguments,
+                "partial_json": block.partial_json or None,
+                **_without_nothing({"signature": block.signature}),
+            }
+
+
+def _without_nothing(values: JsonObject) -> JsonObject:
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,59 @@
+"""The provider for a proxy: the models are wherever it finds them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from harness.provider import Delta, Provider, Request
+from providers.endpoint import Endpoint
+from providers.models import model_names
+from providers.proxy.decode import ProxyDecoder
+from providers.proxy.encode import encode
+from providers.stream import deltas
+from providers.transport import Transport
+
+PATH = "/v1/stream"
+
+
+class ProxyProvider:
+    """Streams replies of whatever model the proxy asks on our behalf."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.name = endpoint.preset.name
+        base_url = endpoint.base_url.removesuffix(PATH).removesuffix("/v1")
+        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
+
+    def warm(self) -> None:
+        """Prepare for the first request; for a thread, after the first paint."""
+        self._transport.warm()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def models(self) -> list[str]:
+        """What the proxy says it serves, where it says so: the protocol itself has no such question."""
+        return await model_names(self._transport, "/v1/models")
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        transport = self._transport_for(request)
+        decoder = ProxyDecoder(transport.endpoint)
+        async with aclosing(deltas(transport, PATH, encode(request), decoder)) as answer:
+            async for delta in answer:
+                yield delta
+
+    def _transport_for(self, request: Request) -> Transport:
+        if request.api_key is None:
+            return self._transport
+        endpoint = self._transport.endpoint.with_key(request.api_key)
+        return self._transport.speaking_for(endpoint, _headers(endpoint))
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    return {"content-type": "application/json", "accept": "text/event-stream", **endpoint.bearer_header}
+
+
+if TYPE_CHECKING:
+    _: type[Provider] = ProxyProvider

@@ -137,7 +137,7 @@ class _Turns:
         text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
         answer: JsonObject = {
             "id": safe_name(message.call_id),
-            "name": _name(self._names.get(message.call_id) or message.tool_name),
+            "name": self._name_in(message),
             "response": {"error" if message.is_error else "output": text or ("" if images else NO_OUTPUT)},
         }
         if images and self._sees_in_results:
@@ -148,8 +148,12 @@ class _Turns:
         """Images of a result, for a model that sees them only outside."""
         images = [block for block in message.content if isinstance(block, Image)]
         if images and not self._sees_in_results:
-            yield {"text": f"The result of {_name(message.tool_name)} ({safe_name(message.call_id)}) shows:"}
+            yield {"text": f"The result of {self._name_in(message)} ({safe_name(message.call_id)}) shows:"}
             yield from _parts(images)
+
+    def _name_in(self, message: ToolResult) -> str:
+        """The tool as its call names it: the service matches both."""
+        return _name(self._names.get(message.call_id) or message.tool_name)
 
     def _reply(self, message: AssistantMessage) -> list[JsonValue]:
         is_own = (message.provider, message.model) == (self._spec.provider, self._spec.model_id)

@@ -50,14 +50,16 @@ class GeminiProvider:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         way = await self._site.way(request.api_key)
+        begun = False
         while True:
             try:
                 async with aclosing(self._ask(request, way)) as answer:
                     async for delta in answer:
+                        begun = True
                         yield delta
                 return
             except RequestRejected as error:
-                if not self._mends(request, str(error).lower()):
+                if begun or not self._mends(request, str(error).lower()):
                     raise
             except ModelNotFound as error:
                 listing = self._site.listing(way)

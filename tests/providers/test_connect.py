@@ -32,7 +32,7 @@ def test_a_name_is_a_preset_and_a_model_that_may_hold_slashes() -> None:
     assert model.provider.name == "openrouter"
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai-chat", "openrouter"])
+@pytest.mark.parametrize("name", ["anthropic", "openai-chat", "openrouter", "gemini", "vertex"])
 def test_a_bare_preset_means_its_default_model(name: str) -> None:
     assert connect(name, credentials=Stored("k")).spec.model_id == presets()[name].default_model
 
@@ -47,6 +47,8 @@ def test_local_servers_need_no_key(name: str) -> None:
     [
         ("antropic/x", "did you mean anthropic"),
         ("claude-sonnet-5-5", "did you mean anthropic/claude-sonnet-5-5"),
+        ("gemini-3.8-flash", "did you mean gemini/gemini-3.8-flash"),
+        ("gemini/x", "GEMINI_API_KEY or GOOGLE_API_KEY"),
         ("gpt-5.1", "did you mean openai/gpt-5.1"),
         ("google/gemini-3", "did you mean openrouter/google/gemini-3"),
         ("zzzzzz", "known are anthropic"),

@@ -204,6 +204,16 @@ async def test_a_service_that_wants_signatures_gets_them_though_the_name_of_its_
     assert calls == [None, FOREIGN_CALL]
 
 
+async def test_a_reply_that_has_begun_is_not_asked_for_again(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+    begun = b'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}\n\n'
+    server = serve([Raw(begun + b'data: {"error": {"code": 400, "message": "thinking went wrong"}}\n\n'), Reply("Hi")])
+
+    with pytest.raises(RequestRejected, match="thinking went wrong"):
+        await ask(model_at(server, "gemini"))
+
+    assert len(server.requests) == 1
+
+
 async def test_what_is_refused_again_is_told(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
     refusal = Failure(400, "thinking is not supported")
     server = serve([refusal, refusal])

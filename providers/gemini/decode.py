@@ -75,7 +75,7 @@ class ContentDecoder:
             ProviderError: the event is an error.
         """
         if isinstance(event, list):
-            event = event[0]
+            event = event[0] if event else {}
         if "error" in event:
             self._fail(event["error"])
         if not FIELDS & event.keys():
@@ -144,8 +144,9 @@ class ContentDecoder:
             return "tool_use" if self._calls else "stop", None
         return "error", _explained("stopped the reply", self._finish, self._message)
 
-    def _fail(self, error: ErrorBody) -> NoReturn:
-        status = error.get("code") or STATUS_OF_ERROR.get(error.get("status") or "", 500)
+    def _fail(self, error: ErrorBody | str) -> NoReturn:
+        told: ErrorBody = {} if isinstance(error, str) else error
+        status = told.get("code") or STATUS_OF_ERROR.get(told.get("status") or "", 500)
         raise failure(self._endpoint, status, json.dumps({"error": error}), {})
 
 

@@ -55,7 +55,7 @@ class StreamEvent(TypedDict, total=False):
     promptFeedback: PromptFeedback | None
     usageMetadata: UsageMetadata | None
     responseId: str | None
-    error: ErrorBody
+    error: ErrorBody | str
 
 
 class GoogleCredentials(Protocol):

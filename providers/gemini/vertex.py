@@ -77,9 +77,9 @@ class VertexSite:
         return Login()
 
     def _way_for(self, endpoint: Endpoint) -> Way:
-        if _is_token(endpoint):
-            return self._in_project(endpoint, self._project)
-        return Way(endpoint, key_header(endpoint), VERSION)
+        if endpoint.secret is not None and not _is_token(endpoint):
+            return Way(endpoint, key_header(endpoint), VERSION)
+        return self._in_project(endpoint, self._project)
 
     def _in_project(self, endpoint: Endpoint, project: str) -> Way:
         if self._is_googles:

@@ -20,6 +20,7 @@ from harness.errors import (
     NetworkError,
     ProviderError,
     QuotaExhausted,
+    StreamError,
 )
 from harness.messages import ModelSpec, Text, Thinking, ToolCall, Usage
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
@@ -255,6 +256,17 @@ def test_without_a_reason_to_stop_a_reply_is_not_complete(reason: str) -> None:
 
     assert not decoder.is_complete
     assert not decoder.is_over
+
+
+@pytest.mark.parametrize("event", ["[]", "[1]", "{}", '{"kind": "x"}', '{"candidates": {"a": 1}}', '"x"', "null"])
+def test_what_is_no_event_breaks_the_stream(event: str) -> None:
+    with pytest.raises(StreamError, match="cannot be read"):
+        assert list(decoded_events(ContentDecoder(ENDPOINT), [event]))
+
+
+def test_an_error_that_is_but_a_word_may_be_gone_the_next_time() -> None:
+    with pytest.raises(NetworkError, match="the gateway is tired"):
+        decoded({"error": "the gateway is tired"})
 
 
 PER_MINUTE = [

@@ -92,6 +92,20 @@ async def test_a_key_of_a_request_is_sent_as_what_it_is(monkeypatch: pytest.Monk
     assert "AQ.another" not in str(way.headers)
 
 
+@pytest.mark.parametrize(("project", "root"), [("my-project", "/projects/my-project/locations/eu"), ("", "")])
+async def test_a_gateway_needs_no_key_and_gets_the_same_paths(
+    monkeypatch: pytest.MonkeyPatch, project: str, root: str
+) -> None:
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", project)
+    monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", "eu")
+    monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", "https://models.example/google/v1")
+
+    way = await site().way(None)
+
+    assert (way.endpoint.base_url, way.root) == ("https://models.example/google", f"/v1beta1{root}")
+    assert not {"authorization", "x-goog-api-key"} & way.headers.keys()
+
+
 @pytest.mark.parametrize(
     ("model_id", "name"),
     [

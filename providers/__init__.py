@@ -106,6 +106,8 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
     """
     chosen = base_url or address_in(os.environ.get(preset.base_url_variable, "").strip(), preset.local_port)
     secret = (credentials or EnvironmentCredentials()).find(preset.name, preset.variables)
+    if not (chosen or preset.base_url):
+        raise ConfigError(f"{preset.label}: say where, with --base-url or export {preset.base_url_variable}=https://…")
     # A server of one's own often needs no key; if it does, it says so.
     if secret is None and preset.key_required and not chosen:
         raise ConfigError(_missing_key(preset))
@@ -141,6 +143,10 @@ def _service(endpoint: Endpoint) -> Service:
             from providers.gemini.vertex import VertexSite
 
             return GeminiProvider(VertexSite(endpoint))
+        case "proxy":
+            from providers.proxy.provider import ProxyProvider
+
+            return ProxyProvider(endpoint)
         case _:
             from providers.openai_chat.provider import ChatProvider
 

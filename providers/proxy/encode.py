@@ -1,7 +1,7 @@
 """A request as a proxy takes it; pure.
 
 Messages go as Swink-Agent writes them. What it has no place for stands beside, where servers that do not know it pass
-over it: `tools`, `options.thinking`, the name of a result's tool, encrypted thinking, signatures of text and calls.
+over it: `tools`, `answer_schema`, `options.thinking`, a result's tool, encrypted thinking, signatures on all blocks.
 """
 
 from __future__ import annotations
@@ -35,13 +35,17 @@ def encode(request: Request) -> JsonObject:
         "session_id": request.session_id or None,
         "thinking": None if request.spec.thinking == "off" else request.spec.thinking,
     }
-    return {
+    body: JsonObject = {
         "model": request.spec.model_id,
         "system": request.system,
         "messages": [_message(message) for message in request.messages],
-        "tools": [_tool(tool) for tool in request.tools],
         "options": _without_nothing(options),
     }
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.answer_schema is not None:
+        body["answer_schema"] = {"name": request.answer_schema.name, "schema": request.answer_schema.schema}
+    return body
 
 
 def usage_of(usage: Usage) -> JsonObject:

@@ -7,15 +7,17 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from harness.errors import ModelNotFound
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.models import model_names
+from providers.models import better_named, model_names
 from providers.proxy.decode import ProxyDecoder
 from providers.proxy.encode import encode
 from providers.stream import deltas
 from providers.transport import Transport
 
 PATH = "/v1/stream"
+MODELS = "/v1/models"
 
 
 class ProxyProvider:
@@ -35,14 +37,17 @@ class ProxyProvider:
 
     async def models(self) -> list[str]:
         """What the proxy says it serves, where it says so: the protocol itself has no such question."""
-        return await model_names(self._transport, "/v1/models")
+        return await model_names(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)
         decoder = ProxyDecoder(transport.endpoint)
-        async with aclosing(deltas(transport, PATH, encode(request), decoder)) as answer:
-            async for delta in answer:
-                yield delta
+        try:
+            async with aclosing(deltas(transport, PATH, encode(request), decoder)) as answer:
+                async for delta in answer:
+                    yield delta
+        except ModelNotFound as error:
+            raise await better_named(error, transport, MODELS, request.spec.model_id) from error
 
     def _transport_for(self, request: Request) -> Transport:
         if request.api_key is None:

@@ -23,7 +23,7 @@ from typing import Any
 if not __package__:
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-from fakes import anthropic_wire, gemini_wire, ollama_wire, openai_wire, responses_wire
+from fakes import anthropic_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
 from fakes.script import Cut, Failure, Hang, Item, Raw, Reply, Script, item_from_json
 
 __all__ = ["Cut", "Failure", "Hang", "Item", "ModelServer", "Raw", "Recorded", "Reply"]
@@ -33,6 +33,7 @@ WIRES = {
     "/v1/chat/completions": openai_wire,
     "/v1/responses": responses_wire,
     "/api/chat": ollama_wire,
+    "/v1/stream": proxy_wire,
 }
 EXHAUSTED = Failure(400, "the script of the fake model server has no more replies")
 

@@ -27,7 +27,7 @@ def serve() -> Iterator[Serve]:
         server.__exit__()
 
 
-@pytest.fixture(params=["anthropic", "openai-chat", "openai", "gemini", "ollama"])
+@pytest.fixture(params=["anthropic", "openai-chat", "openai", "gemini", "ollama", "proxy"])
 def wire(request: pytest.FixtureRequest) -> str:
     return request.param
 

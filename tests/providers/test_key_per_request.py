@@ -41,6 +41,7 @@ def own_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", OWN)
     monkeypatch.setenv("OLLAMA_API_KEY", OWN)
     monkeypatch.setenv("GEMINI_API_KEY", OWN)
+    monkeypatch.setenv("LLM_API_KEY", OWN)
 
 
 async def test_a_request_may_bring_its_own_key(serve: Serve, wire: str, model_at: ModelAt) -> None:
@@ -101,6 +102,7 @@ async def test_a_key_is_enough_where_the_provider_has_none(
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("OLLAMA_API_KEY")
     monkeypatch.delenv("GEMINI_API_KEY")
+    monkeypatch.delenv("LLM_API_KEY")
     server = serve([Reply("a"), Reply("b")])
     model = model_at(server, wire)
 

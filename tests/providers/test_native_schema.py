@@ -60,7 +60,7 @@ def answer_of(server: ModelServer, number: int) -> tuple[bool, bool]:
     """Whether the request of that number holds the model to a schema, and whether it tells it of one."""
     body = server.requests[number].body
     forms = (body.get(name, {}) for name in ("output_config", "text", "generationConfig"))
-    held = bool({"response_format", "format"} & body.keys()) or any(
+    held = bool({"response_format", "format", "answer_schema"} & body.keys()) or any(
         {"format", "responseJsonSchema"} & form.keys() for form in forms
     )
     told = [body.get(name, "") for name in ("system", "instructions", "systemInstruction")]

@@ -4,7 +4,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from fakes import anthropic_wire, gemini_wire, ollama_wire, openai_wire, responses_wire
+from fakes import anthropic_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Cut, Failure, Hang, ModelServer, Raw, Reply
 from hypothesis import given
@@ -23,6 +23,7 @@ from providers.lines import LineDecoder
 from providers.ollama.decode import LineReplyDecoder
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_responses.decode import ResponseDecoder
+from providers.proxy.decode import ProxyDecoder
 from providers.sse import EventDecoder
 from providers.stream import Framing, ReplyDecoder, decoded
 
@@ -32,10 +33,11 @@ WIRES = {
     "openai": (responses_wire, ResponseDecoder),
     "gemini": (gemini_wire, ContentDecoder),
     "ollama": (ollama_wire, LineReplyDecoder),
+    "proxy": (proxy_wire, ProxyDecoder),
 }
 FRAMINGS: dict[str, type[Framing]] = {"ollama": LineDecoder}
 """How a wire is cut into events, where they are not server-sent ones."""
-TWO_WORDS = {"anthropic": 5, "openai-chat": 3, "openai": 6, "gemini": 2, "ollama": 2}
+TWO_WORDS = {"anthropic": 5, "openai-chat": 3, "openai": 6, "gemini": 2, "ollama": 2, "proxy": 4}
 """Events until the second word of a text has come."""
 
 RICH = Reply(

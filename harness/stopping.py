@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from math import inf
 from typing import Any, TypeVar
 
@@ -39,6 +40,34 @@ def pass_cancellation() -> None:
 def is_cancelled(task: asyncio.Task[Any] | None) -> bool:
     """Whether a task was told to stop: a stranger's code may as well stumble over a cancellation of its own."""
     return task is not None and task.cancelling() > 0
+
+
+async def told_once(work: Coroutine[Any, Any, _T]) -> _T:
+    """What `work` comes to. However often the caller is cancelled, `work` is only once, and is waited for, so that it
+    can let go of what it holds in several steps."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.cancel()
+        await _sit_out(task)
+        raise
+
+
+async def undisturbed(work: Coroutine[Any, Any, object]) -> None:
+    """Do `work` to its end, however often the caller is cancelled meanwhile."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await _sit_out(task)
+        raise
+
+
+async def _sit_out(task: asyncio.Task[Any]) -> None:
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
 
 
 def _remaining(deadline: float) -> float | None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
+from harness.stopping import told_once, undisturbed
 from providers.endpoint import Endpoint
 from providers.failures import failure, message_in, plain
 
@@ -76,10 +77,11 @@ class Transport:
         # A lone surrogate, which a broken model can produce, has no UTF-8 form.
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
         client = await self._pool.client_here()
+        request = client.build_request("POST", self._url(path), content=content, headers=self._headers)
         with self._failures():
-            async with client.stream("POST", self._url(path), content=content, headers=self._headers) as response:
+            async with _answer(client, request) as response:
                 await self._check(response)
-                yield response.aiter_bytes()
+                yield _chunks(response)
 
     async def get(self, path: str, *, seconds: float = 10.0) -> JsonValue:
         """A small JSON document, from a path under the base URL or from a whole address.
@@ -249,9 +251,38 @@ def _trust(endpoint: Endpoint) -> ssl.SSLContext:
     return context
 
 
+@asynccontextmanager
+async def _answer(client: httpx.AsyncClient, request: httpx.Request) -> AsyncGenerator[httpx.Response]:
+    """An answer that is read as it comes, and let go of at the end.
+
+    Letting go of a connection takes httpx several steps, and a second cancellation would keep it from taking them.
+    """
+    answers: list[httpx.Response] = []
+
+    async def send() -> None:
+        answers.append(await client.send(request, stream=True))
+
+    try:
+        await told_once(send())
+        yield answers[0]
+    finally:
+        for answer in answers:
+            await undisturbed(answer.aclose())
+
+
+async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
+    chunks = response.aiter_bytes()
+
+    async def next_chunk() -> bytes | None:
+        return await anext(chunks, None)
+
+    while (chunk := await told_once(next_chunk())) is not None:
+        yield chunk
+
+
 async def _bounded(response: httpx.Response) -> str:
     body = b""
-    async for chunk in response.aiter_bytes():
+    async for chunk in _chunks(response):
         body += chunk
         if len(body) >= LARGEST_ERROR_BODY:
             break

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 from fakes.leftovers import break_off_runs, held, model_server
+from fakes.runs import until
+
+from harness.agent import Agent
+from harness.events import MessageUpdate
+from providers import connect
 
 
 async def test_runs_that_are_broken_off_leave_no_task_command_socket_or_file(tmp_path: Path, monkeypatch):
@@ -32,3 +37,23 @@ def test_runs_that_are_broken_off_leave_no_thread(tmp_path: Path, monkeypatch: p
 
     assert ends == ["aborted"] * 8
     assert held().threads == before
+
+
+@pytest.mark.parametrize("how", ["abort", "cancel"])
+async def test_a_run_that_is_told_to_stop_again_and_again_leaves_no_connection(tmp_path: Path, monkeypatch, how: str):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    begun = asyncio.Event()
+    with model_server(tmp_path) as base_url:
+        agent = Agent(connect("openai-chat/m", base_url=base_url))
+        agent.subscribe(lambda event: begun.set() if isinstance(event, MessageUpdate) else None)
+        before = held().sockets
+
+        run = asyncio.create_task(agent.prompt("go"))
+        await begun.wait()
+        stop = agent.abort if how == "abort" else run.cancel
+        while not run.done():
+            stop()
+            await asyncio.sleep(0)
+
+        await until(lambda: held().sockets == before)
+        await agent.close()

@@ -1,6 +1,5 @@
-"""A web service: a prompt is answered with its events as they happen; who reads them may speak to the run by POST.
+"""A web service (pip install starlette uvicorn): a prompt is answered with events, and POST speaks to the run.
 
-pip install starlette uvicorn
 curl -N localhost:8000/chat -d '{"prompt": "Note to buy tea."}'        the events; who leaves ends the run
 curl localhost:8000/chat/SESSION -d '{"call": "CALL", "allow": true}'  or {"steer": "And milk."}
 """
@@ -25,12 +24,13 @@ from providers.demo import Call, Reply
 from tools import builtin_tools
 
 SCRIPT = (Reply((Call("write_file", {"path": "note.md", "content": "Buy tea.\n"}),)), "It is noted.")
+MODEL = which_model(*SCRIPT * 100)  # one for all visitors, since it holds the connections
 running: WeakValueDictionary[str, RunStream] = WeakValueDictionary()
 
 
 async def events(prompt: str) -> AsyncIterator[str]:
-    options = AgentOptions(person=Answers(timeout=300))
-    async with Agent(which_model(*SCRIPT), builtin_tools(), options=options) as agent, agent.stream(prompt) as run:
+    agent = Agent(MODEL, builtin_tools(), "You keep notes.", AgentOptions(person=Answers(timeout=300)))
+    async with agent.stream(prompt) as run:
         running[agent.session_id] = run
         async for event in run:
             yield f"data: {json.dumps(encode(event))}\n\n"

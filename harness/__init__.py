@@ -25,6 +25,8 @@ def __getattr__(name: str) -> object:
     # Not at the top: who imports one module of ours needs no list.
     from harness.api import WHERE, load
 
+    if name == "__all__":
+        return list(WHERE)
     if name not in WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = load(name)

@@ -57,6 +57,13 @@ def test_the_package_tells_what_it_has():
     assert set(WHERE) <= set(dir(harness))
 
 
+def test_all_names_can_be_had_at_once():
+    names: dict[str, object] = {}
+    exec("from harness import *", names)
+
+    assert set(WHERE) <= set(names)
+
+
 def test_a_name_that_is_not_there_is_no_attribute():
     with pytest.raises(AttributeError, match="nonsense"):
         _ = harness.nonsense

@@ -199,7 +199,7 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
         with contextlib.suppress(ConfigError):
             return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
     for preset in presets().values():
-        if preset.key_required and preset.default_model and keys.find(preset.name, preset.variables):
+        if preset.key_required and preset.default_model and keys.find(preset.name, preset.own_variables):
             with contextlib.suppress(ConfigError):
                 return connect(preset.name, credentials=keys, thinking=wanted.thinking)
     raise NoModel(
@@ -245,8 +245,8 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
 
 
 def _key_variables() -> tuple[str, ...]:
-    """The environment variables that hold model keys: no command the model runs is to see them."""
-    return tuple(variable for preset in presets().values() for variable in preset.variables)
+    """The environment variables that hold nothing but model keys: no command the model runs is to see them."""
+    return tuple(variable for preset in presets().values() for variable in preset.own_variables)
 
 
 def _root(options: Options, model: Model) -> Path:

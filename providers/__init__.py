@@ -106,12 +106,13 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
     """
     chosen = base_url or address_in(os.environ.get(preset.base_url_variable, "").strip(), preset.local_port)
     secret = (credentials or EnvironmentCredentials()).find(preset.name, preset.variables)
-    if not (chosen or preset.base_url):
+    if not chosen and (preset.own_urls or not preset.base_url):
         raise ConfigError(f"{preset.label}: say where, with --base-url or export {preset.base_url_variable}=https://…")
+    endpoint = Endpoint(preset, _tidy(chosen or preset.base_url, preset.base_path), _usable(secret) if secret else None)
     # A server of one's own often needs no key; if it does, it says so.
-    if secret is None and preset.key_required and not chosen:
+    if secret is None and preset.key_required and (not chosen or endpoint.is_vendors_own):
         raise ConfigError(_missing_key(preset))
-    return Endpoint(preset, _tidy(chosen or preset.base_url), _usable(secret) if secret else None)
+    return endpoint
 
 
 def _reached(preset: Preset, base_url: str | None, credentials: Credentials | None) -> Endpoint:
@@ -173,7 +174,7 @@ def _usable(secret: Secret) -> Secret:
     return Secret(value, secret.source, secret.variable)
 
 
-def _tidy(base_url: str) -> str:
+def _tidy(base_url: str, usual_path: str = "") -> str:
     try:
         parts = urlsplit(base_url)
     except ValueError as error:
@@ -183,4 +184,4 @@ def _tidy(base_url: str) -> str:
     if "@" in parts.netloc:
         # It is shown and kept in places where no password may be.
         raise ConfigError(f"the base URL of {parts.hostname} must hold no name or password; give a key instead")
-    return base_url.rstrip("/")
+    return base_url.rstrip("/") + (usual_path if parts.path in ("", "/") else "")

@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from harness.errors import ConfigError
+from harness.messages import JsonObject, JsonValue
 from harness.provider import ModelFacts, Price
+from harness.thinking import THINKING_LEVELS, ThinkingLevel
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
@@ -59,6 +61,28 @@ class EnvironmentCredentials:
 
 
 @dataclass(frozen=True, slots=True)
+class ThinkingRule:
+    """How the models that match are told to think: fields that switch it, and a word for each level from off on.
+
+    An empty word is not said.
+    """
+
+    models: str
+    efforts: Sequence[str] = ()
+    on: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    off: JsonObject = field(default_factory=dict[str, "JsonValue"])
+
+    def applies_to(self, model_id: str) -> bool:
+        return re.search(self.models, model_id, re.IGNORECASE) is not None
+
+    def fields(self, level: ThinkingLevel) -> JsonObject:
+        """What a request says of it."""
+        effort = self.efforts[THINKING_LEVELS.index(level)] if self.efforts else ""
+        said: JsonObject = {"reasoning_effort": effort} if effort else {}
+        return said | (self.off if level == "off" else self.on)
+
+
+@dataclass(frozen=True, slots=True)
 class Preset:
     """One offer of models; the fields are explained in `presets.toml`."""
 
@@ -69,7 +93,12 @@ class Preset:
     base_url_variable: str = ""
     key_variables: Sequence[str] = ()
     bearer_variables: Sequence[str] = ()
+    shared_variables: Sequence[str] = ()
+    key_header: str = ""
     key_required: bool = True
+    own_urls: str = ""
+    base_path: str = ""
+    models_path: str = "/models"
     default_model: str = ""
     families: Sequence[str] = ()
     prices: str = ""
@@ -82,11 +111,23 @@ class Preset:
     reasoning: Literal["none", "openai", "openrouter"] = "none"
     tool_call_content: Literal["null", "empty"] = "null"
     stream_usage: bool = True
+    thinking: Sequence[ThinkingRule] = ()
+    keeps_thoughts: bool = False
+    tool_ids: Literal["any", "nine"] = "any"
+    reply_after_results: bool = False
+    takes_temperature: bool = True
+    without: Sequence[str] = ()
+    with_tools: JsonObject = field(default_factory=dict[str, "JsonValue"])
+
+    @property
+    def own_variables(self) -> Sequence[str]:
+        """The environment variables that hold keys for models and nothing else."""
+        return (*self.key_variables, *self.bearer_variables)
 
     @property
     def variables(self) -> Sequence[str]:
         """Every environment variable that may hold the key."""
-        return (*self.key_variables, *self.bearer_variables)
+        return (*self.own_variables, *self.shared_variables)
 
     def holds_to_schema(self, model_id: str) -> bool:
         """Whether the service can make this model answer in a form."""
@@ -102,7 +143,12 @@ def presets() -> Mapping[str, Preset]:
     """All presets by name, in the order in which people are shown them."""
     with (Path(__file__).parent / "presets.toml").open("rb") as file:
         tables = tomllib.load(file)
-    return {name: Preset(name, **table) for name, table in tables.items()}
+    return {name: _preset(name, table) for name, table in tables.items()}
+
+
+def _preset(name: str, table: dict[str, Any]) -> Preset:
+    rules = tuple(ThinkingRule(**rule) for rule in table.pop("thinking", ()))
+    return Preset(name, thinking=rules, **table)
 
 
 def preset_for(name: str) -> Preset:

@@ -23,6 +23,8 @@ class Endpoint:
     @property
     def is_vendors_own(self) -> bool:
         """Whether this is the preset's own address and not another server that speaks the same dialect."""
+        if self.preset.own_urls:
+            return re.fullmatch(self.preset.own_urls, self.base_url) is not None
         return self.base_url == self.preset.base_url
 
     @property
@@ -48,6 +50,13 @@ class Endpoint:
     @property
     def bearer_header(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.secret.value}"} if self.secret else {}
+
+    @property
+    def key_headers(self) -> dict[str, str]:
+        """The key where the service looks for it."""
+        if self.secret is None or not self.preset.key_header or self.sends_bearer:
+            return self.bearer_header
+        return {self.preset.key_header: self.secret.value}
 
     def with_key(self, key: str) -> Endpoint:
         """The same address with a program's own key, sent as this one's is.

@@ -19,7 +19,12 @@ async def model_names(transport: Transport, path: str, *, seconds: float = PATIE
         ProviderError: the server could not be asked, or answered with something else.
     """
     match await transport.get(path, seconds=seconds):
-        case {"data": list() as entries} | {"models": list() as entries} | {"publisherModels": list() as entries}:
+        case (
+            {"data": list() as entries}
+            | {"models": list() as entries}
+            | {"publisherModels": list() as entries}
+            | [*entries]
+        ):
             return [name for entry in entries if (name := _name_of(entry))]
         case _:
             return []

@@ -15,3 +15,11 @@ def safe_name(name: str) -> str:
         return name
     plain = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:31]
     return f"{plain}_{zlib.crc32(name.encode(errors='replace')):08x}"
+
+
+def nine_letters(name: str) -> str:
+    """The name itself where it has nine letters or digits, as Mistral wants it, else nine made from it."""
+    if re.fullmatch(r"[a-zA-Z0-9]{9}", name):
+        return name
+    written = name.encode(errors="replace")
+    return f"{zlib.crc32(written):08x}{zlib.adler32(written) % 16:x}"

@@ -83,8 +83,9 @@ class ChatDecoder:
         if thought is not None:
             yield from self._think(delta, thought)
         content = delta.get("content")
-        if content:
-            yield from self._say(content if isinstance(content, str) else _text_of(content))
+        text = _text_of(content) if isinstance(content, list) else content
+        if text:
+            yield from self._say(text)
         if parts := delta.get("tool_calls"):
             yield from self._end_speech()
             for part in parts:

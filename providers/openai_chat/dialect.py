@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from harness.messages import JsonObject
+from harness.messages import JsonObject, JsonValue
 from harness.provider import Request
 from harness.thinking import ThinkingLevel
+from providers.catalog import ThinkingRule
 from providers.endpoint import Endpoint
+from providers.names import nine_letters, safe_name
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
 
 # How servers say that they do not know a parameter, and not that its value is wrong.
@@ -26,6 +29,13 @@ class Dialect:
     tool_call_content: Literal["null", "empty"] = "null"
     stream_usage: bool = True
     holds_to_schema: bool = True
+    thinking: Sequence[ThinkingRule] = ()
+    keeps_thoughts: bool = False
+    tool_ids: Literal["any", "nine"] = "any"
+    reply_after_results: bool = False
+    takes_temperature: bool = True
+    without: Sequence[str] = ()
+    with_tools: JsonObject = field(default_factory=dict[str, JsonValue])
 
     def mended(self, refusal: str) -> Dialect | None:
         """The dialect without what the server just refused; None if the refusal is about something else."""
@@ -40,8 +50,8 @@ class Dialect:
             return replace(self, max_tokens_field="max_completion_tokens")
         if self.max_tokens_field == "max_completion_tokens" and "max_completion_tokens" in refusal:
             return replace(self, max_tokens_field="max_tokens")
-        if self.reasoning != "none" and "reasoning" in refusal:
-            return replace(self, reasoning="none")
+        if (self.reasoning != "none" or self.thinking) and re.search("reasoning|thinking", refusal):
+            return replace(self, reasoning="none", thinking=())
         if self.system_role == "developer" and ("developer" in refusal or "role" in refusal):
             return replace(self, system_role="system")
         return None
@@ -56,10 +66,16 @@ class Dialect:
             case "openrouter":
                 return {"reasoning": {"effort": EFFORTS[level]}} if level != "off" else {}
             case "none":
-                return {}
+                rule = next((rule for rule in self.thinking if rule.applies_to(model_id)), None)
+                return rule.fields(level) if rule else {}
 
-    def takes_temperature(self, model_id: str) -> bool:
-        return self.reasoning != "openai" or not reasons(model_id)
+    def heeds_temperature(self, model_id: str) -> bool:
+        """Whether the model has a temperature that can be set."""
+        return self.takes_temperature and (self.reasoning != "openai" or not reasons(model_id))
+
+    def tool_id(self, call_id: str) -> str:
+        """The id of a call in the letters that the service takes, always the same for the same one."""
+        return nine_letters(call_id) if self.tool_ids == "nine" else safe_name(call_id)
 
 
 def dialect_of(endpoint: Endpoint) -> Dialect:
@@ -68,7 +84,18 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
     if not endpoint.is_vendors_own and not preset.is_local:
         return Dialect(tool_call_content="empty")
     return Dialect(
-        preset.max_tokens_field, preset.system_role, preset.reasoning, preset.tool_call_content, preset.stream_usage
+        preset.max_tokens_field,
+        preset.system_role,
+        preset.reasoning,
+        preset.tool_call_content,
+        preset.stream_usage,
+        thinking=preset.thinking,
+        keeps_thoughts=preset.keeps_thoughts,
+        tool_ids=preset.tool_ids,
+        reply_after_results=preset.reply_after_results,
+        takes_temperature=preset.takes_temperature,
+        without=preset.without,
+        with_tools=preset.with_tools,
     )
 
 

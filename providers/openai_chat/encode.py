@@ -24,14 +24,18 @@ from providers.answer import in_words
 from providers.names import safe_name
 from providers.openai_chat.answer import response_format
 from providers.openai_chat.dialect import Dialect
+from providers.openai_chat.thoughts import THOUGHT
 
 NO_OUTPUT = "(no output)"
+RESULTS_READ = "I have read the results."
 CACHED_TURNS = 2
 
 
 def encode(request: Request, dialect: Dialect) -> JsonObject:
     """The body of `POST /chat/completions`."""
     messages = list(_messages(request.spec, request.messages, dialect))
+    if dialect.reply_after_results:
+        messages = list(_with_replies(messages))
     if system := _system(request, dialect):
         messages.insert(0, {"role": dialect.system_role, "content": system})
     if dialect.reasoning == "openrouter" and "claude" in request.spec.model_id:
@@ -40,12 +44,13 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body |= {"tools": [_tool(tool) for tool in request.tools], **dialect.with_tools}
     if request.answer_schema is not None and dialect.holds_to_schema:
         body["response_format"] = response_format(request.answer_schema)
     if dialect.reasoning == "openai" and request.session_id:
         body["prompt_cache_key"] = request.session_id
-    return body | _sampling(request, dialect) | dialect.reasoning_fields(request)
+    body |= _sampling(request, dialect) | dialect.reasoning_fields(request)
+    return {name: value for name, value in body.items() if name not in dialect.without}
 
 
 def _system(request: Request, dialect: Dialect) -> str:
@@ -59,7 +64,7 @@ def _sampling(request: Request, dialect: Dialect) -> JsonObject:
     fields: JsonObject = {}
     if request.max_tokens is not None:
         fields[dialect.max_tokens_field] = request.max_tokens
-    if request.temperature is not None and dialect.takes_temperature(request.spec.model_id):
+    if request.temperature is not None and dialect.heeds_temperature(request.spec.model_id):
         fields["temperature"] = request.temperature
     return fields
 
@@ -79,7 +84,7 @@ def _messages(spec: ModelSpec, messages: Iterable[ModelMessage], dialect: Dialec
             images = []
         match message:
             case ToolResult():
-                yield _result(message)
+                yield _result(message, dialect)
                 images.extend(block for block in message.content if isinstance(block, Image))
             case UserMessage():
                 if parts := list(_parts(message.content)):
@@ -109,12 +114,22 @@ def _simplest(parts: Sequence[JsonObject]) -> JsonValue:
             return [*parts]
 
 
-def _result(message: ToolResult) -> JsonObject:
+def _with_replies(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
+    """The messages with a reply of the model between results and what is said next, where a service insists on it."""
+    previous: JsonValue = None
+    for message in messages:
+        if (previous, message["role"]) == ("tool", "user"):
+            yield {"role": "assistant", "content": RESULTS_READ}
+        yield message
+        previous = message["role"]
+
+
+def _result(message: ToolResult, dialect: Dialect) -> JsonObject:
     text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text) or NO_OUTPUT
     # This wire has no mark for failures.
     if message.is_error and not text.lower().startswith("error"):
         text = f"Error: {text}"
-    return {"role": "tool", "tool_call_id": safe_name(message.call_id), "content": text}
+    return {"role": "tool", "tool_call_id": dialect.tool_id(message.call_id), "content": text}
 
 
 def _shown(images: Iterable[Image]) -> JsonObject:
@@ -124,21 +139,24 @@ def _shown(images: Iterable[Image]) -> JsonObject:
 
 
 def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iterator[JsonObject]:
-    text = message.text
-    calls = message.tool_calls
-    if not calls:
-        if text.strip():
-            yield {"role": "assistant", "content": text}
+    text, calls = message.text, message.tool_calls
+    if not calls and not text.strip():
         return
-    reply: JsonObject = {"role": "assistant", "content": text or ("" if dialect.tool_call_content == "empty" else None)}
-    if (message.provider, message.model) == (spec.provider, spec.model_id):
+    reply: JsonObject = {"role": "assistant", "content": text}
+    if calls and not text:
+        reply["content"] = "" if dialect.tool_call_content == "empty" else None
+    if (calls or dialect.keeps_thoughts) and (message.provider, message.model) == (spec.provider, spec.model_id):
         reply |= _thoughts(message)
-    reply["tool_calls"] = [_call(call) for call in calls]
+    if calls:
+        if dialect.keeps_thoughts and spec.thinking != "off":
+            # A call without the thought it came from is refused, also one that another model made.
+            reply.setdefault(THOUGHT, "")
+        reply["tool_calls"] = [_call(call, dialect) for call in calls]
     yield reply
 
 
 def _thoughts(message: AssistantMessage) -> JsonObject:
-    """Thinking beside tool calls goes back the way it came: see `decode`, which notes the way in the signature."""
+    """Thinking goes back the way it came: see `thoughts`, which notes the way in the signature."""
     fields: JsonObject = {}
     for block in message.content:
         if not isinstance(block, Thinking) or not block.signature:
@@ -149,6 +167,10 @@ def _thoughts(message: AssistantMessage) -> JsonObject:
             case [*details]:
                 earlier = fields.get("reasoning_details")
                 fields["reasoning_details"] = [*(earlier if isinstance(earlier, list) else ()), *details]
+            case {"part": dict() as part}:
+                thought: JsonObject = {**part, "thinking": [{"type": "text", "text": block.text}]}
+                said: list[JsonValue] = [{"type": "text", "text": message.text}] if message.text else []
+                fields["content"] = [thought, *said]
             case _:
                 pass
     return fields
@@ -161,10 +183,10 @@ def _parsed(signature: str) -> JsonValue:
         return None
 
 
-def _call(call: ToolCall) -> JsonObject:
+def _call(call: ToolCall, dialect: Dialect) -> JsonObject:
     arguments = json.dumps(call.arguments, ensure_ascii=False)
     function: JsonObject = {"name": safe_name(call.name), "arguments": arguments}
-    return {"id": safe_name(call.id), "type": "function", "function": function}
+    return {"id": dialect.tool_id(call.id), "type": "function", "function": function}
 
 
 def _mark_for_cache(messages: Sequence[JsonObject]) -> None:

@@ -1,4 +1,4 @@
-"""What OpenAI's models take, by their names; both of its wires ask.
+"""What the models of OpenAI and xAI take, by their names; both of OpenAI's wires ask.
 
 A model that reasons always does so a little, and has no temperature; how hard it is told to try is named by effort, and
 which efforts there are changed with the versions.
@@ -20,11 +20,14 @@ EFFORTS: Mapping[ThinkingLevel, str] = {
 }
 _GPT = re.compile(r"\bgpt-(\d+)(?:\.(\d+))?(?!.*chat)")
 _O_SERIES = re.compile(r"\bo[134](-|$)")
+# What was called 4.20 came before 4.3.
+_GROK = re.compile(r"\bgrok-(4\.[3-9](?!\d)|[5-9]|latest)")
 
 
 def reasons(model_id: str) -> bool:
     """Whether the model is of a kind that thinks before it answers."""
-    return gpt_version(model_id) >= (5, 0) or _O_SERIES.search(model_id) is not None
+    is_o_or_grok = _O_SERIES.search(model_id) or _GROK.search(model_id)
+    return gpt_version(model_id) >= (5, 0) or is_o_or_grok is not None
 
 
 def effort_for(model_id: str, level: ThinkingLevel) -> str | None:
@@ -34,8 +37,10 @@ def effort_for(model_id: str, level: ThinkingLevel) -> str | None:
         return "none"
     if version >= (5, 0):
         return "minimal" if level == "off" else EFFORTS[level]
-    if not _O_SERIES.search(model_id):
+    if not reasons(model_id):
         return None
+    if level == "off" and "grok-4.3" in model_id:
+        return "none"
     return {"off": "low", "minimal": "low", "extra-high": "high"}.get(level, level)
 
 

@@ -41,7 +41,7 @@ class ChatProvider:
         await self._transport.close()
 
     async def models(self) -> list[str]:
-        return await model_names(self._transport, "/models")
+        return await model_names(self._transport, self._transport.endpoint.preset.models_path)
 
     async def context_window(self, model_id: str) -> int | None:
         """How much a model on this machine reads, as far as its server tells.
@@ -67,7 +67,9 @@ class ChatProvider:
                     raise
                 self._dialect = mended
             except ModelNotFound as error:
-                raise await better_named(error, transport, "/models", request.spec.model_id) from error
+                raise await better_named(
+                    error, transport, transport.endpoint.preset.models_path, request.spec.model_id
+                ) from error
         async with aclosing(self._ask(request, transport)) as answer:
             async for delta in answer:
                 yield delta
@@ -84,7 +86,7 @@ class ChatProvider:
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    return {"content-type": "application/json", **endpoint.bearer_header}
+    return {"content-type": "application/json", **endpoint.key_headers}
 
 
 if TYPE_CHECKING:

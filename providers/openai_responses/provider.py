@@ -92,7 +92,7 @@ class ResponsesProvider:
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    return {"content-type": "application/json", **endpoint.bearer_header}
+    return {"content-type": "application/json", **endpoint.key_headers}
 
 
 if TYPE_CHECKING:

@@ -36,6 +36,13 @@ def accepted_by_ollama(body: JsonObject) -> bool:
     return ChatRequest(**known).model_dump(exclude_none=True) == known
 
 
+def accepted_by_mistral(body: JsonObject) -> bool:
+    """Whether the SDK's types know every field of the body; they add defaults of their own."""
+    from mistralai.client.models import ChatCompletionStreamRequest
+
+    return _covers(ChatCompletionStreamRequest.model_validate(body).model_dump(mode="json", by_alias=True), body)
+
+
 def responses_event(data: Mapping[str, Any]) -> object:
     return _response_events_type().validate_python(data)
 
@@ -120,6 +127,14 @@ def _chunk_type() -> TypeAdapter[Any]:
     from openai.types.chat import ChatCompletionChunk
 
     return TypeAdapter(ChatCompletionChunk)
+
+
+def _covers(known: Any, sent: Any) -> bool:
+    if isinstance(sent, Mapping):
+        return all(name in known and _covers(known[name], inner) for name, inner in sent.items())
+    if isinstance(sent, list):
+        return len(known) == len(sent) and all(map(_covers, known, sent))
+    return known == sent
 
 
 def _without(value: Any, names: frozenset[str]) -> Any:

@@ -151,6 +151,29 @@ def test_content_may_be_a_list_of_parts() -> None:
     assert deltas[1] == BlockDelta(0, "Hi")
 
 
+def test_thoughts_may_be_parts_of_the_content() -> None:
+    def thought(text: str, **more: str) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **more}
+
+    deltas = decoded(
+        chunk(content=[thought("H")]),
+        chunk(content=[thought("m", signature="s1"), {"type": "text", "text": "Hi"}]),
+        chunk(content=" you"),
+        chunk("stop"),
+    )
+
+    assert deltas[:-1] == [
+        BlockStart(0, "thinking"),
+        BlockDelta(0, "H"),
+        BlockDelta(0, "m"),
+        BlockEnd(0, '{"part": {"type": "thinking", "signature": "s1"}}'),
+        BlockStart(1, "text"),
+        BlockDelta(1, "Hi"),
+        BlockDelta(1, " you"),
+        BlockEnd(1),
+    ]
+
+
 @pytest.mark.parametrize(
     ("finish", "stop", "error"),
     [

@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
 from harness.bus import Bus
+from harness.context.normalise import Normaliser
 from harness.continuation import Continuation, TurnTrigger
 from harness.cost import Ledger
 from harness.errors import ProviderError
@@ -121,6 +122,7 @@ class Ending:
     limit: str = ""
     rejection: str = ""
     left_out: tuple[int, bool] = (0, False)
+    normaliser: Normaliser = field(default_factory=Normaliser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ class Progress:
     failure: ProviderError | None = None
     rejection: str = ""
     left_out: tuple[int, bool] = (0, False)
+    normaliser: Normaliser = field(default_factory=Normaliser)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from harness.context.normalise import normalise
 from harness.context.tokens import estimate_message, estimate_overhead
 from harness.context.window import Fitted, fit, last_reply_failed
 from harness.events import CompactionEnd, CompactionStart
@@ -56,8 +55,10 @@ def _converted(run: Run, messages: Sequence[Message]) -> tuple[ModelMessage, ...
     convert = run.options.convert_to_llm
     # Healing drops what is not for the model as well; a long conversation is not walked twice for nothing.
     if convert is to_llm:
-        return normalise(messages)
-    return normalise([converted for each in messages if (converted := convert(each)) is not None])
+        return run.progress.normaliser.normalise(messages)
+    return run.progress.normaliser.normalise(
+        [converted for each in messages if (converted := convert(each)) is not None]
+    )
 
 
 def _tell_once(run: Run, messages: Sequence[Message], fitted: Fitted) -> None:

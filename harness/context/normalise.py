@@ -22,12 +22,31 @@ def normalise(messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
     that the results of a reply follow it at once, one for each call, in the order of the calls. Pure, and does nothing
     to a history that is fine.
     """
-    kept = tuple(messages)
-    return kept if _is_fine(kept) else _Healer(kept).heal()
+    return Normaliser().normalise(messages)
 
 
-def _is_fine(messages: tuple[Message, ...]) -> TypeGuard[tuple[ModelMessage, ...]]:
-    seen: set[str] = set()
+class Normaliser:
+    """Does it for a conversation that grows: what was fine before is not looked at again."""
+
+    def __init__(self) -> None:
+        self._fine: tuple[ModelMessage, ...] = ()
+        self._seen: set[str] = set()
+
+    def normalise(self, messages: Sequence[Message]) -> tuple[ModelMessage, ...]:
+        kept = tuple(messages)
+        # Comparing the same objects costs next to nothing.
+        if kept[: len(self._fine)] != self._fine:
+            self._fine, self._seen = (), set()
+        added = kept[len(self._fine) :]
+        if not _is_fine(added, self._seen):
+            self._fine, self._seen = (), set()
+            return _Healer(kept).heal()
+        self._fine = (*self._fine, *added)
+        return self._fine
+
+
+def _is_fine(messages: tuple[Message, ...], seen: set[str]) -> TypeGuard[tuple[ModelMessage, ...]]:
+    """Whether the messages can be sent as they are; `seen` are the call ids before them, and after it also theirs."""
     due: Iterator[str] = iter(())
     for message in messages:
         # Comparing types is what makes a thousand messages cost less than a millisecond.

@@ -6,7 +6,7 @@ from fakes.talk import call, reply, result, tour
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.context.normalise import NO_RESULT, normalise
+from harness.context.normalise import NO_RESULT, Normaliser, normalise
 from harness.messages import (
     AssistantMessage,
     CustomMessage,
@@ -181,3 +181,14 @@ def test_healing_twice_changes_nothing_more(history: list[Message]):
 
     assert normalise(healed) == healed
     assert normalise(history) == healed
+
+
+def test_a_conversation_that_grows_or_changes_reads_as_if_it_were_new() -> None:
+    normaliser = Normaliser()
+    call = AssistantMessage((ToolCall("c", "x", {}),))
+    answered = (user("a"), call, ToolResult("c", "x", (Text("y"),)))
+    unanswered = (user("other"), call, user("b"), user("c"))
+    twice = (*answered, AssistantMessage((ToolCall("c", "x", {}),)))
+
+    for messages in ((user("a"),), answered, (*answered, user("b")), unanswered, answered, twice, twice[:1], ()):
+        assert normaliser.normalise(messages) == normalise(messages)

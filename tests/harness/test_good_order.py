@@ -244,3 +244,24 @@ async def test_a_stream_that_breaks_its_own_order_is_closed_at_once(make_agent):
 
     assert result.stop_reason == "error"
     assert open_at_the_end == [False]
+
+
+async def test_a_stream_that_ends_without_its_last_event_is_a_failed_reply(make_agent, record):
+    class Cut:
+        name = "cut"
+
+        async def stream(self, request: Request) -> AsyncIterator[Delta]:
+            yield BlockStart(0, "text")
+            yield BlockDelta(0, "so far")
+
+        async def close(self) -> None:
+            pass
+
+    agent = make_agent(model=Model(Cut(), ModelSpec("cut", "m"), KnownFacts()))
+    seen = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, "RequestStart", *HEARD, "TurnEnd", "AgentEnd"]
+    assert (result.stop_reason, result.text) == ("error", "so far")
+    assert result.error == "the reply ended without its last event"

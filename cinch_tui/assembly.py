@@ -15,21 +15,21 @@ from cinch_tui.credentials import KeyStore
 from cinch_tui.last_choice import recall
 from cinch_tui.options import Continue, Options, Resume
 from cinch_tui.settings import Settings
+from cinch_tui.terms import execution_of, limits_of, retry_of, subagents_of
 from harness.agent import Agent
 from harness.approval.rules import Grants, Rule
 from harness.context.normalise import normalise
 from harness.errors import ConfigError, SessionLocked
 from harness.instructions import build_system_prompt, describe_environment, load_instructions
-from harness.limits import Limits
 from harness.messages import Message, new_id
 from harness.modes import EXECUTE, MODES, PLAN
 from harness.options import AgentOptions
 from harness.person import Person
 from harness.provider import Model
-from harness.retry import RetryPolicy
 from harness.session.places import project_dir
 from harness.session.store import SessionStore
 from harness.thinking import ThinkingLevel
+from harness.tool import Tool
 from harness.workspace import Workspace
 from providers import connect, presets
 from tools import builtin_tools
@@ -215,8 +215,11 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
     loaded = await load_instructions(root, options.paths.config)
     environment = await asyncio.to_thread(describe_environment, root)
     prompt = options.system or build_system_prompt(environment, loaded.instructions)
-    tools = builtin_tools(secrets=_key_variables())
+    tools = _tools(settings)
     grants, warnings = _grants(options, settings, root)
+    keys = KeyStore(options.paths, options.environ)
+    fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
+    warnings.extend(missing)
     warnings.extend(_idle_allowances(settings, {tool.name for tool in tools}))
     agent = Agent(
         model,
@@ -228,8 +231,14 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
             approval=settings.approval.mode,
             grants=grants,
             mode=PLAN if settings.plan.first else EXECUTE,
-            limits=_limits(options, settings),
-            retry=_retry(settings),
+            limits=limits_of(settings.limits, headless=options.headless),
+            retry=retry_of(settings.retry),
+            steering=settings.steering.queue,
+            follow_up=settings.steering.follow_up,
+            steering_mode=settings.steering.mode,
+            execution=execution_of(settings.tools),
+            subagents=subagents_of(settings.agents),
+            fallback=fallback,
             max_tokens=settings.model.max_tokens or None,
             spill_dir=spill_dir,
         ),
@@ -239,9 +248,27 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
         settings,
         agent,
         workspace,
-        KeyStore(options.paths, options.environ),
+        keys,
         warnings=[*loaded.problems, *warnings],
     )
+
+
+def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str]]:
+    """The models to fall back on, and why some of those that are named cannot be had: the chosen one works without."""
+    models: list[Model] = []
+    problems: list[str] = []
+    for name in settings.providers.fallback:
+        try:
+            models.append(connect(name, credentials=keys, thinking=settings.model.thinking))
+        except ConfigError as error:
+            problems.append(f"providers.fallback: {error}")
+    return models, problems
+
+
+def _tools(settings: Settings) -> list[Tool]:
+    tools = builtin_tools(secrets=_key_variables())
+    # Without sub-agents, a model is not told of them.
+    return [tool for tool in tools if tool.name != "delegate_sub_agent" or settings.agents.max_depth > 0]
 
 
 def _key_variables() -> tuple[str, ...]:
@@ -302,17 +329,3 @@ def _idle_allowances(settings: Settings, tools: Set[str]) -> Iterator[str]:
             yield f"{entry!r} allows nothing: no command is named after the colon"
         elif scope and tool != "bash":
             yield f"{entry!r} allows nothing: only commands have a prefix, as in 'bash:make test'"
-
-
-def _limits(options: Options, settings: Settings) -> Limits:
-    limits = settings.limits
-    return Limits(
-        max_turns=limits.max_turns_headless if options.headless else limits.max_turns,
-        max_tokens=limits.max_tokens,
-        max_seconds=limits.max_seconds,
-        max_cost=limits.max_cost_usd,
-    )
-
-
-def _retry(settings: Settings) -> RetryPolicy:
-    return RetryPolicy(max_retries=settings.retry.max_retries, max_retry_after=settings.retry.max_retry_after_s)

@@ -16,6 +16,9 @@ from harness.thinking import ThinkingLevel
 
 Value: TypeAlias = "str | int | float | bool | tuple[str, ...]"
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
+Concurrency: TypeAlias = Literal["parallel", "sequential"]
+SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
+QueueMode: TypeAlias = Literal["one", "all"]
 Guard: TypeAlias = Literal["open", "held", "tighten"]
 """Before its folder is trusted, a project's file may: set it · not set it · set it, but only to a stricter value."""
 
@@ -33,6 +36,13 @@ class ModelSettings:
     base_url: str = setting("", "where that provider's API is, when not at its usual address", guard="held")
     thinking: ThinkingLevel = setting("off", "off, minimal, low, medium, high, extra-high")
     max_tokens: int = setting(0, "longest reply in tokens; 0: as long as the model allows", minimum=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    fallback: tuple[str, ...] = setting(
+        (), "models to ask in this order, as provider/model, when the chosen one fails for good", guard="held"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,20 @@ class RetrySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSettings:
+    concurrency: Concurrency = setting(
+        "parallel", "calls of one reply: parallel, where none gets in another's way, or sequential"
+    )
+    batch_size: int = setting(0, "how many of them run at once, when parallel; 0: all", minimum=0)
+    timeout_s: float = setting(0.0, "longest time of a call; 0: as long as the tool allows", minimum=0)
+    max_result_chars: int = setting(
+        30_000, "what is longer is cut for the model and kept whole in a file; 0: never cut", minimum=0
+    )
+    cache_entries: int = setting(100, "results kept so that the same call need not run again; 0: none", minimum=0)
+    cache_ttl_rounds: int = setting(10, "for how many replies of the model they are kept", minimum=1)
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalSettings:
     mode: ApprovalMode = setting(
         "smart", "on: ask before every call; smart: not before reading; off: never ask", guard="tighten"
@@ -70,6 +94,28 @@ class PlanSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SteeringSettings:
+    mode: SteeringMode = setting(
+        "interrupt", "what is said meanwhile: interrupt stops running calls, after_batch lets them finish"
+    )
+    queue: QueueMode = setting("one", "messages that wait to steer: one is heard at a time, or all")
+    follow_up: QueueMode = setting("one", "the same for those that wait for the end of a run")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsSettings:
+    """Of sub-agents."""
+
+    max_depth: int = setting(2, "how deep sub-agents nest; 0: there are none", minimum=0, guard="held")
+    max_concurrent: int = setting(5, "how many work at once; the others wait", minimum=1, guard="tighten")
+    max_turns: int = setting(20, "replies of the model in one of them", minimum=1, guard="tighten")
+    max_tokens: int = setting(
+        0, "tokens that all of one run may use together; 0: no limit but that of the run", minimum=0, guard="tighten"
+    )
+    result_chars: int = setting(4_000, "how much of its last words is handed back; 0: all", minimum=0)
+
+
+@dataclass(frozen=True, slots=True)
 class UiSettings:
     theme: str = setting("cinch-dark", "colours of the app")
     show_thinking: bool = setting(default=True, doc="show what a model thinks, where it tells")
@@ -79,10 +125,14 @@ class UiSettings:
 @dataclass(frozen=True, slots=True)
 class Settings:
     model: ModelSettings = field(default_factory=ModelSettings)
+    providers: ProviderSettings = field(default_factory=ProviderSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     retry: RetrySettings = field(default_factory=RetrySettings)
+    tools: ToolSettings = field(default_factory=ToolSettings)
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
     plan: PlanSettings = field(default_factory=PlanSettings)
+    steering: SteeringSettings = field(default_factory=SteeringSettings)
+    agents: AgentsSettings = field(default_factory=AgentsSettings)
     ui: UiSettings = field(default_factory=UiSettings)
 
 

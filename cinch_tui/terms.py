@@ -1,0 +1,46 @@
+"""What the settings say of how an agent works, in the harness's own terms."""
+
+from __future__ import annotations
+
+from cinch_tui.settings import AgentsSettings, LimitSettings, RetrySettings, ToolSettings
+from harness.limits import Limits
+from harness.options import Concurrency, Execution, Subagents
+from harness.retry import RetryPolicy
+
+
+def limits_of(settings: LimitSettings, *, headless: bool) -> Limits:
+    return Limits(
+        max_turns=settings.max_turns_headless if headless else settings.max_turns,
+        max_tokens=settings.max_tokens,
+        max_seconds=settings.max_seconds,
+        max_cost=settings.max_cost_usd,
+    )
+
+
+def retry_of(settings: RetrySettings) -> RetryPolicy:
+    return RetryPolicy(max_retries=settings.max_retries, max_retry_after=settings.max_retry_after_s)
+
+
+def execution_of(settings: ToolSettings) -> Execution:
+    return Execution(
+        concurrency=_concurrency(settings),
+        timeout=settings.timeout_s or None,
+        max_result_chars=settings.max_result_chars,
+        cache_entries=settings.cache_entries,
+        cache_turns=settings.cache_ttl_rounds,
+    )
+
+
+def subagents_of(settings: AgentsSettings) -> Subagents:
+    return Subagents(
+        max_depth=settings.max_depth,
+        max_concurrent=settings.max_concurrent,
+        max_turns=settings.max_turns,
+        token_budget=settings.max_tokens,
+        result_chars=settings.result_chars,
+    )
+
+
+def _concurrency(settings: ToolSettings) -> Concurrency:
+    batched = settings.concurrency == "parallel" and settings.batch_size > 0
+    return settings.batch_size if batched else settings.concurrency

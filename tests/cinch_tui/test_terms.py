@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from fakes.model_server import Failure, ModelServer, Reply
+
+from cinch_tui.assembly import Assembly, assemble
+from cinch_tui.options import Options
+from cinch_tui.paths import find_paths
+from cinch_tui.settings import Value, build
+from harness.events import AgentEnd, Event, ModelFallback
+from harness.options import Execution, Subagents
+from harness.person import Nobody
+
+
+def assembled(folder: Path, values: dict[str, Value]) -> Assembly:
+    options = Options(cwd=folder, paths=find_paths(os.environ), environ=os.environ, keep_session=False)
+    settings = build({"model.name": "anthropic/main", "retry.max_retries": 0, **values})
+    return asyncio.run(assemble(options, settings, Nobody()))
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+
+
+def test_what_is_not_set_is_as_the_harness_has_it(tmp_path: Path) -> None:
+    options = assembled(tmp_path, {}).agent.options
+
+    assert options.execution == Execution()
+    assert options.subagents == Subagents()
+    assert (options.steering_mode, options.steering, options.follow_up) == ("interrupt", "one", "one")
+
+
+def test_what_is_set_reaches_the_agent(tmp_path: Path) -> None:
+    options = assembled(
+        tmp_path,
+        {
+            "tools.concurrency": "sequential",
+            "tools.timeout_s": 9.0,
+            "tools.max_result_chars": 500,
+            "tools.cache_entries": 7,
+            "tools.cache_ttl_rounds": 3,
+            "steering.mode": "after_batch",
+            "steering.queue": "all",
+            "steering.follow_up": "all",
+            "agents.max_depth": 1,
+            "agents.max_concurrent": 2,
+            "agents.max_turns": 4,
+            "agents.max_tokens": 5_000,
+            "agents.result_chars": 60,
+        },
+    ).agent.options
+
+    assert options.execution == Execution("sequential", 9.0, {}, 500, 7, 3)
+    assert options.subagents == Subagents(1, 2, 4, 60, 5_000)
+    assert (options.steering_mode, options.steering, options.follow_up) == ("after_batch", "all", "all")
+
+
+@pytest.mark.parametrize(("concurrency", "meant"), [("parallel", 3), ("sequential", "sequential")])
+def test_calls_run_in_batches_of_a_size(tmp_path: Path, concurrency: str, meant: int | str) -> None:
+    agent = assembled(tmp_path, {"tools.concurrency": concurrency, "tools.batch_size": 3}).agent
+
+    assert agent.options.execution.concurrency == meant
+
+
+def test_without_sub_agents_the_model_is_not_told_of_them(tmp_path: Path) -> None:
+    agent = assembled(tmp_path, {"agents.max_depth": 0}).agent
+
+    assert "delegate_sub_agent" not in [tool.name for tool in agent.state.tools]
+
+
+def test_the_next_model_answers_when_one_fails_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer([Failure(404), Failure(404), Reply("Here I am.")]) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        agent = assembled(tmp_path, {"providers.fallback": ("anthropic/second", "anthropic/third")}).agent
+        events: list[Event] = []
+        agent.subscribe(events.append)
+        result = agent.prompt_sync("Hello?")
+
+    told = [event for event in events if isinstance(event, ModelFallback | AgentEnd)]
+    assert [type(event) for event in told] == [ModelFallback, ModelFallback, AgentEnd]
+    assert result.text == "Here I am."
+    assert [request.body["model"] for request in server.requests] == ["main", "second", "third"]
+
+
+def test_a_model_to_fall_back_on_that_cannot_be_had_is_told(tmp_path: Path) -> None:
+    assembly = assembled(tmp_path, {"providers.fallback": ("antropic/x", "anthropic/second")})
+
+    assert [model.spec.name for model in assembly.agent.options.fallback] == ["anthropic/second"]
+    assert [warning.partition(": ")[0] for warning in assembly.warnings] == ["providers.fallback"]

@@ -111,7 +111,8 @@ async def test_a_run_that_ends_so_leaves_nothing_behind(way: Way, tmp_path: Path
         ends: list[str] = []
         tasks: list[int] = []
         for _ in range(4):
-            ends.append((await agent.prompt("go")).stop_reason)
+            async with asyncio.timeout(10):
+                ends.append((await agent.prompt("go")).stop_reason)
             tasks.append(held_beyond(before).tasks)
         kept = replace(nothing, sockets=way.connections, files=way.connections)
         between = await settled(before, kept)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -56,13 +58,15 @@ def connect(
     base_url: str | None = None,
     credentials: Credentials | None = None,
     thinking: ThinkingLevel = "off",
+    record: Path | None = None,
 ) -> Model:
-    """The model of that name: `preset/model`, or a preset alone for its default model.
+    """The model of that name: `preset/model`, or a preset alone for its default model; `replay/PATH` plays a cassette.
 
-    Nothing is sent and no HTTP client is built. `base_url` beats the environment, which beats the preset.
+    Nothing is sent and no HTTP client is built. `base_url` beats the environment, which beats the preset. All that
+    passes between the model and us is added to the cassette `record`, or to that of `CINCH_RECORD`, without secrets.
 
     Raises:
-        ConfigError: no such preset, no model named, no key found; the text says what to do.
+        ConfigError: no such preset, no model named, no key found, no cassette; the text says what to do.
     """
     preset_name, _, model_id = name.partition("/")
     if preset_name == "demo":
@@ -70,9 +74,13 @@ def connect(
         from providers.demo import demo_model
 
         return demo_model()
+    if preset_name == "replay":
+        from providers.cassette.provider import replay_model
+
+        return replay_model(model_id, _service, thinking)
     preset = preset_for(name)
     model_id = model_id or preset.default_model
-    endpoint = _reached(preset, base_url, credentials)
+    endpoint = _taped(_reached(preset, base_url, credentials), model_id, record)
     service = _service(endpoint)
     if not model_id:
         raise ConfigError(f"{preset.name}: say which model, as in {preset.name}/NAME; cinch models lists them")
@@ -119,6 +127,16 @@ def _reached(preset: Preset, base_url: str | None, credentials: Credentials | No
     return endpoint_of(preset, base_url, credentials)
 
 
+def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
+    named = record or os.environ.get("CINCH_RECORD", "").strip()
+    if not named or not model_id:
+        return endpoint
+    # Hardly any start records.
+    from providers.cassette.recorder import recorded
+
+    return replace(endpoint, wire=recorded(endpoint, model_id, Path(named)))
+
+
 def _service(endpoint: Endpoint) -> Service:
     # Only the one protocol that was asked for is imported: start-up time.
     match endpoint.preset.protocol:
@@ -144,6 +162,11 @@ def _service(endpoint: Endpoint) -> Service:
             from providers.gemini.vertex import VertexSite
 
             return GeminiProvider(VertexSite(endpoint))
+        case "bedrock":
+            from providers.bedrock.provider import BedrockProvider
+            from providers.bedrock.site import BedrockSite
+
+            return BedrockProvider(BedrockSite(endpoint))
         case "proxy":
             from providers.proxy.provider import ProxyProvider
 

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from harness.errors import AuthenticationFailed
 from providers.catalog import Preset, Secret
 
+if TYPE_CHECKING:
+    import httpx
+
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
+
+
+class Wire(Protocol):
+    """Stands between a provider and the network: records what passes, or plays what was recorded."""
+
+    def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
+        """The client to use; `build` makes the usual one."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address and the key for it; its repr never shows the key."""
+    """An address and the key for it; its repr never shows the key. Without a `wire`, there is only the network."""
 
     preset: Preset
     base_url: str
     secret: Secret | None = None
+    wire: Wire | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_vendors_own(self) -> bool:

@@ -74,10 +74,8 @@ class Transport:
         Raises:
             ProviderError: the service could not be reached, refused, fell silent or broke off.
         """
-        # A lone surrogate, which a broken model can produce, has no UTF-8 form.
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
         client = await self._pool.client_here()
-        request = client.build_request("POST", self._url(path), content=content, headers=self._headers)
+        request = client.build_request("POST", self._url(path), content=json_bytes(body), headers=self._headers)
         with self._failures():
             async with _answer(client, request) as response:
                 await self._check(response)
@@ -169,6 +167,12 @@ class Transport:
         return NetworkError(f"nothing answers at {self._where}: no network, or the server is not running{way}")
 
 
+def json_bytes(body: JsonObject) -> bytes:
+    """A body as it is sent."""
+    # A lone surrogate, which a broken model can produce, has no UTF-8 form.
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+
+
 class _Pool:
     """The HTTP client of an endpoint: built late, and anew for each event loop."""
 
@@ -199,6 +203,10 @@ class _Pool:
 
     def _build(self) -> httpx.AsyncClient:
         _import_httpx()
+        wire = self._endpoint.wire
+        return self._usual() if wire is None else wire.client(self._usual)
+
+    def _usual(self) -> httpx.AsyncClient:
         import httpx
 
         endpoint = self._endpoint

@@ -1,0 +1,54 @@
+"""What answers a client of httpx from a cassette instead of the network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import httpx
+
+from harness.messages import JsonValue
+from providers.cassette.deck import Deck
+from providers.cassette.recorder import WHOLE
+from providers.cassette.tape import Exchange
+
+BREAKS: dict[str, type[httpx.TransportError]] = {
+    each.__name__: each for each in (httpx.ReadTimeout, httpx.ReadError, httpx.RemoteProtocolError)
+}
+
+
+def player(deck: Deck) -> httpx.AsyncClient:
+    """A client that reaches nothing but the cassette."""
+    return httpx.AsyncClient(transport=_Playback(deck), trust_env=False)
+
+
+class _Playback(httpx.AsyncBaseTransport):
+    def __init__(self, deck: Deck) -> None:
+        self._deck = deck
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        exchange = self._deck.take(request.method, str(request.url), _body(await request.aread()))
+        if exchange.status is None:
+            raise httpx.ConnectError("nothing had come when the recording ended", request=request)
+        return httpx.Response(exchange.status, headers=exchange.headers, stream=_Played(exchange))
+
+
+class _Played(httpx.AsyncByteStream):
+    """The bytes as they came, and the end that they had."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self._exchange.chunks:
+            yield chunk
+        if self._exchange.ending != WHOLE:
+            raise BREAKS.get(self._exchange.ending, httpx.ReadError)("the recorded answer ends here")
+
+
+def _body(content: bytes) -> JsonValue:
+    try:
+        body: JsonValue = json.loads(content)
+    except ValueError:
+        return content.decode(errors="replace")
+    return body

@@ -1,0 +1,152 @@
+"""The file of a cassette: lines appended to it, and its exchanges read."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import ConfigError
+from harness.messages import JsonObject, JsonValue
+from providers.cassette.secrets import Secrets
+
+VERSION = 1
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and what came of it. `status` is None where nothing came, `ending` empty where no end was seen."""
+
+    preset: str
+    model: str
+    base_url: str
+    method: str
+    url: str
+    body: JsonValue = None
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    chunks: list[bytes] = field(default_factory=list[bytes])
+    ending: str = ""
+
+
+class Tape:
+    """Appends to a cassette. A file that can no longer be written ends the recording, and nothing else."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._is_broken = False
+
+    def open(self) -> None:
+        """Make the file, or see that it is a cassette, readable by its owner only.
+
+        Raises:
+            ConfigError: it cannot be written, or holds something else.
+        """
+        try:
+            if self._holds_something():
+                read_exchanges(self.path)
+                self.path.chmod(0o600)
+                self._end_last_line()
+            else:
+                self._append(_line({"type": "cassette", "version": VERSION}))
+        except OSError as error:
+            raise ConfigError(f"cannot record to {self.path}: {error.strerror}") from error
+
+    def write(self, record: JsonObject, secrets: Secrets) -> None:
+        """Append a record without the secrets."""
+        if self._is_broken:
+            return
+        try:
+            self._append(secrets.removed(_line(record)))
+        except OSError as error:
+            self._is_broken = True
+            logger.warning("recording to %s has ended: %s", self.path, error.strerror)
+
+    def _holds_something(self) -> bool:
+        return self.path.exists() and self.path.stat().st_size > 0
+
+    def _end_last_line(self) -> None:
+        with self.path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            ended = file.read() == b"\n"
+        if not ended:
+            self._append(b"\n")
+
+    def _append(self, line: bytes) -> None:
+        # Opened for each line: nothing stays open, and another process may write to the same file.
+        with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
+            file.write(line)
+
+
+def read_exchanges(path: Path) -> list[Exchange]:
+    """The exchanges of a cassette in the order of their requests.
+
+    Raises:
+        ConfigError: it cannot be read, is no cassette, or one of a later version.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise ConfigError(f"cannot read the cassette {path}: {error.strerror}") from error
+    records = [record for line in lines if (record := _record(line)) is not None]
+    match records[:1]:
+        case [{"type": "cassette", "version": int(version)}]:
+            pass
+        case _:
+            raise ConfigError(f"{path} is no cassette: none was recorded there")
+    if version > VERSION:
+        raise ConfigError(f"{path} was recorded by a later cinch (version {version}); this one reads {VERSION}")
+    exchanges: dict[str, Exchange] = {}
+    for record in records[1:]:
+        _take(exchanges, record)
+    return [*exchanges.values()]
+
+
+def chunk_record(exchange_id: str, after: float, chunk: bytes) -> JsonObject:
+    """Bytes as text where they are text, cut as they came."""
+    record: JsonObject = {"type": "chunk", "id": exchange_id, "after": round(after, 4)}
+    try:
+        return {**record, "text": chunk.decode()}
+    except UnicodeDecodeError:
+        return {**record, "base64": base64.b64encode(chunk).decode()}
+
+
+def _take(exchanges: dict[str, Exchange], record: JsonObject) -> None:
+    match record:
+        case {"type": "request", "id": str(key), "preset": str(preset), "model": str(model), "base_url": str(base_url)}:
+            method, url = str(record.get("method")), str(record.get("url"))
+            exchanges[key] = Exchange(preset, model, base_url, method, url, record.get("body"))
+            return
+        case {"id": str(key)} if key in exchanges:
+            exchange = exchanges[key]
+        case _:
+            return
+    match record:
+        case {"type": "response", "status": int(status), "headers": dict(headers)}:
+            exchange.status = status
+            exchange.headers = {name: str(value) for name, value in headers.items()}
+        case {"type": "chunk", "text": str(text)}:
+            exchange.chunks.append(text.encode(errors="replace"))
+        case {"type": "chunk", "base64": str(text)}:
+            exchange.chunks.append(base64.b64decode(text))
+        case {"type": "end", "how": str(how)}:
+            exchange.ending = how
+        case _:
+            return
+
+
+def _line(record: JsonObject) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def _record(line: bytes) -> JsonObject | None:
+    try:
+        record: JsonValue = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None

@@ -114,7 +114,7 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
     """
     chosen = base_url or address_in(os.environ.get(preset.base_url_variable, "").strip(), preset.local_port)
     secret = (credentials or EnvironmentCredentials()).find(preset.name, preset.variables)
-    if not chosen and (preset.own_urls or not preset.base_url):
+    if not chosen and ("RESOURCE" in preset.base_url or not preset.base_url):
         raise ConfigError(f"{preset.label}: say where, with --base-url or export {preset.base_url_variable}=https://…")
     endpoint = Endpoint(preset, _tidy(chosen or preset.base_url, preset.base_path), _usable(secret) if secret else None)
     # A server of one's own often needs no key; if it does, it says so.

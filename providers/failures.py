@@ -30,7 +30,8 @@ OVERFLOW = (
     r"|reduce the length of the (messages|prompt)|maximum context length|exceeds the available context size"
     r"|greater than the context length|context window exceeds limit|exceeded model token limit"
     r"|context[ _]length[ _]exceeded|exceed context limit|too many input tokens|too large for model"
-    r"|input token count .* exceeds|longer than the (model's )?context|context ?window ?exceeded"
+    r"|input token count .* exceeds|number of input tokens exceeds|tokens \+ .max_new_tokens. must be"
+    r"|longer than the (model's )?context|context ?window ?exceeded"
 )
 # These also complain of other things, such as a limit of tokens per minute, the size of an image or of the answer.
 PERHAPS_OVERFLOW = r"exceeds the maximum|exceeds the limit of|too many tokens|token limit exceeded"
@@ -39,11 +40,13 @@ SPEAKS_OF_OUTPUT = r"max_(completion_|output_)?tokens|per (minute|day)|image"
 
 NO_MONEY = (
     r"insufficient[ _](quota|credits?|balance|funds)|credit balance|out of credits|spend(ing)? limit"
-    r"|plan and billing|billing[ _](error|hard)|payment required"
+    r"|plan and billing|billing[ _](error|hard)|payment required|too many (tokens|requests) per day|exceeded_current_quota|your account balance"
+    r"|n[o'][^.]{0,20} have any credits"
 )
 NO_MODEL = (
     r"model_not_found|not a valid model|invalid model|decommissioned|no longer (supported|available|served)"
     r"|model\b[^.]{0,80}\b(not found|does not exist|not exist|has been (retired|deprecated))|try pulling"
+    r"|model identifier is invalid|on-demand throughput isn.t supported"
 )
 
 # Google has one wording for a limit per minute and one per day, and one status for a wrong key and a wrong request.
@@ -74,12 +77,8 @@ def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, st
 
 
 def _kind(status: int, words: str, *, is_empty: bool) -> type[ProviderError]:
-    if status in (401, 403) or (status == 400 and re.search(BAD_KEY, words)):
-        return RequestRejected if "flagged" in words else AuthenticationFailed
-    if status == 402 or (status in (400, 429) and _is_used_up(words)):
-        return QuotaExhausted
-    if status == 429:
-        return ModelThrottled
+    if about_account := _kind_of_account(status, words):
+        return about_account
     if status == 413 or _is_overflow(status, words, is_empty=is_empty):
         return ContextWindowOverflow
     if (status == 404 and "model" in words) or (status in (400, 410) and re.search(NO_MODEL, words)):
@@ -88,7 +87,17 @@ def _kind(status: int, words: str, *, is_empty: bool) -> type[ProviderError]:
         return RequestRejected
     if status in (503, 529) or (status >= 500 and "overloaded" in words):
         return ModelOverloaded
-    return NetworkError if status == 408 or (status >= 500 and status not in (501, 505)) else RequestRejected
+    # 424 is Bedrock's for a model that failed.
+    return NetworkError if status in (408, 424) or (status >= 500 and status not in (501, 505)) else RequestRejected
+
+
+def _kind_of_account(status: int, words: str) -> type[ProviderError] | None:
+    """What is wrong with the key, the money or the pace; None if it is something else."""
+    if status == 402 or (status in (400, 403, 429) and _is_used_up(words)):
+        return QuotaExhausted
+    if status in (401, 403) or (status == 400 and re.search(BAD_KEY, words)):
+        return RequestRejected if "flagged" in words else AuthenticationFailed
+    return ModelThrottled if status == 429 else None
 
 
 def _is_used_up(words: str) -> bool:
@@ -153,7 +162,12 @@ def _message_of(value: JsonValue) -> str:
             return _message_of(first)
         case {"error": {"message": str(message), "metadata": {"raw": str(raw)}}}:
             return f"{message}: {message_in(raw)}"
-        case {"error": str() | dict() as inner} | {"message": str() as inner} | {"msg": str() as inner}:
+        case {"loc": [*place], "msg": str(message)}:
+            # Of what is wrong with a request, the place is the half that helps.
+            return f"{'.'.join(str(step) for step in place)}: {message}"
+        case (
+            {"error": str() | dict() as inner} | {"message": str() | dict() | list() as inner} | {"msg": str() as inner}
+        ):
             return _message_of(inner)
         case {"detail": str() | list() | dict() as inner} | {"errors": list() as inner}:
             return _message_of(inner)

@@ -24,8 +24,15 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "tool_calls": "stop",
     "function_call": "stop",
     "content_filter": "error",
+    "sensitive": "error",
     "error": "error",
 }
+FAILURES: Mapping[str, tuple[int, str]] = {
+    "model_context_window_exceeded": (400, "the maximum context length is exceeded"),
+    "insufficient_system_resource": (503, "the service has no room for the rest of the reply"),
+    "network_error": (502, "the service lost the model that wrote the reply"),
+}
+"""Finish reasons that are none: the status and the words they would have had as an error."""
 
 
 class ChatDecoder:
@@ -63,6 +70,9 @@ class ChatDecoder:
             return ()
         choice = choices[0]
         self._finish = choice.get("finish_reason") or self._finish
+        if self._finish in FAILURES:
+            status, words = FAILURES[self._finish]
+            raise failure(self._endpoint, status, words, {})
         delta = choice.get("delta")
         return tuple(self._more(delta)) if delta else ()
 

@@ -8,7 +8,14 @@ from fakes.judges import openai_chunk
 from fakes.openai_wire import events
 from fakes.script import Reply
 
-from harness.errors import ContextWindowOverflow, ModelThrottled, NetworkError, ProviderError, QuotaExhausted
+from harness.errors import (
+    ContextWindowOverflow,
+    ModelOverloaded,
+    ModelThrottled,
+    NetworkError,
+    ProviderError,
+    QuotaExhausted,
+)
 from harness.messages import Usage
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.catalog import presets
@@ -187,6 +194,19 @@ def test_thoughts_may_be_parts_of_the_content() -> None:
 )
 def test_each_finish_reason_has_a_meaning(finish: str, stop: str, error: str | None) -> None:
     assert decoded(chunk(finish)) == [Done(stop, Usage(), "c1", error)]
+
+
+@pytest.mark.parametrize(
+    ("finish", "error"),
+    [
+        ("model_context_window_exceeded", ContextWindowOverflow),
+        ("insufficient_system_resource", ModelOverloaded),
+        ("network_error", NetworkError),
+    ],
+)
+def test_a_finish_reason_that_is_a_failure_is_raised(finish: str, error: type[ProviderError]) -> None:
+    with pytest.raises(error):
+        decoded(chunk(content="so far"), chunk(finish))
 
 
 def test_a_refusal_is_an_error_that_says_why() -> None:

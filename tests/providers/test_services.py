@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from fakes.asking import Serve, said_in
 from fakes.judges import accepted_by_mistral, accepted_by_openai, accepted_by_responses
-from fakes.model_server import Reply
+from fakes.model_server import Failure, Reply
 from fakes.simple_tools import SimpleTool
 from genai_prices.data_snapshot import get_snapshot
 
@@ -116,6 +117,18 @@ def test_every_preset_is_complete(preset: Preset) -> None:
     assert bool(preset.default_model) is (preset.name not in NAMED_BY_PERSON)
     assert all(re.compile(rule.models) and len(rule.efforts) in (0, 6) for rule in preset.thinking)
     assert all(rule.efforts or rule.on for rule in preset.thinking)
+
+
+class AnyKey:
+    def find(self, preset_name: str, variables: Sequence[str]) -> Secret:
+        return Secret("sk-test", "a test")
+
+
+@pytest.mark.parametrize("preset", [each for each in presets().values() if each.default_model], ids=ids)
+def test_a_key_is_all_that_is_needed(preset: Preset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(preset.base_url_variable or "NONE", raising=False)
+
+    assert connect(preset.name, credentials=AnyKey()).spec.name == f"{preset.name}/{preset.default_model}"
 
 
 @pytest.mark.parametrize("preset", [each for each in presets().values() if each.prices], ids=ids)
@@ -235,7 +248,8 @@ def test_others_get_back_only_the_thought_before_a_call() -> None:
         ("moonshot", "kimi-k3", ("low", "low", "high", "max")),
         ("moonshot", "kimi-k2.7-code", (None, None, None, None)),
         ("deepseek", "deepseek-v4-pro", (None, "low", "high", "max")),
-        ("zai", "glm-5.3", (None, "low", "high", "max")),
+        ("zai", "glm-5.3", ("low", "low", "high", "max")),
+        ("zai", "glm-5.2", (None, "low", "high", "max")),
         ("zai", "glm-4.7", (None, None, None, None)),
         ("fireworks", "accounts/fireworks/models/deepseek-v4-pro", ("none", "low", "high", "high")),
         ("fireworks", "accounts/fireworks/models/kimi-k2p6", ("low", "low", "high", "high")),
@@ -305,6 +319,33 @@ def test_azure_is_found_by_its_resource(url: str, reached: str, is_own: bool, mo
 
     assert (endpoint.base_url, endpoint.is_vendors_own) == (reached, is_own)
     assert endpoint.key_headers == {"api-key": "k"}
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("moonshot", "https://api.moonshot.cn/v1"),
+        ("zai", "https://api.z.ai/api/coding/paas/v4"),
+        ("deepseek", "https://api.deepseek.com/v1"),
+    ],
+)
+def test_another_address_of_the_same_service_is_spoken_to_in_its_dialect(name: str, url: str) -> None:
+    preset = presets()[name]
+
+    assert dialect_of(Endpoint(preset, url)) == dialect_of(Endpoint(preset, preset.base_url))
+
+
+async def test_a_field_that_a_service_refuses_is_left_out_from_then_on(serve: Serve) -> None:
+    refusal = {"detail": [{"type": "extra_forbidden", "loc": ["body", "reasoning_effort"], "msg": "Extra inputs"}]}
+    server = serve([Failure(422, {"object": "error", "message": refusal}), Reply("one"), Reply("two")])
+    provider = ChatProvider(own("mistral", base_url=server.openai_url))
+    asked = Request(ModelSpec("mistral", "mistral-medium-3-5", "high"), "", (user("Hi"),))
+
+    for _ in range(2):
+        assert [delta async for delta in provider.stream(asked)]
+
+    assert ["reasoning_effort" in recorded.body for recorded in server.requests] == [True, False, False]
+    await provider.close()
 
 
 def test_azure_tokens_go_where_tokens_go(monkeypatch: pytest.MonkeyPatch) -> None:

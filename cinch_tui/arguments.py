@@ -52,6 +52,7 @@ class Arguments(argparse.Namespace):
     add_dir: list[str]
     config: str
     system: str
+    record: str
     verbose: bool
 
     @property
@@ -155,3 +156,4 @@ def _add_place(add: Callable[..., object]) -> None:
     add("--cwd", default="", metavar="DIR", help="work there instead of here")
     add("--add-dir", action="append", default=[], metavar="DIR", help="another folder the agent may touch")
     add("--config", default="", metavar="FILE", help="instead of the configuration file of yours")
+    add("--record", default="", metavar="FILE", help="add all that models are sent and answer to FILE, without keys")

@@ -243,6 +243,7 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
             spill_dir=spill_dir,
         ),
     )
+    _hear_of_differences(model, agent)
     return Assembly(
         options,
         settings,
@@ -274,6 +275,16 @@ def _tools(settings: Settings) -> list[Tool]:
 def _key_variables() -> tuple[str, ...]:
     """The environment variables that hold nothing but model keys: no command the model runs is to see them."""
     return tuple(variable for preset in presets().values() for variable in preset.own_variables)
+
+
+def _hear_of_differences(model: Model, agent: Agent) -> None:
+    """Have the person told when what is replayed is not what was recorded."""
+    if model.spec.provider != "replay":
+        return
+    from providers.cassette.provider import ReplayProvider
+
+    if isinstance(model.provider, ReplayProvider):
+        model.provider.deck.tell = partial(agent.notify, level="warning")
 
 
 def _root(options: Options, model: Model) -> Path:

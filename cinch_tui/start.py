@@ -36,6 +36,9 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
     """
     paths = find_paths(os.environ)
     cwd = _folder(arguments.cwd, "--cwd")
+    if arguments.record:
+        # Read wherever a model is connected, as the addresses of services are.
+        os.environ["CINCH_RECORD"] = str(_file(arguments.record, "--record"))
     config = load_config(sources_for(paths, cwd, arguments))
     options = Options(
         cwd=cwd,
@@ -93,6 +96,13 @@ def _beginning(arguments: Arguments) -> Beginning:
     if arguments.continue_last:
         return Continue()
     return "new" if arguments.resume is None else Resume(arguments.resume)
+
+
+def _file(name: str, flag: str) -> Path:
+    path = Path(name).expanduser().absolute()
+    if not path.parent.is_dir():
+        raise ConfigError(f"{flag} {name}: there is no folder {path.parent}")
+    return path
 
 
 def _folder(name: str, flag: str) -> Path:

@@ -85,7 +85,7 @@ def told_by(model: Model) -> list[str]:
 
 
 async def run(model: Model, prompt: str = "Look") -> tuple[list[Message], list[object]]:
-    agent = Agent(model, [SimpleTool("look", "found")], options=AgentOptions(retry=RetryPolicy(max_retries=0)))
+    agent = Agent(model, [SimpleTool("look")], options=AgentOptions(retry=RetryPolicy(max_retries=0)))
     deltas: list[object] = []
     agent.subscribe(lambda event: deltas.append(event.delta) if isinstance(event, MessageUpdate) else None)
     await agent.prompt(prompt)

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fakes.model_server import ModelServer, Reply
+
+KEY = "sk-canary-0123456789"
+LOOK = Reply("Let me look.", calls=[("read_file", {"path": "a.txt"})])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.txt").write_text("alpha\n")
+    return tmp_path
+
+
+def cinch(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    own = {"CINCH_HOME": str(folder / "home"), "CINCH_KEYRING": "off"}
+    return subprocess.run(
+        [sys.executable, "-m", "cinch_tui", "-p", *arguments],
+        cwd=folder,
+        env={**os.environ, **own, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_a_run_is_recorded_and_replayed_offline(folder: Path) -> None:
+    with ModelServer([LOOK, Reply("It says alpha.")]) as server:
+        service = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY}
+        first = cinch(folder, "--record", "run.jsonl", "-m", "anthropic/fake-model", "What is in a.txt?", **service)
+
+    again = cinch(folder, "-m", "replay/run.jsonl", "What is in a.txt?")
+
+    assert (first.returncode, first.stdout) == (0, "It says alpha.\n"), first.stderr
+    assert (again.returncode, again.stdout, again.stderr) == (0, first.stdout, "")
+    assert KEY not in (folder / "run.jsonl").read_text()
+    assert (folder / "run.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_prompt_that_was_not_recorded_is_told(folder: Path) -> None:
+    with ModelServer([Reply("It says alpha.")]) as server:
+        service = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": KEY, "CINCH_RECORD": "run.jsonl"}
+        first = cinch(folder, "-m", "anthropic/fake-model", "What is in a.txt?", **service)
+
+    again = cinch(folder, "-m", "replay/run.jsonl", "What is in b.txt?")
+
+    assert (first.stderr, again.returncode, again.stdout) == ("", 0, "It says alpha.\n")
+    assert "replay: request 1 is not the recorded one; it differs in messages[0]" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-m", "replay/none.jsonl"), "cannot read the cassette none.jsonl"),
+        (("-m", "replay/a.txt"), "a.txt is no cassette"),
+        (("--record", "gone/run.jsonl"), "--record gone/run.jsonl: there is no folder"),
+        (("--record", "a.txt", "-m", "ollama/m"), "a.txt is no cassette"),
+    ],
+)
+def test_what_cannot_be_recorded_or_replayed_is_told(folder: Path, arguments: tuple[str, ...], told: str) -> None:
+    done = cinch(folder, *arguments, "hi")
+
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert (folder / "a.txt").read_text() == "alpha\n"

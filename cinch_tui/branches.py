@@ -72,6 +72,8 @@ class Contest:
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         """The person is the judge, and may read for as long as they like."""
         del prompts
+        # Set back at the end of the run.
+        self._desk.screen.board.note("waits for you")
         while True:
             index = await self._pick(candidates(outcomes))
             if index is not None:

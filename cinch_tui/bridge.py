@@ -19,6 +19,7 @@ from harness.events import (
     AgentEnd,
     AgentStart,
     CompactionEnd,
+    CompactionStart,
     ContextWarning,
     Event,
     HookRan,
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
 """Tools that have a panel or a dialog of their own."""
+QUESTIONS = ("ask_user", "submit_plan")
+"""Tools whose call waits for the person until it ends."""
 
 
 class Bridge:
@@ -67,6 +70,8 @@ class Bridge:
         self._tools: dict[str, ToolBlock] = {}
         self._retry_notice: NoticeBlock | None = None
         self._questions = 0
+        self._model = ""
+        self._full = 0
         self._handlers: dict[type[Event], Callable[..., None]] = {
             AgentStart: self._agent_started,
             AgentEnd: self._agent_ended,
@@ -85,7 +90,8 @@ class Bridge:
             RetryScheduled: self._retry_scheduled,
             SubagentEvent: self._subagent_told,
             ModelFallback: self._fell_back,
-            ModelRouted: self._model_changed,
+            ModelRouted: self._routed,
+            CompactionStart: self._makes_room,
             CompactionEnd: self._made_room,
             InputRejected: self._input_rejected,
             ModeChanged: self._mode_changed,
@@ -111,10 +117,13 @@ class Bridge:
     def _agent_started(self, event: AgentStart) -> None:
         del event
         self._questions = 0
+        self._model = self._board.status.status.model
         self._set(state="running", note="")
 
     def _agent_ended(self, event: AgentEnd) -> None:
-        self._set(state=_STATES.get(event.stop_reason, "idle"), note="")
+        # Whichever model answered, the next prompt goes to the chosen one.
+        model = self._model or self._board.status.status.model
+        self._set(state=_STATES.get(event.stop_reason, "idle"), note="", model=model)
         self._board.tool_panel.clear()
         self._drop_retry_notice()
         if event.stop_reason == "aborted":
@@ -192,12 +201,18 @@ class Bridge:
 
     def _approval_requested(self, event: ToolApprovalRequested) -> None:
         del event
+        self._asked()
+
+    def _approval_resolved(self, event: ToolApprovalResolved) -> None:
+        del event
+        self._answered()
+
+    def _asked(self) -> None:
         self._questions += 1
         self._set(note="waits for you")
 
-    def _approval_resolved(self, event: ToolApprovalResolved) -> None:
+    def _answered(self) -> None:
         """Sub-agents may ask before another of them has its answer."""
-        del event
         self._questions = max(0, self._questions - 1)
         self._set(note="waits for you" if self._questions else "")
 
@@ -206,6 +221,8 @@ class Bridge:
         block.status = "running"
         self._tools[event.call.id] = block
         self._board.transcript.add(block)
+        if event.call.name in QUESTIONS:
+            self._asked()
         if event.call.name not in SHOWN_ELSEWHERE:
             self._board.tool_panel.started(event.call.id, event.label, event.summary)
 
@@ -222,6 +239,11 @@ class Bridge:
         block = self._tools.pop(result.call_id, None)
         if block is None:
             return
+        if result.tool_name in QUESTIONS:
+            self._answered()
+        if block.view is not None and result.view is not None:
+            # What it was at is over; the last of what came out is worth its place.
+            self._board.tool_panel.updated(result.call_id, _last_line(result.view))
         show_result(block, result)
         block.duration = event.duration
         self._board.transcript.changed(block)
@@ -262,6 +284,10 @@ class Bridge:
         match event.event:
             case ToolApprovalRequested() | ToolApprovalResolved() | RetryScheduled() | Notice() | SubagentEvent():
                 self.receive(event.event)
+            case ToolExecutionStart(call=call) if call.name in QUESTIONS:
+                self._asked()
+            case ToolExecutionEnd(result=result) if result.tool_name in QUESTIONS:
+                self._answered()
             case MessageStart():
                 self._drop_retry_notice()
             case _:
@@ -270,7 +296,11 @@ class Bridge:
     def _mode_changed(self, event: ModeChanged) -> None:
         self._set(plan=event.mode == PLAN.name)
 
-    def _model_changed(self, event: ModelChanged | ModelRouted) -> None:
+    def _model_changed(self, event: ModelChanged) -> None:
+        self._model = event.spec.name
+        self._set(model=event.spec.name)
+
+    def _routed(self, event: ModelRouted) -> None:
         self._set(model=event.spec.name)
 
     def _fell_back(self, event: ModelFallback) -> None:
@@ -279,11 +309,16 @@ class Bridge:
         self._board.notice(text, "warning")
         self._set(model=event.spec.name)
 
+    def _makes_room(self, event: CompactionStart) -> None:
+        self._full = event.tokens
+
     def _made_room(self, event: CompactionEnd) -> None:
-        if event.reason == "window":
+        # Where there was nothing to leave out, the service has the word.
+        if event.reason == "window" or not (event.dropped or event.tokens < self._full):
             return
-        left_out = f"{event.dropped} older messages are" if event.dropped else "the length of older tool output is"
-        self._board.notice(f"The conversation was too long for the model: {left_out} left out of what it sees.", "info")
+        older = "1 older message is" if event.dropped == 1 else f"{event.dropped:,} older messages are"
+        what = f"{older} left out of what it sees" if event.dropped else "it sees less of the longest messages"
+        self._board.notice(f"The conversation was too long for the model: {what}.", "info")
 
     def _input_rejected(self, event: InputRejected) -> None:
         self._board.notice(f"The model was not told this: {event.reason}", "warning")

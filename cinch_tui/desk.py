@@ -166,6 +166,7 @@ class Desk:
         self._bridge = Bridge(board, show_thinking=self.settings.ui.show_thinking)
         agent.subscribe(self._bridge.receive)
         agent.subscribe(self._follow_queue)
+        agent.subscribe(self._follow_spending)
         state = agent.state
         board.status.status = replace(
             board.status.status, model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval
@@ -308,6 +309,16 @@ class Desk:
             self.screen.board.queue.show(waiting)
             self.screen.prompt.something_waits = bool(waiting)
 
+    def _follow_spending(self, event: Event) -> None:
+        """Sub-agents tell what they use as theirs, and a run that is stopped tells no more of it."""
+        from harness.events import AgentEnd, SubagentEvent, UsageUpdate
+
+        used = event
+        while isinstance(used, SubagentEvent):
+            used = used.event
+        if isinstance(event, AgentEnd) or (used is not event and isinstance(used, UsageUpdate)):
+            self.show_figures()
+
     # Which session
 
     def reset(self) -> None:
@@ -356,9 +367,7 @@ class Desk:
     def show_figures(self) -> None:
         """What the conversation has used, and how much of the window it takes."""
         agent = self.agent
-        last = agent.history.last_reply()
-        context = last.usage.context if last else 0
-        self.screen.board.show_usage(agent.state.usage, context, agent.state.facts.context_window)
+        self.screen.board.show_usage(agent.state.usage, agent.history.context, agent.state.facts.context_window)
 
     def _show(self, messages: Sequence[Message]) -> None:
         from cinch_tui.transcript.past import blocks_of

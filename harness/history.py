@@ -73,6 +73,12 @@ class History:
     def last_reply(self) -> AssistantMessage | None:
         return next((each for each in reversed(self._messages) if isinstance(each, AssistantMessage)), None)
 
+    @property
+    def context(self) -> int:
+        """Tokens of the last reply and what it was asked with; one that was stopped tells nothing of them."""
+        replies = (each for each in reversed(self._messages) if isinstance(each, AssistantMessage))
+        return next((each.usage.context for each in replies if each.usage.context), 0)
+
     def prompts(self) -> tuple[UserMessage, ...]:
         """What the person said, oldest first."""
         return tuple(each for each in self._messages if isinstance(each, UserMessage) and not each.synthetic)

@@ -240,8 +240,10 @@ def _broken(what: str, error: Exception) -> StreamError:
 
 
 def _explained(error: ProviderError, retry: RetryPolicy) -> str:
+    said = str(error)
+    sentence = said if said.endswith((".", "!", "?", "…")) else f"{said}."
     if error.retry_after is not None and error.retry_after > retry.max_retry_after:
-        return f"{error} It asks to wait {in_words(error.retry_after)}, so it is not asked again by itself."
+        return f"{sentence} It asks to wait {in_words(error.retry_after)}, so it is not asked again by itself."
     if isinstance(error, ContextWindowOverflow):
-        return f"{error} Start afresh with /new, or /reset; nothing of this conversation is lost."
-    return str(error)
+        return f"{sentence} Start afresh with /new, or /reset; nothing of this conversation is lost."
+    return said

@@ -5,15 +5,22 @@ from fakes.widget_app import WidgetApp
 
 from cinch_tui.bridge import Bridge
 from cinch_tui.screens.board import Board
+from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import metric
 from cinch_tui.widgets.status_bar import StatusBar
 from harness.events import (
     AgentEnd,
+    AgentStart,
+    CompactionEnd,
+    CompactionStart,
     Event,
     HookRan,
     MessageEnd,
     MessageStart,
+    ModelChanged,
+    ModelFallback,
+    ModelRouted,
     SubagentEvent,
     ToolApprovalRequested,
     ToolApprovalResolved,
@@ -21,7 +28,7 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.messages import Text, ToolCall, ToolResult, UserMessage
+from harness.messages import ModelSpec, Text, ToolCall, ToolResult, UserMessage
 from harness.views import TerminalView, TextView, View
 
 
@@ -121,3 +128,71 @@ async def test_a_call_that_a_hook_blocked_has_failed_in_the_conversation():
         (block,) = board.transcript.blocks
         assert isinstance(block, ToolBlock)
         assert (block.label, block.status, block.text) == ("bash", "failed", "not on a Friday")
+
+
+FIRST, SECOND = ModelSpec("anthropic", "first"), ModelSpec("openai", "second")
+
+
+async def test_the_model_in_the_status_is_the_one_asked_and_at_rest_the_chosen_one():
+    app, board, bridge = stage()
+    async with app.run_test():
+        shown: list[str] = []
+        for event in (
+            ModelChanged(spec=FIRST),
+            AgentStart(),
+            ModelFallback(failed=FIRST, spec=SECOND, error="overloaded"),
+            AgentEnd(stop_reason="stop"),
+            AgentStart(),
+            ModelRouted(spec=SECOND),
+            AgentEnd(stop_reason="stop"),
+            AgentStart(),
+            ModelChanged(spec=SECOND),
+            AgentEnd(stop_reason="stop"),
+        ):
+            bridge.receive(event)
+            shown.append(board.status.status.model.partition("/")[2])
+
+        assert shown == [*["first"] * 2, "second", *["first"] * 2, "second", *["first"] * 2, *["second"] * 2]
+
+
+@pytest.mark.parametrize("name", ["ask_user", "submit_plan"])
+async def test_a_question_shows_that_it_waits_for_the_person(name: str):
+    app, board, bridge = stage()
+    async with app.run_test():
+        notes: list[str] = []
+        for event in (started(name), ended(name)):
+            bridge.receive(event)
+            notes.append(board.status.status.note)
+            bridge.receive(SubagentEvent(call_id="2", event=event))
+            notes.append(board.status.status.note)
+
+        assert notes == ["waits for you", "waits for you", "waits for you", ""]
+
+
+async def test_a_sub_agent_that_is_done_no_longer_shows_what_it_is_at():
+    app, board, bridge = stage()
+    async with app.run_test() as pilot:
+        bridge.receive(started("delegate_sub_agent"))
+        bridge.receive(ToolExecutionUpdate(call_id="1", view=TextView("turn 1: Search TODO")))
+        bridge.receive(ended("delegate_sub_agent", TextView("I found\nthree of them.")))
+        await pilot.pause()
+
+        assert panel(board) == "✓ delegate_sub_agent it  three of them."
+
+
+@pytest.mark.parametrize(
+    ("dropped", "tokens", "told"),
+    [
+        (0, 900, []),
+        (0, 500, ["The conversation was too long for the model: it sees less of the longest messages."]),
+        (1, 500, ["The conversation was too long for the model: 1 older message is left out of what it sees."]),
+        (1200, 9, ["The conversation was too long for the model: 1,200 older messages are left out of what it sees."]),
+    ],
+)
+async def test_what_no_longer_fits_is_told_where_something_was_left_out(dropped: int, tokens: int, told: list[str]):
+    app, board, bridge = stage()
+    async with app.run_test():
+        bridge.receive(CompactionStart(reason="overflow", tokens=900))
+        bridge.receive(CompactionEnd(reason="overflow", dropped=dropped, tokens=tokens))
+
+        assert [block.source for block in board.transcript.blocks if isinstance(block, NoticeBlock)] == told

@@ -115,6 +115,17 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app:
         assert sorted(asked(server)) == ["careful", "careful", "quick"]
 
 
+async def test_while_an_answer_is_to_be_picked_the_status_says_who_is_waited_for(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/quick -- why?")
+        await until(pilot, lambda: picks(app))
+        waiting = app.desk.screen.board.status.status.note
+        await pilot.press("enter")
+        await until(pilot, lambda: app.desk.contest is None)
+
+        assert (waiting, app.desk.screen.board.status.status.note) == ("waits for you", "")
+
+
 async def test_they_may_look_but_not_change_anything(app: CinchApp, server: ModelServer):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/quick -- why?")

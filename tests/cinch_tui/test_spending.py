@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fakes.model_server import ModelServer
+from fakes.script import Hang, Reply
+from textual.pilot import Pilot
+
+from cinch_tui.app import CinchApp
+from cinch_tui.arguments import parse_arguments
+from cinch_tui.start import prepare
+from cinch_tui.theming import load_theme
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    delegate = Reply(calls=[("delegate_sub_agent", {"task": "Look around."})])
+    look = Reply(calls=[("list_files", {"path": "."})])
+    with ModelServer([delegate, look, look, Hang()]) as server:
+        yield server
+
+
+@pytest.fixture
+def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CinchApp:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+    options, settings = prepare(parse_arguments(["-m", "anthropic/session", "--cwd", str(tmp_path)]))
+    return CinchApp(options, settings, load_theme(settings.ui.theme))
+
+
+async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await pilot.pause(0.01)
+
+
+async def test_what_a_sub_agent_uses_is_shown_as_it_works_and_when_it_is_stopped(app: CinchApp, server: ModelServer):
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: app.desk._ready.is_set())
+        bar = app.desk.screen.board.status
+        app.desk.screen.prompt.restore("go")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(server.requests) == 4)
+        at_work = bar.status.tokens_in
+        app.desk.abort()
+        await until(pilot, lambda: bar.status.state == "aborted")
+
+        assert (at_work, bar.status.tokens_in) == (300, 300)

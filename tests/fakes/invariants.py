@@ -57,7 +57,8 @@ def check_all(stage: Stage) -> None:
         _check_messages(run)
         _check_calls(run)
     for hooks in stage.agent.options.hooks:
-        assert not isinstance(hooks, WhimHooks) or hooks.asked["after_loop"] == len(runs)
+        # What is stopped between its end and its last hook never comes to it.
+        assert not isinstance(hooks, WhimHooks) or stage.stopped or hooks.asked["after_loop"] == len(runs)
     assert len({run[0].loop_id for run in runs}) == len(runs)
     for event in stage.events:
         assert decode(type(event), encode(event)) == event

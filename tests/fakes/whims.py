@@ -60,6 +60,7 @@ class Stage:
     trusted: bool = False
     replanned: bool = False
     aborted: bool = False
+    stopped: bool = False
     world: int = 0
     wrongs: list[str] = field(default_factory=list)
 
@@ -124,6 +125,7 @@ class Stage:
 
     def abort(self, _: str = "") -> None:
         self.aborted = self.agent.is_running
+        self.stopped = True
         self.agent.abort()
 
     def _steer(self, text: str) -> None:
@@ -135,6 +137,7 @@ class Stage:
         self.queued.append(self.said[-1].id)
 
     def _cancel(self, _: str) -> None:
+        self.stopped = True
         if self.caller is not None:
             self.caller.cancel()
 

@@ -19,6 +19,8 @@ from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reaso
 _UNKNOWN = (
     r"un(supported|known|recogni|expected)|not (supported|permitted|allowed|one of)|extra (inputs|fields)|instead"
 )
+# Fields that a request also makes sense without.
+DISPENSABLE = ("stream_options", "prompt_cache_key", "tool_stream", "chat_template_kwargs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class Dialect:
             return replace(self, holds_to_schema=False)
         if not re.search(_UNKNOWN, refusal.lower()):
             return None
-        if self.stream_usage and "stream_options" in refusal:
-            return replace(self, stream_usage=False)
+        if dispensable := next((name for name in DISPENSABLE if name in refusal and name not in self.without), ""):
+            return replace(self, without=(*self.without, dispensable))
         if self.max_tokens_field == "max_tokens" and "max_completion_tokens" in refusal:
             return replace(self, max_tokens_field="max_completion_tokens")
         if self.max_tokens_field == "max_completion_tokens" and "max_completion_tokens" in refusal:

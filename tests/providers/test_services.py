@@ -265,6 +265,22 @@ def test_levels_are_said_in_each_services_words(
 
 
 @pytest.mark.parametrize(
+    ("model", "off", "high", "most"),
+    [
+        ("grok-4.7", "low", "high", "high"),
+        ("grok-4.3", "none", "high", "high"),
+        ("grok-4.20-reasoning", None, None, None),
+        ("grok-code-fast-1", None, None, None),
+    ],
+)
+def test_grok_is_told_to_think_as_it_knows(model: str, off: str | None, high: str | None, most: str | None) -> None:
+    levels: list[ThinkingLevel] = ["off", "high", "extra-high"]
+    bodies = [encode_responses(request_for(presets()["xai"], level, model), set()) for level in levels]
+
+    assert [body.get("reasoning", {}).get("effort") for body in bodies] == [off, high, most]
+
+
+@pytest.mark.parametrize(
     ("name", "model", "off", "on"),
     [
         ("deepseek", "deepseek-v4-pro", {"thinking": {"type": "disabled"}}, {"thinking": {"type": "enabled"}}),
@@ -298,30 +314,6 @@ def test_temperature_is_not_sent_where_there_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "reached", "is_own"),
-    [
-        ("https://res.openai.azure.com", "https://res.openai.azure.com/openai/v1", True),
-        ("https://res.services.ai.azure.com/", "https://res.services.ai.azure.com/openai/v1", True),
-        ("https://res.openai.azure.com/openai/v1/", "https://res.openai.azure.com/openai/v1", True),
-        (
-            "https://res.openai.azure.com/openai/deployments/d?api-version=2025-04-01-preview",
-            "https://res.openai.azure.com/openai/deployments/d?api-version=2025-04-01-preview",
-            True,
-        ),
-        ("https://gateway.example.com/azure", "https://gateway.example.com/azure", False),
-    ],
-)
-def test_azure_is_found_by_its_resource(url: str, reached: str, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", url)
-    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
-
-    endpoint = providers.endpoint_of(presets()["azure-chat"])
-
-    assert (endpoint.base_url, endpoint.is_vendors_own) == (reached, is_own)
-    assert endpoint.key_headers == {"api-key": "k"}
-
-
-@pytest.mark.parametrize(
     ("name", "url"),
     [
         ("moonshot", "https://api.moonshot.cn/v1"),
@@ -335,33 +327,28 @@ def test_another_address_of_the_same_service_is_spoken_to_in_its_dialect(name: s
     assert dialect_of(Endpoint(preset, url)) == dialect_of(Endpoint(preset, preset.base_url))
 
 
-async def test_a_field_that_a_service_refuses_is_left_out_from_then_on(serve: Serve) -> None:
-    refusal = {"detail": [{"type": "extra_forbidden", "loc": ["body", "reasoning_effort"], "msg": "Extra inputs"}]}
+@pytest.mark.parametrize(
+    ("name", "model", "field"),
+    [
+        ("mistral", "mistral-medium-3-5", "reasoning_effort"),
+        ("azure-chat", "gpt-5", "prompt_cache_key"),
+        ("groq", "qwen/qwen3-32b", "stream_options"),
+        ("zai", "glm-4.7", "tool_stream"),
+    ],
+)
+async def test_a_field_that_a_service_refuses_is_left_out_from_then_on(
+    name: str, model: str, field: str, serve: Serve
+) -> None:
+    refusal = {"detail": [{"type": "extra_forbidden", "loc": ["body", field], "msg": "Extra inputs"}]}
     server = serve([Failure(422, {"object": "error", "message": refusal}), Reply("one"), Reply("two")])
-    provider = ChatProvider(own("mistral", base_url=server.openai_url))
-    asked = Request(ModelSpec("mistral", "mistral-medium-3-5", "high"), "", (user("Hi"),))
+    provider = ChatProvider(own(name, base_url=server.openai_url, own_urls=""))
+    asked = Request(ModelSpec(name, model, "high"), "", (user("Hi"),), (LOOK,), session_id="s1")
 
     for _ in range(2):
         assert [delta async for delta in provider.stream(asked)]
 
-    assert ["reasoning_effort" in recorded.body for recorded in server.requests] == [True, False, False]
+    assert [field in recorded.body for recorded in server.requests] == [True, False, False]
     await provider.close()
-
-
-def test_azure_tokens_go_where_tokens_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://res.openai.azure.com")
-    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", "t")
-
-    assert providers.endpoint_of(presets()["azure"]).key_headers == {"authorization": "Bearer t"}
-
-
-def test_azure_without_a_resource_or_a_key_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match="export AZURE_OPENAI_ENDPOINT="):
-        connect("azure/my-gpt")
-
-    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://res.openai.azure.com")
-    with pytest.raises(ConfigError, match="AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN"):
-        connect("azure/my-gpt")
 
 
 def test_tokens_that_others_use_too_are_neither_hidden_nor_a_reason_to_choose() -> None:

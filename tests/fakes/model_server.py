@@ -1,4 +1,4 @@
-"""A local model server that answers from a script, on the wires of Anthropic, OpenAI, Google and Ollama.
+"""A local model server that answers from a script, on the wires of Anthropic, OpenAI, Google, Amazon and Ollama.
 
 By hand: `python tests/fakes/model_server.py --port 9000 script.json`, where the file holds a list of items such as
 `{"text": "Hello"}`, `{"calls": [["read_file", {"path": "a.py"}]]}` or `{"type": "failure", "status": 429}`.
@@ -23,7 +23,7 @@ from typing import Any
 if not __package__:
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
-from fakes import anthropic_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
+from fakes import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
 from fakes.script import Cut, Failure, Hang, Item, Raw, Reply, Script, item_from_json
 
 __all__ = ["Cut", "Failure", "Hang", "Item", "ModelServer", "Raw", "Recorded", "Reply"]
@@ -155,6 +155,9 @@ class _Handler(BaseHTTPRequestHandler):
         if gemini_wire.lists_models(self.path):
             self._send_json(200, gemini_wire.models_body(self.server.fake.models), {})
             return
+        if listed := bedrock_wire.listed(self.path, self.server.fake.models):
+            self._send_json(200, listed, {})
+            return
         if listed := ollama_wire.listed(self.path, self.server.fake.models, self.server.fake.loaded):
             self._send_json(200, listed, {})
             return
@@ -202,7 +205,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def _known_wire(self) -> Any:
-        return gemini_wire if gemini_wire.is_asked(self.path) else WIRES.get(self.path)
+        named_in_path = (wire for wire in (gemini_wire, bedrock_wire) if wire.is_asked(self.path))
+        return next(named_in_path, WIRES.get(self.path))
 
     @property
     def _wire(self) -> Any:

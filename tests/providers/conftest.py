@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -12,6 +13,16 @@ from fakes.script import Script
 from harness.messages import ModelMessage, user
 from harness.provider import Delta, Model, Request
 from providers import connect
+
+
+@pytest.fixture(autouse=True)
+def no_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is logged in with AWS, and nobody asks the machine who it is."""
+    for variable in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(variable)
+    for variable in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(variable, os.devnull)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 @pytest.fixture
@@ -27,7 +38,7 @@ def serve() -> Iterator[Serve]:
         server.__exit__()
 
 
-@pytest.fixture(params=["anthropic", "openai-chat", "openai", "gemini", "ollama", "proxy"])
+@pytest.fixture(params=["anthropic", "openai-chat", "openai", "gemini", "ollama", "proxy", "bedrock"])
 def wire(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -37,7 +48,7 @@ async def model_at() -> AsyncIterator[ModelAt]:
     models: list[Model] = []
 
     def open_model(server: ModelServer, wire: str) -> Model:
-        url = server.url if wire in ("anthropic", "gemini") else server.openai_url
+        url = server.url if wire in ("anthropic", "gemini", "bedrock") else server.openai_url
         models.append(connect(f"{wire}/some-model", base_url=url))
         return models[-1]
 

@@ -5,6 +5,7 @@ import logging
 
 import pytest
 from fakes.asking import ModelAt, Serve
+from fakes.bedrock_wire import exception
 from fakes.model_server import Failure, ModelServer, Raw, Reply
 from fakes.simple_tools import SimpleTool
 
@@ -42,6 +43,7 @@ def own_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_API_KEY", OWN)
     monkeypatch.setenv("GEMINI_API_KEY", OWN)
     monkeypatch.setenv("LLM_API_KEY", OWN)
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", OWN)
 
 
 async def test_a_request_may_bring_its_own_key(serve: Serve, wire: str, model_at: ModelAt) -> None:
@@ -103,6 +105,7 @@ async def test_a_key_is_enough_where_the_provider_has_none(
     monkeypatch.delenv("OLLAMA_API_KEY")
     monkeypatch.delenv("GEMINI_API_KEY")
     monkeypatch.delenv("LLM_API_KEY")
+    monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK")
     server = serve([Reply("a"), Reply("b")])
     model = model_at(server, wire)
 
@@ -129,7 +132,8 @@ async def test_a_key_of_a_request_is_in_no_error_and_no_log(
 
 async def test_a_key_that_a_stream_quotes_is_in_no_error(serve: Serve, wire: str, model_at: ModelAt) -> None:
     error = {"type": "authentication_error", "message": f"bad key {OTHER}"}
-    server = serve([Raw(f"data: {json.dumps({'type': 'error', 'error': error})}\n\n".encode())])
+    event = f"data: {json.dumps({'type': 'error', 'error': error})}\n\n".encode()
+    server = serve([Raw(exception("validationException", error["message"]) if wire == "bedrock" else event)])
 
     with pytest.raises(ProviderError, match=r"bad key \[key\]"):
         await ask_with(model_at(server, wire), OTHER)

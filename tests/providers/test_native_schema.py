@@ -59,9 +59,9 @@ def chat_body(asked: Request) -> JsonObject:
 def answer_of(server: ModelServer, number: int) -> tuple[bool, bool]:
     """Whether the request of that number holds the model to a schema, and whether it tells it of one."""
     body = server.requests[number].body
-    forms = (body.get(name, {}) for name in ("output_config", "text", "generationConfig"))
+    forms = (body.get(name, {}) for name in ("output_config", "text", "generationConfig", "outputConfig"))
     held = bool({"response_format", "format", "answer_schema"} & body.keys()) or any(
-        {"format", "responseJsonSchema"} & form.keys() for form in forms
+        {"format", "responseJsonSchema", "textFormat"} & form.keys() for form in forms
     )
     told = [body.get(name, "") for name in ("system", "instructions", "systemInstruction")]
     return held, "JSON Schema" in str([*told, said_in(body)[0]])
@@ -258,4 +258,5 @@ async def test_an_agent_gets_its_answer_by_a_tool_where_the_service_has_no_schem
 
     assert value == {"number": "7", "total": 3}
     assert answer_of(server, 0) == (False, False)
-    assert "__structured_output" in str(server.requests[0].body["tools"])
+    body = server.requests[0].body
+    assert "__structured_output" in str(body.get("tools", body.get("toolConfig")))

@@ -4,7 +4,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from fakes import anthropic_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
+from fakes import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Cut, Failure, Hang, ModelServer, Raw, Reply
 from hypothesis import given
@@ -16,6 +16,8 @@ from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Requ
 from harness.reply import ReplyBuilder
 from providers import connect, transport
 from providers.anthropic.decode import MessageDecoder
+from providers.bedrock.decode import ConverseDecoder
+from providers.bedrock.frames import FrameDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
@@ -34,10 +36,11 @@ WIRES = {
     "gemini": (gemini_wire, ContentDecoder),
     "ollama": (ollama_wire, LineReplyDecoder),
     "proxy": (proxy_wire, ProxyDecoder),
+    "bedrock": (bedrock_wire, ConverseDecoder),
 }
-FRAMINGS: dict[str, type[Framing]] = {"ollama": LineDecoder}
+FRAMINGS: dict[str, type[Framing]] = {"ollama": LineDecoder, "bedrock": FrameDecoder}
 """How a wire is cut into events, where they are not server-sent ones."""
-TWO_WORDS = {"anthropic": 5, "openai-chat": 3, "openai": 6, "gemini": 2, "ollama": 2, "proxy": 4}
+TWO_WORDS = {"anthropic": 5, "openai-chat": 3, "openai": 6, "gemini": 2, "ollama": 2, "proxy": 4, "bedrock": 3}
 """Events until the second word of a text has come."""
 
 RICH = Reply(

@@ -1,0 +1,214 @@
+"""A request in the form of the Converse API; pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+
+from harness.messages import (
+    AssistantMessage,
+    Image,
+    JsonObject,
+    JsonValue,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
+from harness.provider import AnswerSchema, Request, ToolSpec
+from providers.answer import in_words
+from providers.anthropic.answer import output_format
+from providers.bedrock.traits import Traits, traits_of
+from providers.names import safe_name
+
+THINKING, CACHING, SCHEMA, TEMPERATURE = "thinking", "caching", "schema", "temperature"
+"""What a model may be known not to take."""
+CACHED: JsonObject = {"cachePoint": {"type": "default"}}
+CACHED_USER_TURNS = 2
+FORMATS = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
+NO_OUTPUT = "(no output)"
+BEGINNING = "Go on."
+GONE = "This tool is no longer there; do not call it."
+
+
+def encode(request: Request, without: Collection[str] = (), unreadable: Set[str] = frozenset()) -> JsonObject:
+    """The body of `POST /model/…/converse-stream`, without what this model is known not to take.
+
+    `unreadable` are ids of assistant messages whose thinking the service would refuse; it is left out.
+    """
+    traits = traits_of(request.spec, thinks=THINKING not in without)
+    caches = traits.caches and CACHING not in without
+    turns = _Turns(request, traits, unreadable).all()
+    if caches:
+        _mark_for_cache(turns)
+    answer = _output_config(request.answer_schema) if request.answer_schema and SCHEMA not in without else None
+    body: JsonObject = {"messages": [*turns]}
+    if system := _system(request, is_held=answer is not None):
+        body["system"] = [*system, CACHED] if caches and request.system.strip() else [*system]
+    if tools := _tools(request):
+        body["toolConfig"] = {"tools": [*tools, CACHED] if caches and traits.caches_tools else [*tools]}
+    if config := _inference(request, traits, takes_temperature=TEMPERATURE not in without):
+        body["inferenceConfig"] = config
+    if traits.fields:
+        body["additionalModelRequestFields"] = traits.fields
+    if answer is not None:
+        body["outputConfig"] = answer
+    return body
+
+
+def _system(request: Request, *, is_held: bool) -> list[JsonObject]:
+    blocks: list[JsonObject] = [{"text": request.system}] if request.system.strip() else []
+    if request.answer_schema is not None and not is_held:
+        blocks.append({"text": in_words(request.answer_schema)})
+    return blocks
+
+
+def _output_config(answer: AnswerSchema) -> JsonObject | None:
+    form = output_format(answer.schema)
+    if form is None:
+        return None
+    schema: JsonObject = {"name": safe_name(answer.name), "schema": json.dumps(form["schema"], ensure_ascii=False)}
+    return {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}
+
+
+def _tools(request: Request) -> list[JsonObject]:
+    """The tools, and where there are none those of earlier calls: without them the service refuses the history."""
+    tools = request.tools or tuple(ToolSpec(name, GONE, {}) for name in _called(request))
+    return [_tool(tool) for tool in tools]
+
+
+def _called(request: Request) -> list[str]:
+    replies = [message for message in request.messages if isinstance(message, AssistantMessage)]
+    return [*dict.fromkeys(_name(call.name) for reply in replies for call in reply.tool_calls)]
+
+
+def _tool(tool: ToolSpec) -> JsonObject:
+    # A schema from elsewhere may leave out that it is of an object, on which the service insists.
+    spec: JsonObject = {"name": tool.name, "inputSchema": {"json": {"type": "object", **tool.parameters}}}
+    if tool.description.strip():
+        spec["description"] = tool.description
+    return {"toolSpec": spec}
+
+
+def _inference(request: Request, traits: Traits, *, takes_temperature: bool) -> JsonObject:
+    config: JsonObject = {}
+    limit = request.max_tokens or traits.output_limit
+    if limit is not None and traits.takes_limit:
+        config["maxTokens"] = limit if limit > traits.budget else limit + traits.budget
+    if request.temperature is not None and traits.takes_temperature and takes_temperature:
+        # The service's own limit, where other vendors go up to 2.
+        config["temperature"] = min(1.0, request.temperature)
+    return config
+
+
+def _mark_for_cache(turns: Sequence[JsonObject]) -> None:
+    for turn in [turn for turn in turns if turn["role"] == "user"][-CACHED_USER_TURNS:]:
+        match turn["content"]:
+            case list() as content:
+                content.append(CACHED)
+            case _:
+                pass
+
+
+class _Turns:
+    """A history read for one model."""
+
+    def __init__(self, request: Request, traits: Traits, unreadable: Set[str]) -> None:
+        self._spec = request.spec
+        self._messages = request.messages
+        self._traits = traits
+        self._unreadable = unreadable
+
+    def all(self) -> list[JsonObject]:
+        """Turns of alternating roles, a person's first: the service refuses all others."""
+        turns: list[JsonObject] = []
+        role, content = "", list[JsonValue]()
+        for speaker, said in self._read():
+            if not said:
+                continue
+            if speaker != role:
+                role, content = speaker, list[JsonValue]()
+                turns.append({"role": role, "content": content})
+            content.extend(said)
+        if turns and turns[0]["role"] == "assistant":
+            turns.insert(0, {"role": "user", "content": [{"text": BEGINNING}]})
+        return turns
+
+    def _read(self) -> Iterator[tuple[str, list[JsonValue]]]:
+        """Results of a reply's calls come first in what follows it."""
+        results: list[JsonValue] = []
+        said: list[JsonValue] = []
+        for message in self._messages:
+            match message:
+                case ToolResult():
+                    results.append(self._result(message))
+                    said.extend(self._beside(message))
+                case UserMessage():
+                    said.extend(_user_blocks(message.content))
+                case AssistantMessage():
+                    # Nothing between two replies: they become one.
+                    yield "user", [*results, *said]
+                    results, said = [], []
+                    yield "assistant", list(self._reply(message))
+        yield "user", [*results, *said]
+
+    def _reply(self, message: AssistantMessage) -> Iterator[JsonObject]:
+        is_own = (message.provider, message.model) == (self._spec.provider, self._spec.model_id)
+        for block in message.content:
+            match block:
+                case Text(text):
+                    # The service refuses blank text.
+                    if text.strip():
+                        yield {"text": text}
+                case Thinking():
+                    # Thinking is signed for the model that wrote it; to another it is worth nothing, or an error.
+                    if is_own and message.id not in self._unreadable:
+                        yield from _thinking(block)
+                case ToolCall(call_id, name, arguments):
+                    yield {"toolUse": {"toolUseId": _id(call_id), "name": _name(name), "input": arguments}}
+
+    def _result(self, message: ToolResult) -> JsonObject:
+        shown = [block for block in message.content if isinstance(block, Text) or self._traits.results_show]
+        content = [*_user_blocks(shown)] or [{"text": NO_OUTPUT}]
+        result: JsonObject = {"toolUseId": _id(message.call_id), "content": content}
+        if message.is_error and self._traits.results_show:
+            result["status"] = "error"
+        return {"toolResult": result}
+
+    def _beside(self, message: ToolResult) -> Iterator[JsonValue]:
+        """Images of a result, for a model that sees them only outside."""
+        images = [block for block in message.content if isinstance(block, Image)]
+        if images and not self._traits.results_show:
+            yield {"text": f"The result of {_name(message.tool_name)} ({_id(message.call_id)}) shows:"}
+            yield from _user_blocks(images)
+
+
+def _thinking(block: Thinking) -> Iterator[JsonObject]:
+    if block.redacted:
+        yield {"reasoningContent": {"redactedContent": block.redacted}}
+    elif block.signature:
+        yield {"reasoningContent": {"reasoningText": {"text": block.text, "signature": block.signature}}}
+
+
+def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonValue]:
+    for block in content:
+        match block:
+            case Text(text):
+                if text.strip():
+                    yield {"text": text}
+            case Image(media_type, data):
+                if form := FORMATS.get(media_type):
+                    yield {"image": {"format": form, "source": {"bytes": data}}}
+                else:
+                    yield {"text": f"(an image of the kind {media_type}, which the service does not take)"}
+
+
+def _id(call_id: str) -> str:
+    return call_id if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id) else safe_name(call_id)
+
+
+def _name(name: str) -> str:
+    return name if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) else safe_name(name)

@@ -1,0 +1,107 @@
+"""Bytes of Amazon's binary event stream turned into its events, as they arrive.
+
+A frame: its length, the length of its headers, a checksum of both; headers; a payload of JSON; a checksum of it all.
+An event is handed on as JSON whose one key is its kind, as in the service's own model: `{"messageStop": {…}}`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from harness.errors import StreamError
+
+if TYPE_CHECKING:
+    from providers.stream import Framing
+
+PRELUDE = struct.Struct("!III")
+CHECKSUM_BYTES = 4
+LONGEST_HEADERS = 128 * 1024
+LONGEST_FRAME = 24 * 1024 * 1024 + LONGEST_HEADERS
+
+BYTES, STRING = 6, 7
+SIZES: Mapping[int, int] = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
+"""How long the value of a header is, by its type; the other types tell it before the value."""
+
+
+class FrameDecoder:
+    """Takes the stream in chunks cut anywhere; hands back each event that is complete."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """The events that end in this chunk.
+
+        Raises:
+            StreamError: a frame is damaged, or too long to be one.
+        """
+        self._rest += chunk
+        events: list[str] = []
+        while frame := self._next_frame():
+            events.append(_event(frame))
+        return events
+
+    def finish(self) -> list[str]:
+        """Nothing: half a frame is no event."""
+        self._rest.clear()
+        return []
+
+    def _next_frame(self) -> bytes:
+        """The first frame, checked and taken out; empty while it is not whole."""
+        # So much of a length tells at once that something else came, however little of it.
+        if self._rest and self._rest[0] > LONGEST_FRAME >> 24:
+            raise StreamError("the service sent something that cannot be read: it is no event stream")
+        if len(self._rest) < PRELUDE.size:
+            return b""
+        length, headers_length, checksum = PRELUDE.unpack_from(self._rest)
+        if crc32(self._rest[: PRELUDE.size - CHECKSUM_BYTES]) != checksum:
+            raise StreamError("the service sent something that cannot be read: it is no event stream, or a damaged one")
+        if length > LONGEST_FRAME or headers_length > min(LONGEST_HEADERS, length - PRELUDE.size - CHECKSUM_BYTES):
+            raise StreamError("the service sent an event of impossible length")
+        if len(self._rest) < length:
+            return b""
+        frame = bytes(self._rest[:length])
+        del self._rest[:length]
+        if crc32(frame[:-CHECKSUM_BYTES]) != int.from_bytes(frame[-CHECKSUM_BYTES:]):
+            raise StreamError("the service sent an event that was damaged on its way")
+        return frame
+
+
+def _event(frame: bytes) -> str:
+    _, headers_length, _ = PRELUDE.unpack_from(frame)
+    start = PRELUDE.size + headers_length
+    headers = _headers(frame[PRELUDE.size : start])
+    kind = headers.get(":exception-type") or headers.get(":event-type") or headers.get(":message-type", "")
+    if kind == "error":
+        payload = json.dumps({"code": headers.get(":error-code"), "message": headers.get(":error-message")})
+    else:
+        payload = frame[start:-CHECKSUM_BYTES].decode(errors="replace") or "{}"
+    return f"{{{json.dumps(kind)}:{payload}}}"
+
+
+def _headers(data: bytes) -> dict[str, str]:
+    """Those whose value is text, which are all that say what an event is."""
+    headers: dict[str, str] = {}
+    place = 0
+    try:
+        while place < len(data):
+            end = place + 1 + data[place]
+            kind, start = data[end], end + 1
+            if kind in (BYTES, STRING):
+                size, start = int.from_bytes(data[start : start + 2]), start + 2
+            else:
+                size = SIZES[kind]
+            if kind == STRING:
+                headers[data[place + 1 : end].decode()] = data[start : start + size].decode()
+            place = start + size
+    except (IndexError, KeyError, UnicodeDecodeError) as error:
+        raise StreamError("the service sent an event whose headers cannot be read") from error
+    return headers
+
+
+if TYPE_CHECKING:
+    _: type[Framing] = FrameDecoder

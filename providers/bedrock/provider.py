@@ -1,0 +1,129 @@
+"""The provider for Amazon Bedrock's Converse API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from harness.errors import ModelNotFound, ProviderError, RequestRejected
+from harness.messages import AssistantMessage, JsonValue, Thinking
+from harness.provider import Delta, Provider, Request
+from providers.bedrock.decode import ConverseDecoder
+from providers.bedrock.encode import CACHING, SCHEMA, TEMPERATURE, THINKING, encode
+from providers.bedrock.frames import FrameDecoder
+from providers.bedrock.listing import MODELS, PROFILES, model_ids, profile_ids
+from providers.bedrock.signing import Asked
+from providers.bedrock.site import BedrockSite
+from providers.models import told_nearest
+from providers.stream import deltas
+from providers.transport import Transport, json_bytes
+
+# What models refuse, by words of their refusal, and what it is about.
+REFUSABLE = (
+    (r"cachepoint|prompt caching|cache_control", CACHING),
+    (r"temperature", TEMPERATURE),
+    (r"thinking|reasoning|effort|output_config\.effort|extraneous key", THINKING),
+)
+REFUSED_SCHEMA = r"outputconfig|textformat|output_config\.format|schema|structured output"
+# A turn with calls that another model began, taken up by one that thinks.
+MISSING_THINKING = r"expected .{0,3}thinking"
+REFUSED_SIGNATURE = r"thinking.*signature|signature.*thinking|reasoning.*signature"
+
+
+class BedrockProvider:
+    """Streams replies of the models in one region.
+
+    A model that refuses a part of the request that is not needed is asked once more without it, and from then on.
+    """
+
+    def __init__(self, site: BedrockSite) -> None:
+        self.name = site.endpoint.preset.name
+        self._site = site
+        self._transport = Transport(site.endpoint, {})
+        self._without: dict[str, set[str]] = {}
+        self._unreadable: set[str] = set()
+
+    def warm(self) -> None:
+        """Prepare for the first request; for a thread, after the first paint."""
+        self._transport.warm()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def models(self) -> list[str]:
+        return await self._served(None)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        begun = False
+        without_now: set[str] = set()
+        while True:
+            try:
+                async with aclosing(self._ask(request, without_now)) as answer:
+                    async for delta in answer:
+                        begun = True
+                        yield delta
+                return
+            except RequestRejected as error:
+                if begun or not self._mends(request, str(error).lower(), without_now):
+                    raise
+            except ModelNotFound as error:
+                raise await self._better_named(error, request) from error
+
+    async def _ask(self, request: Request, without_now: set[str]) -> AsyncGenerator[Delta]:
+        model_id = request.spec.model_id
+        body = encode(request, without_now | self._without.get(model_id, set()), self._unreadable)
+        path = self._site.path_to(model_id)
+        asked = Asked("POST", self._site.endpoint.base_url + path, json_bytes(body))
+        transport = await self._for(asked, request.api_key)
+        async with aclosing(
+            deltas(transport, path, body, ConverseDecoder(transport.endpoint), FrameDecoder())
+        ) as answer:
+            async for delta in answer:
+                yield delta
+
+    async def _for(self, asked: Asked, key: str | None) -> Transport:
+        endpoint, headers = await self._site.admitted(asked, key)
+        return self._transport.speaking_for(endpoint, headers)
+
+    async def _served(self, key: str | None) -> list[str]:
+        profiles = profile_ids(await self._listed(PROFILES, key))
+        return [*profiles, *model_ids(await self._listed(MODELS, key))]
+
+    async def _listed(self, what: str, key: str | None) -> JsonValue:
+        url = self._site.listing(what)
+        return await (await self._for(Asked("GET", url), key)).get(url)
+
+    async def _better_named(self, error: ModelNotFound, request: Request) -> ModelNotFound:
+        try:
+            known = await self._served(request.api_key)
+        except ProviderError:
+            return error
+        return told_nearest(error, known, request.spec.model_id)
+
+    def _mends(self, request: Request, refusal: str, without_now: set[str]) -> bool:
+        """Whether the next request will be without what this one was refused for."""
+        without = self._without.setdefault(request.spec.model_id, set())
+        if re.search(MISSING_THINKING, refusal):
+            return _adds(without_now, {THINKING})
+        if re.search(REFUSED_SIGNATURE, refusal):
+            return _adds(self._unreadable, {message.id for message in request.messages if _has_thinking(message)})
+        if request.answer_schema and re.search(REFUSED_SCHEMA, refusal) and SCHEMA not in without:
+            return _adds(without, {SCHEMA})
+        refused = {part for words, part in REFUSABLE if re.search(words, refusal)}
+        return _adds(without, refused)
+
+
+def _adds(known: set[str], more: set[str]) -> bool:
+    is_new = not more <= known
+    known |= more
+    return is_new
+
+
+def _has_thinking(message: object) -> bool:
+    return isinstance(message, AssistantMessage) and any(isinstance(block, Thinking) for block in message.content)
+
+
+if TYPE_CHECKING:
+    _: type[Provider] = BedrockProvider

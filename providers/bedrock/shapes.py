@@ -1,0 +1,97 @@
+"""The Converse API's events as it sends them, each under its kind, and the parts of botocore that we use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NotRequired, Protocol, TypeAlias, TypedDict
+
+
+class ToolUseStart(TypedDict):
+    toolUseId: NotRequired[str]
+    name: str
+
+
+class BlockHead(TypedDict):
+    toolUse: NotRequired[ToolUseStart]
+
+
+class BlockStartEvent(TypedDict):
+    start: BlockHead
+    contentBlockIndex: int
+
+
+class ToolUsePiece(TypedDict):
+    input: str
+
+
+class ReasoningPiece(TypedDict):
+    text: NotRequired[str]
+    signature: NotRequired[str]
+    redactedContent: NotRequired[str]
+
+
+class BlockPiece(TypedDict):
+    text: NotRequired[str]
+    toolUse: NotRequired[ToolUsePiece]
+    reasoningContent: NotRequired[ReasoningPiece]
+
+
+class BlockDeltaEvent(TypedDict):
+    delta: BlockPiece
+    contentBlockIndex: int
+
+
+class BlockStopEvent(TypedDict):
+    contentBlockIndex: int
+
+
+class MessageStopEvent(TypedDict):
+    stopReason: str
+
+
+class TokenUsage(TypedDict):
+    inputTokens: NotRequired[int]
+    outputTokens: NotRequired[int]
+    cacheReadInputTokens: NotRequired[int]
+    cacheWriteInputTokens: NotRequired[int]
+
+
+class MetadataEvent(TypedDict):
+    usage: NotRequired[TokenUsage]
+
+
+class ExceptionEvent(TypedDict):
+    message: NotRequired[str | None]
+    originalMessage: NotRequired[str | None]
+    originalStatusCode: NotRequired[int]
+
+
+class StreamEvent(TypedDict, total=False):
+    """One of these; those that tell of a failure have names of their own."""
+
+    contentBlockStart: BlockStartEvent
+    contentBlockDelta: BlockDeltaEvent
+    contentBlockStop: BlockStopEvent
+    messageStop: MessageStopEvent
+    metadata: MetadataEvent
+
+
+Failures: TypeAlias = Mapping[str, ExceptionEvent]
+
+
+class FrozenCredentials(Protocol):
+    access_key: str
+    secret_key: str
+    token: str | None
+
+
+class Credentials(Protocol):
+    def get_frozen_credentials(self) -> FrozenCredentials: ...
+
+
+class Session(Protocol):
+    def get_credentials(self) -> Credentials | None: ...
+
+
+class SignedRequest(Protocol):
+    headers: Mapping[str, str]

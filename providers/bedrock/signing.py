@@ -1,0 +1,88 @@
+"""Requests signed with the credentials of AWS that botocore finds, as Amazon's own programs do."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from harness.errors import AuthenticationFailed, NetworkError
+from providers.failures import plain
+
+if TYPE_CHECKING:
+    from providers.bedrock.shapes import Credentials, FrozenCredentials, Session, SignedRequest
+
+SERVICE = "bedrock"
+HOW = "log in with: aws sso login, or give a key: export AWS_BEARER_TOKEN_BEDROCK=…"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it will be sent."""
+
+    method: str
+    url: str
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The headers to send it with, and the public name of the credentials."""
+
+    headers: Mapping[str, str]
+    key_id: str
+
+
+def can_sign() -> bool:
+    """Whether botocore is there; it is not imported for that."""
+    return importlib.util.find_spec("botocore") is not None
+
+
+class Signer:
+    """Signs for one region; credentials are looked for once and renewed before they expire."""
+
+    def __init__(self, region: str) -> None:
+        self._region = region
+        self._lock = threading.Lock()
+        self._has_looked = False
+        self._credentials: Credentials | None = None
+
+    async def sign(self, asked: Asked, headers: Mapping[str, str]) -> Signed | None:
+        """The headers, and those that prove who sends them; None where there are no credentials.
+
+        Raises:
+            AuthenticationFailed: the credentials are no longer good, or a profile is not there.
+            NetworkError: nobody could be asked for fresh ones.
+        """
+        # Finding and renewing credentials may read files, run programs and ask servers.
+        return await asyncio.to_thread(self._signed, asked, headers)
+
+    def _signed(self, asked: Asked, headers: Mapping[str, str]) -> Signed | None:
+        # An extra, and slow to import.
+        exceptions = import_module("botocore.exceptions")
+        try:
+            with self._lock:
+                frozen = self._frozen()
+        except exceptions.HTTPClientError as error:
+            raise NetworkError(f"AWS could not be asked for credentials: {plain(str(error))}") from error
+        except (exceptions.BotoCoreError, exceptions.ClientError) as error:
+            raise AuthenticationFailed(f"the credentials for AWS are no good; {HOW}: {plain(str(error))}") from error
+        return None if frozen is None else self._with(frozen, asked, headers)
+
+    def _frozen(self) -> FrozenCredentials | None:
+        if not self._has_looked:
+            # botocore leaves its types out.
+            session = cast("Session", import_module("botocore.session").Session())
+            self._credentials = session.get_credentials()
+            self._has_looked = True
+        return self._credentials.get_frozen_credentials() if self._credentials else None
+
+    def _with(self, frozen: FrozenCredentials, asked: Asked, headers: Mapping[str, str]) -> Signed:
+        request = import_module("botocore.awsrequest").AWSRequest(asked.method, asked.url, dict(headers), asked.content)
+        import_module("botocore.auth").SigV4Auth(frozen, SERVICE, self._region).add_auth(request)
+        # As above.
+        return Signed(dict(cast("SignedRequest", request).headers.items()), frozen.access_key)

@@ -1,0 +1,107 @@
+"""Where Bedrock is, in which region, and with what a request is let in: an API key, or a signature.
+
+Variables and the profile's region are read as Amazon's own programs read them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from harness.errors import AuthenticationFailed, ConfigError
+from providers.bedrock.signing import HOW, Asked, Signer, can_sign
+from providers.catalog import Secret
+from providers.endpoint import Endpoint
+
+REGION_IN_HOST = r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\."
+AMAZONS_HOST = r"\.(amazonaws\.com(\.cn)?|api\.aws)$"
+USUAL_REGION = "us-east-1"
+
+
+class BedrockSite:
+    """Amazon's service in a region, or a gateway to it where the base URL was changed."""
+
+    def __init__(self, endpoint: Endpoint, environment: Mapping[str, str] | None = None) -> None:
+        """Read the environment; nothing is asked for yet.
+
+        Raises:
+            ConfigError: there is no way to a key or a signature, or the region is no name of one.
+        """
+        told = os.environ if environment is None else environment
+        region = _region(endpoint, told)
+        base_url = _host(region) if endpoint.is_vendors_own else endpoint.base_url
+        self.endpoint = replace(endpoint, base_url=base_url)
+        self._is_amazons = re.search(AMAZONS_HOST, urlsplit(base_url).hostname or "") is not None
+        if endpoint.secret is None and self._is_amazons and not can_sign():
+            raise ConfigError(_no_way(endpoint))
+        self._signer = Signer(region) if can_sign() else None
+
+    def path_to(self, model_id: str) -> str:
+        return f"/model/{quote(model_id, safe='')}/converse-stream"
+
+    def listing(self, what: str) -> str:
+        """The address of a list, which another host keeps."""
+        return f"{self.endpoint.base_url.replace('bedrock-runtime', 'bedrock', 1)}{what}"
+
+    async def admitted(self, asked: Asked, key: str | None) -> tuple[Endpoint, Mapping[str, str]]:
+        """The headers for a request, with this key or with what there is, and whose they are.
+
+        Raises:
+            ProviderError: there is nothing with which it could be sent.
+        """
+        endpoint = self.endpoint if key is None else self.endpoint.with_key(key)
+        headers = {"content-type": "application/json"}
+        if endpoint.secret is not None or self._signer is None:
+            return endpoint, headers | endpoint.bearer_header
+        signed = await self._signer.sign(asked, headers)
+        if signed is not None:
+            secret = Secret(signed.key_id, "your credentials for AWS")
+            return replace(endpoint, secret=secret), signed.headers
+        if self._is_amazons:
+            raise AuthenticationFailed(f"no credentials for AWS were found; {HOW}")
+        return endpoint, headers
+
+
+def _no_way(endpoint: Endpoint) -> str:
+    looked = " or ".join(endpoint.preset.variables)
+    return (
+        f"no key for {endpoint.preset.label}: nothing in {looked}; to use your credentials for AWS instead, "
+        "install the extra: pip install 'cinch-tui[bedrock]'"
+    )
+
+
+def _host(region: str) -> str:
+    return f"https://bedrock-runtime.{region}.amazonaws.com{'.cn' if region.startswith('cn-') else ''}"
+
+
+def _region(endpoint: Endpoint, told: Mapping[str, str]) -> str:
+    in_host = re.search(REGION_IN_HOST, endpoint.base_url)
+    if in_host and not endpoint.is_vendors_own:
+        return in_host[1]
+    for variable in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        if region := told.get(variable, "").strip():
+            # It becomes part of an address.
+            if not re.fullmatch(r"[a-z0-9-]+", region):
+                raise ConfigError(f"{variable} is {region!r}, which is no region of AWS")
+            return region
+    return _profiles_region(told) or USUAL_REGION
+
+
+def _profiles_region(told: Mapping[str, str]) -> str:
+    # Only those who come here need it.
+    from configparser import ConfigParser, Error
+
+    profile = told.get("AWS_PROFILE") or told.get("AWS_DEFAULT_PROFILE") or "default"
+    path = Path(told.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser()
+    parser = ConfigParser(interpolation=None)
+    try:
+        parser.read(path, encoding="utf-8")
+    except (Error, OSError, UnicodeDecodeError):
+        return ""
+    sections = (f"profile {profile}", profile)
+    found = next((parser[name].get("region", "") for name in sections if parser.has_section(name)), "")
+    return found if re.fullmatch(r"[a-z0-9-]+", found) else ""

@@ -38,6 +38,10 @@ class KeyStore:
 
     paths: Paths
     environ: Mapping[str, str] = field(repr=False)
+    _unanswered: list[threading.Thread] = field(
+        default_factory=list[threading.Thread], init=False, repr=False, compare=False
+    )
+    """Who still waits for the keyring: while somebody does, nobody else asks."""
 
     @property
     def file(self) -> Path:
@@ -78,7 +82,7 @@ class KeyStore:
             ConfigError: the file of keys cannot be changed.
         """
         if self._uses_keyring:
-            _within_patience(lambda: _delete_in_keyring(preset_name))
+            self._within_patience(lambda: _delete_in_keyring(preset_name))
         known = _read(self.file)
         if known.pop(preset_name, None) is not None:
             self._write(known)
@@ -88,10 +92,23 @@ class KeyStore:
         return self.environ.get("CINCH_KEYRING", "").lower() not in ("off", "0", "no", "false")
 
     def _from_keyring(self, preset_name: str) -> str | None:
-        return _within_patience(lambda: _get_in_keyring(preset_name)) if self._uses_keyring else None
+        return self._within_patience(lambda: _get_in_keyring(preset_name)) if self._uses_keyring else None
 
     def _to_keyring(self, preset_name: str, key: str) -> bool:
-        return self._uses_keyring and bool(_within_patience(lambda: _set_in_keyring(preset_name, key)))
+        return self._uses_keyring and bool(self._within_patience(lambda: _set_in_keyring(preset_name, key)))
+
+    def _within_patience(self, work: Callable[[], T]) -> T | None:
+        """The result, or None when the keyring fails or is silent, as it is behind a password dialog nobody sees."""
+        if any(thread.is_alive() for thread in self._unanswered):
+            return None
+        results: list[T] = []
+        # A daemon thread, since one that waits for ever must not keep the process alive.
+        thread = threading.Thread(target=_attempt, args=(work, results), name="cinch-keyring", daemon=True)
+        thread.start()
+        thread.join(KEYRING_PATIENCE_S)
+        if thread.is_alive():
+            self._unanswered.append(thread)
+        return results[0] if results else None
 
     def _write(self, known: dict[str, str]) -> None:
         try:
@@ -114,21 +131,11 @@ def _read(file: Path) -> dict[str, str]:
     return {str(name): str(key) for name, key in data.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] made texts here
 
 
-def _within_patience(work: Callable[[], T]) -> T | None:
-    """The result, or None when the keyring fails or is silent: some wait for a password dialog nobody sees."""
-    results: list[T] = []
-
-    def attempt() -> None:
-        try:
-            results.append(work())
-        except Exception as error:  # noqa: BLE001 whichever backend is installed may raise anything
-            logger.info("the system keyring failed: %s", type(error).__name__)
-
-    # A daemon thread, since one that waits for ever must not keep the process alive.
-    thread = threading.Thread(target=attempt, name="cinch-keyring", daemon=True)
-    thread.start()
-    thread.join(KEYRING_PATIENCE_S)
-    return results[0] if results else None
+def _attempt(work: Callable[[], T], results: list[T]) -> None:
+    try:
+        results.append(work())
+    except Exception as error:  # noqa: BLE001 whichever backend is installed may raise anything
+        logger.info("the system keyring failed: %s", type(error).__name__)
 
 
 # The import takes 80 ms and the search for a backend 100 more, and only those without a key in the environment need it.

@@ -83,7 +83,9 @@ class OllamaProvider:
         """What is known of a model; asked once, so that its window stays the same: another one loads it anew."""
         if model_id not in self._cards:
             card = await _shown(model_id, transport)
-            self._cards[model_id] = card.asking(self._wanted_window, await _loaded_window(model_id, transport))
+            asking = card.asking(self._wanted_window, await _loaded_window(model_id, transport))
+            # Another request may have asked at the same time.
+            return self._cards.setdefault(model_id, asking)
         return self._cards[model_id]
 
     @property

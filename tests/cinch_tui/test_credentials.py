@@ -109,10 +109,14 @@ def test_a_keyring_that_never_answers_is_not_waited_for(
     tmp_path: Path, keyring: Keyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = threading.Event()
+    asked: list[str] = []
     monkeypatch.setattr("cinch_tui.credentials.KEYRING_PATIENCE_S", 0.05)
-    monkeypatch.setattr(keyring, "get_password", lambda *_: answer.wait(10))
+    monkeypatch.setattr(keyring, "get_password", lambda _, name: asked.append(name) or answer.wait(10))
+    store = store_in(tmp_path)
 
-    assert store_in(tmp_path).find("anthropic", []) is None
+    assert [store.find(name, []) for name in ("anthropic", "openai", "openrouter")] == [None] * 3
+    # Nor asked again while it is silent: a start asks it for every provider there is.
+    assert asked == ["anthropic"]
 
     answer.set()
 

@@ -113,15 +113,14 @@ class ToolPanel(Widget):
 
     def _row(self, call: LiveCall) -> Content:
         seconds = (self._clock() if call.state == "running" else call.finished) - call.started
-        line = Content.assemble(
-            (f"{_MARKS[call.state]} ", self._look(call.state)),
-            call.label,
-            " ",
-            (call.summary, self._look("summary")),
-            f"  {format_elapsed(seconds)}" if seconds >= 1 else "",
-            (f"  {call.tail}" if call.tail else "", self._look("tail")),
-        )
-        return line.truncate(self.size.width, ellipsis=True)
+        mark = Content.assemble((f"{_MARKS[call.state]} ", self._look(call.state)), call.label, " ")
+        elapsed = f"  {format_elapsed(seconds)}" if seconds >= 1 else ""
+        tail = Content.assemble((f"  {call.tail}" if call.tail else "", self._look("tail")))
+        room = max(0, self.size.width - mark.cell_length - len(elapsed))
+        # Both what was called for and what it is at must be seen: neither takes more than half where they do not fit.
+        kept = max(room // 2, room - tail.cell_length)
+        summary = Content.assemble((call.summary, self._look("summary"))).truncate(kept, ellipsis=True)
+        return Content.assemble(mark, summary, elapsed, tail).truncate(self.size.width, ellipsis=True)
 
     def _look(self, name: str) -> Style:
         return self.get_visual_style(f"tool-panel--{name}", partial=True)

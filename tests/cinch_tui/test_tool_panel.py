@@ -142,6 +142,20 @@ def todo(*statuses: Literal["pending", "in_progress", "completed"]) -> TodoView:
     return TodoView(tuple(TodoItem(f"step {number}", status) for number, status in enumerate(statuses, 1)))
 
 
+async def test_a_long_command_leaves_room_for_what_it_is_at(clock: Clock):
+    panel = ToolPanel(clock)
+    app = WidgetApp(panel, styles=("panel",))
+    async with app.run_test(size=(44, 50)) as pilot:
+        panel.started("1", "Run", "for file in *.log; do gzip $file; done; ls")
+        panel.updated("1", "line 5")
+        clock.now += 2
+        await pilot.pause()
+
+        (row,) = rows(panel)
+        assert row.startswith("● Run for file in")
+        assert row.endswith("…  00:02  line 5")
+
+
 async def test_todo_shows_what_is_done_now_and_next():
     panel = TodoPanel()
     app = WidgetApp(panel, styles=("panel",))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import logging
 import time
 from collections import deque
@@ -10,6 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from harness.channel import Channel, Listener
+from harness.errors import ConfigError
 from harness.events import Event
 
 logger = logging.getLogger(__name__)
@@ -35,7 +38,13 @@ class Bus:
         self._channels: list[Channel] = []
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Call `subscriber` with every event from now on, until the returned function is called."""
+        """Call `subscriber` with every event from now on, until the returned function is called.
+
+        Raises:
+            ConfigError: it is async, so that calling it would do nothing.
+        """
+        if inspect.iscoroutinefunction(subscriber):
+            raise ConfigError("a subscriber is called and not awaited: subscribe a plain function, or use `listen`")
         self._subscribers.append(subscriber)
 
         def unsubscribe() -> None:
@@ -85,7 +94,7 @@ class Bus:
     def _hand_over(self, event: Event, subscriber: Subscriber) -> None:
         try:
             subscriber(event)
-        except Exception:  # a stranger's code may raise anything
+        except (Exception, asyncio.CancelledError):  # a stranger's code may raise anything
             logger.exception("a subscriber failed at %s and is removed", type(event).__name__)
             if subscriber in self._subscribers:
                 self._subscribers.remove(subscriber)

@@ -24,11 +24,14 @@ class Conductor:
         self._identity = identity
         self._parent_loop_id = parent_loop_id
         self._task: asyncio.Task[object] | None = None
+        self._is_aborted = False
 
     def abort(self) -> None:
         """Stop the run; from any thread."""
         task = self._task
-        if task is not None:
+        if task is None:
+            self._is_aborted = True
+        else:
             call_in(task.get_loop(), task.cancel)
 
     async def conduct(self) -> AgentResult:
@@ -100,8 +103,14 @@ class Conductor:
     async def _after(self, end: AgentEnd) -> None:
         if not self._run.hooks:
             return
-        self._task = task = asyncio.create_task(self._run.hooks.after_loop(end))
+        self._task = None
+        task = asyncio.create_task(self._run.hooks.after_loop(end))
         try:
+            # A task that is cancelled before its first step never takes it, but the hooks are asked on every path.
+            await asyncio.sleep(0)
+            self._task = task
+            if self._is_aborted:
+                task.cancel()
             await asyncio.wait([task])
         finally:
             await stop_tasks([task])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness.errors import StreamError
 from harness.messages import (
@@ -21,6 +22,11 @@ from harness.messages import (
     new_id,
 )
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+
+DEEPEST = 100
+"""Levels that arguments may be nested: what is deeper can be neither checked nor written down again."""
+
+TOO_DEEP = f"they are nested deeper than {DEEPEST} levels"
 
 
 @dataclass(slots=True)
@@ -56,7 +62,11 @@ class ReplyBuilder:
             StreamError: the provider broke its promise about the order of deltas.
         """
         self.started = True
+        if self._done is not None:
+            raise StreamError("the reply goes on after its last event")
         match delta:
+            case BlockStart(index) if index in self._blocks:
+                raise StreamError(f"the reply begins its block {index} twice")
             case BlockStart():
                 delta = self._with_own_id(delta)
                 self._blocks[delta.index] = _Block(delta)
@@ -83,6 +93,8 @@ class ReplyBuilder:
             raise StreamError("the reply ended without its last event")
         done = self._done
         content = self._spoken() if done.stop_reason in ("error", "aborted") else self._content()
+        if done.stop_reason == "length" and content:
+            content = (*content[:-1], _unfinished(content[-1]))
         return self._message(content, done.stop_reason, done.error, done.usage, done.response_id)
 
     def fail(self, error: str) -> AssistantMessage:
@@ -152,11 +164,56 @@ def _call_of(start: BlockStart, written: str, signature: str | None) -> ToolCall
     return ToolCall(start.call_id, start.name, arguments, signature=signature)
 
 
+def _unfinished(block: AssistantContent) -> AssistantContent:
+    """The last block of a reply that was cut off. A call without arguments may have been about to get some."""
+    if isinstance(block, ToolCall) and not (block.arguments or block.partial_json):
+        return replace(block, partial_json="{")
+    return block
+
+
 def _arguments(written: str) -> JsonObject | None:
     if not written.strip():
         return {}
     try:
-        parsed: JsonValue = json.loads(written)
+        return parsed_arguments(written)
     except ValueError:
         return None
-    return parsed if isinstance(parsed, dict) else None
+
+
+def parsed_arguments(written: str) -> JsonObject:
+    """The arguments of a call as the model wrote them.
+
+    Raises:
+        ValueError: they are none; the text says why, as part of a sentence.
+    """
+    try:
+        parsed: JsonValue = json.loads(written, parse_constant=_no_number, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at character {error.pos}") from error
+    except RecursionError as error:
+        raise ValueError(TOO_DEEP) from error
+    if not isinstance(parsed, dict):
+        raise ValueError("they are not an object")
+    if written.count("[") + written.count("{") > DEEPEST and _depth(parsed) > DEEPEST:
+        raise ValueError(TOO_DEEP)
+    return parsed
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits)
+
+
+def _depth(value: JsonValue) -> int:
+    """How deep lists and objects are nested."""
+    depth, level = 0, [value]
+    while level:
+        inner: list[JsonValue] = []
+        for each in level:
+            inner.extend(each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+        depth, level = depth + 1, inner
+    return depth

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeGuard
 
 from harness.messages import Image, JsonObject, JsonValue, Text, UserContent
@@ -31,6 +32,29 @@ def output_of(value: object) -> ToolOutput:
             return ToolOutput(tuple(value))
         case _:
             return _as_json(value)
+
+
+def checked_output(value: object) -> ToolOutput:
+    """What a tool handed back, if it is what a tool may hand back: others write it down and send it to a model.
+
+    Raises:
+        TypeError: it is not; the text says what is wrong.
+    """
+    if not isinstance(value, ToolOutput):
+        raise TypeError(f"it returned a {type(value).__name__} and no ToolOutput")
+    blocks = _listed(value.content)
+    if blocks is None or not all(isinstance(each, Text | Image) for each in blocks):
+        raise TypeError("the content of its output is no tuple of Text and Image")
+    if value.details is not None:
+        try:
+            json.dumps(value.details)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(f"the details of its output are not JSON: {error}") from error
+    return replace(value, content=tuple(value.content)) if isinstance(blocks, list) else value
+
+
+def _listed(content: object) -> Sequence[object] | None:
+    return content if isinstance(content, tuple | list) else None  # pyright: ignore[reportUnknownVariableType] what is in it is asked for
 
 
 def _is_content(values: Sequence[object]) -> TypeGuard[Sequence[UserContent]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import Literal
 
@@ -10,6 +11,8 @@ from harness.events import ContextWarning, UsageUpdate
 from harness.messages import AssistantMessage
 from harness.provider import Model
 from harness.run import Run, known_facts
+
+logger = logging.getLogger(__name__)
 
 WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
     ("critical", 0.95),
@@ -23,7 +26,10 @@ async def know_price(run: Run, model: Model, reply: AssistantMessage) -> None:
     not the run's last, a limit on cost."""
     goes_on = bool(reply.tool_calls or run.inbox)
     if run.hooks.counts_cost or (goes_on and any(each.meter.limits.max_cost for each in run.lineage)):
-        await model.facts.load()
+        try:
+            await model.facts.load()
+        except Exception:  # who looks them up is a stranger's code; the reply is there, its price is not known
+            logger.exception("the price of %s could not be looked up", model.spec.name)
 
 
 def priced_reply(reply: AssistantMessage, model: Model) -> AssistantMessage:

@@ -22,11 +22,11 @@ from harness.events import (
     RetryScheduled,
 )
 from harness.messages import AssistantMessage, ModelMessage
-from harness.provider import Model, Request
+from harness.provider import Model, Request, ToolSpec
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy, in_words
 from harness.run import Run, specs_of
-from harness.stopping import pass_cancellation
+from harness.stopping import is_cancelled, pass_cancellation
 from harness.tally import account, know_price, priced_reply
 
 logger = logging.getLogger(__name__)
@@ -124,6 +124,10 @@ class _Thought:
             return await self._stream(request)
         except ProviderError:
             raise
+        except asyncio.CancelledError as error:
+            if is_cancelled(asyncio.current_task()):
+                raise
+            raise _broken(f"{self._model.spec.provider} was cancelled from within", error) from error
         except Exception as error:  # a provider and a source of keys are a stranger's code
             raise _broken(f"{self._model.spec.provider} failed", error) from error
 
@@ -134,7 +138,7 @@ class _Thought:
             spec=spec,
             system=run.state.system,
             messages=self._shown,
-            tools=specs_of(run.tools),
+            tools=self._tools(),
             max_tokens=run.state.max_tokens,
             temperature=run.options.temperature,
             session_id=run.bus.session_id,
@@ -143,12 +147,20 @@ class _Thought:
         )
         return await run.hooks.before_model(request) if run.hooks else request
 
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        try:
+            return specs_of(self._run.tools)
+        except Exception as error:  # a tool filter, and how a tool describes itself, are a stranger's code
+            raise _broken("the tools could not be listed", error) from error
+
     async def _stream(self, request: Request) -> AssistantMessage:
         run, builder = self._run, self.builder
         breath = time.monotonic()
         deltas = self._model.provider.stream(request)
         try:
             async for delta in deltas:
+                # The provider may have swallowed the word to stop.
+                pass_cancellation()
                 if not builder.started:
                     run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
                 seen = builder.take(delta)
@@ -171,12 +183,18 @@ class _Thought:
             self._shown = await self._look(overflow=True)
             return True
         retry = self._run.retry
-        delay = retry.delay(error, self._attempt)
+        delay = self._delay(error)
         if delay is not None:
             self._discard(str(error))
             await self._wait(delay, retry.max_retries, str(error))
             return True
         return self._falls_back(error)
+
+    def _delay(self, error: ProviderError) -> float | None:
+        try:
+            return self._run.retry.delay(error, self._attempt)
+        except Exception as broken:  # noqa: BLE001  a program may have a policy of its own
+            raise _broken("the retry policy failed", broken) from error
 
     def _falls_back(self, error: ProviderError) -> bool:
         run = self._run
@@ -234,7 +252,7 @@ def _start_of(run: Run, request: Request) -> RequestStart:
     return RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
 
 
-def _broken(what: str, error: Exception) -> StreamError:
+def _broken(what: str, error: BaseException) -> StreamError:
     logger.error("%s", what, exc_info=error)
     return StreamError(f"{what}: {type(error).__name__}: {error}")
 

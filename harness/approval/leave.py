@@ -6,6 +6,7 @@ import difflib
 import json
 import logging
 from collections.abc import Awaitable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
@@ -17,6 +18,7 @@ from harness.execution.answers import failure_of
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.modes import permits
 from harness.person import Always, Approval, ApprovalRequest, Denied, Edited, Once, Session
+from harness.reply import parsed_arguments
 from harness.run import Run
 from harness.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import View
@@ -72,7 +74,8 @@ async def _decided(run: Run, call: ToolCall, context: ToolContext, stop_reason: 
     if not permits(run.state.mode, tool):
         return _refuse(f"{call.name} is not available in {run.state.mode.name} mode.")
     try:
-        arguments = tool.validate(call.arguments)
+        # A copy: what a tool does to its arguments must not change what the model said.
+        arguments = tool.validate(deepcopy(call.arguments))
     except InvalidArguments as error:
         return _refuse(str(error))
     return await _by_policy(run, Allowed(call, tool, arguments, tool.risk(arguments)), context)
@@ -166,12 +169,12 @@ def _edited(run: Run, wanted: Allowed, arguments: JsonObject) -> Decision:
 def _changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
     """The call with other arguments, which observers and the model are told of."""
     try:
-        checked = wanted.tool.validate(arguments)
+        checked = wanted.tool.validate(deepcopy(arguments))
     except InvalidArguments as error:
         return _refuse(str(error))
     return replace(
         wanted,
-        call=replace(wanted.call, arguments=checked),
+        call=replace(wanted.call, arguments=deepcopy(checked)),
         arguments=checked,
         risk=wanted.tool.risk(checked),
         note=f"{why}: {json.dumps(checked, ensure_ascii=False)}\n",
@@ -191,7 +194,7 @@ def _denial(reason: str, *, unasked: bool) -> ToolOutput:
 def _unknown(run: Run, name: str) -> str:
     known = [tool.name for tool in run.tools]
     near = difflib.get_close_matches(name, known, n=2)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known) or 'none'}"
     return f"Error: unknown tool '{name}'; {hint}"
 
 
@@ -202,8 +205,8 @@ def _no_json(call: ToolCall, stop_reason: StopReason) -> str:
             "Send it again in smaller pieces."
         )
     try:
-        json.loads(call.partial_json)
+        parsed_arguments(call.partial_json)
         reason = "they are not an object"
-    except json.JSONDecodeError as error:
-        reason = f"{error.msg} at character {error.pos}"
+    except ValueError as error:
+        reason = str(error)
     return f"The arguments of {call.name} are not valid JSON ({reason}), so it did not run. Send the call again."

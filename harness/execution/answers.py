@@ -127,7 +127,11 @@ def failure_of(call: ToolCall, error: BaseException) -> ToolOutput:
 
 def _summary(tool: Tool | None, call: ToolCall) -> str:
     try:
-        return tool.summary(call.arguments) if tool else ""
+        return _line(tool.summary(call.arguments)) if tool else ""
     except Exception:  # a stranger's code: a call without a summary still needs its answer
         logger.exception("tool %s has no summary", call.name)
         return ""
+
+
+def _line(summary: object) -> str:
+    return summary if isinstance(summary, str) else ""

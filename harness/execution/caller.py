@@ -20,6 +20,7 @@ from harness.hooks.points import Block, Modify
 from harness.messages import JsonObject, Text, ToolCall
 from harness.person import PlanVerdict
 from harness.plan import propose_plan
+from harness.returned import checked_output
 from harness.run import Run
 from harness.stopping import is_cancelled
 from harness.tool import Delegate, Delegation, ToolContext, ToolOutput
@@ -146,7 +147,7 @@ class Caller:
     async def _fresh(self, allowed: Allowed) -> ToolOutput:
         run, call = self._run, allowed.call
         try:
-            output = await self._in_time(allowed)
+            output = checked_output(await self._in_time(allowed))
             spill = run.spill_dir / spill_name("result", call.id)
             return await capped(output, run.options.execution.max_result_chars, spill)
         except WorkspaceError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from harness.bus import Bus
@@ -11,7 +13,7 @@ from harness.events import AgentEnd, HookRan, TurnEnd
 from harness.hooks.points import Block, Hooks, Inject, Modify, Stop, TurnVerdict
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult
 from harness.provider import Request
-from harness.stopping import pass_cancellation
+from harness.stopping import is_cancelled, pass_cancellation
 from harness.views import View
 
 logger = logging.getLogger(__name__)
@@ -53,8 +55,9 @@ class HookChain:
 
     async def before_model(self, request: Request) -> Request:
         for hook in self._hooks:
-            changed = await self._attempt("before_model", hook.before_model(request))
-            request = request if isinstance(changed, Exception) else changed
+            changed = await self._attempt("before_model", partial(hook.before_model, request))
+            if isinstance(changed, Request):
+                request = changed
         return request
 
     async def after_model(self, reply: AssistantMessage) -> None:
@@ -66,7 +69,7 @@ class HookChain:
     async def before_tool(self, call: ToolCall) -> Block | Modify | None:
         """The first verdict that blocks or changes the call."""
         for hook in self._hooks:
-            verdict = await self._attempt("before_tool", hook.before_tool(call), call.id)
+            verdict = await self._attempt("before_tool", partial(hook.before_tool, call), call.id)
             match verdict:
                 case Exception():
                     return Block(f"A hook failed, so the call did not run: {verdict}")
@@ -76,6 +79,8 @@ class HookChain:
                     return verdict
                 case None:
                     pass
+                case _:  # a stranger's code may well give what is no verdict
+                    return Block(f"A hook gave no verdict, so the call did not run: {type(verdict).__name__}")
         return None
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
@@ -105,7 +110,7 @@ class HookChain:
     ) -> Stop | None:
         """The first `Stop`; a failure becomes one where nothing may go on unasked."""
         for hook in self._hooks:
-            verdict = await self._attempt(point, ask(hook))
+            verdict = await self._attempt(point, partial(ask, hook))
             if isinstance(verdict, Exception):
                 verdict = fails(f"a hook failed: {verdict}") if fails else None
             if isinstance(verdict, Inject):
@@ -117,12 +122,19 @@ class HookChain:
 
     async def _tell(self, point: str, ask: Ask[None]) -> None:
         for hook in self._hooks:
-            await self._attempt(point, ask(hook))
+            await self._attempt(point, partial(ask, hook))
 
-    async def _attempt(self, point: str, asked: Awaitable[T], call_id: str = "") -> T | Exception:
+    async def _attempt(self, point: str, ask: Callable[[], Awaitable[T]], call_id: str = "") -> T | Exception:
         answer: T | Exception
         try:
-            answer = await asked
+            # What is not async raises as soon as it is called.
+            answer = await ask()
+        except asyncio.CancelledError as error:
+            if is_cancelled(asyncio.current_task()):
+                raise
+            answer = RuntimeError("it was cancelled from within")
+            answer.__cause__ = error
+            self._failed(point, answer, call_id)
         except Exception as error:  # noqa: BLE001  a hook is a stranger's code
             self._failed(point, error, call_id)
             answer = error

@@ -375,3 +375,23 @@ CONVERSATION = [
     *(*TOLD, "TurnEnd"),
     "AgentEnd",
 ]
+
+
+async def test_a_stream_that_is_cancelled_while_its_last_event_waits_still_asks_the_hooks_after_it(make_agent):
+    asked = []
+
+    class After(Hooks):
+        async def after_loop(self, end):
+            asked.append(end.stop_reason)
+
+    agent = make_agent("done", hooks=[After()])
+
+    async def read() -> None:
+        async for _ in agent.stream("hi"):
+            pass
+
+    reading = asyncio.create_task(read())
+    agent.subscribe(lambda event: reading.cancel() if isinstance(event, AgentEnd) else None)
+    await asyncio.wait([reading])
+
+    assert asked == ["stop"]

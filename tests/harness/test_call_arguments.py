@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+from fakes.runs import results_of
+from fakes.simple_tools import SimpleTool
+
+from harness.codec import decode, encode
+from harness.events import Event
+from providers.demo import Call, Hang, Reply
+
+ENDS = ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd", "AgentEnd"]
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ('{"x": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested deeper than 100 levels"),
+        ('{"x": ' + "[" * 200 + "]" * 200 + "}", "nested deeper than 100 levels"),
+        ('{"x": ' + "[" * 100_000, "nested deeper than 100 levels"),
+        ('{"x": NaN}', "NaN is no number in JSON"),
+        ('{"x": 1e999}', "1e999 is no number in JSON"),
+        ("[1]", "they are not an object"),
+        ('{"x": ' + "9" * 5_000 + "}", "4300 digits"),
+    ],
+)
+async def test_arguments_that_are_no_json_do_not_run_and_can_be_written_down(make_agent, record, written, told):
+    look = SimpleTool("look")
+    agent = make_agent(Reply((Call("look", {}, raw=written),)), "done", tools=[look])
+    seen = record(agent)
+
+    result = await agent.prompt("hi")
+
+    assert (result.text, look.ran) == ("done", [])
+    assert told in results_of(agent)[0].text
+    assert [decode(Event, encode(event)) for event in seen.events] == seen.events
+    assert [name for name in seen.names if name in ENDS] == [ENDS[0], ENDS[1], "TurnEnd", "TurnEnd", "AgentEnd"]
+
+
+async def test_arguments_a_hundred_levels_deep_are_taken(make_agent):
+    look = SimpleTool("look")
+    agent = make_agent(Reply((Call("look", {}, raw='{"x": ' + "[" * 99 + "]" * 99 + "}"),)), "done", tools=[look])
+
+    await agent.prompt("hi")
+
+    assert len(look.ran) == 1
+
+
+async def test_brackets_in_a_text_are_no_depth(make_agent):
+    look = SimpleTool("look")
+    agent = make_agent(Reply((Call("look", {"text": "[" * 500}),)), "done", tools=[look])
+
+    await agent.prompt("hi")
+
+    assert look.ran == [{"text": "[" * 500}]
+
+
+async def test_aborting_while_deep_arguments_are_streamed_ends_the_run_as_ever(make_agent, record):
+    agent = make_agent(Reply((Call("look", {}, raw="[" * 100_000), Hang())))
+    seen = record(agent)
+    agent.subscribe(lambda event: agent.abort() if type(event).__name__ == "MessageUpdate" else None)
+
+    result = await agent.prompt("hi")
+
+    assert result.stop_reason == "aborted"
+    assert seen.names[-3:] == ["MessageEnd", "TurnEnd", "AgentEnd"]
+
+
+@pytest.mark.parametrize(("parts", "ran"), [(1, 0), (2, 1)])
+async def test_a_last_call_without_arguments_in_a_reply_that_was_cut_off_does_not_run(make_agent, parts, ran):
+    look = SimpleTool("look")
+    cut = Reply((Call("look", {}, raw=""),) * parts, stop_reason="length")
+    agent = make_agent(cut, "done", tools=[look])
+
+    result = await agent.prompt("hi")
+
+    assert (result.text, len(look.ran)) == ("done", ran)
+    assert "incomplete due to max tokens" in results_of(agent)[-1].text

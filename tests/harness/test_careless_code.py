@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool
+
+from harness.codec import decode, encode
+from harness.errors import ConfigError, NetworkError
+from harness.events import AgentEnd, Event, HookRan
+from harness.hooks.points import Hooks, Stop
+from harness.messages import ModelSpec, Text
+from harness.policies import Budget
+from harness.provider import BlockDelta, BlockStart, Done, KnownFacts, Model
+from harness.retry import RetryPolicy
+from harness.tool import ToolOutput
+from providers.demo import Break, Reply, scripted
+
+TURN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", "RequestStart"]
+
+
+class Careless:
+    """Streams what it is given; an exception among it is raised, a number slept."""
+
+    name = "careless"
+
+    def __init__(self, *deltas: object) -> None:
+        self._deltas = deltas
+
+    async def stream(self, request):
+        for each in self._deltas:
+            if isinstance(each, BaseException):
+                raise each
+            yield each
+
+    async def close(self) -> None:
+        pass
+
+
+def model_of(provider) -> Model:
+    return Model(provider, ModelSpec("careless", "one"), KnownFacts())
+
+
+async def test_a_hook_that_is_not_async_and_raises_has_failed_and_the_run_goes_on(make_agent, record):
+    class Hook(Hooks):
+        def after_model(self, reply):
+            raise ValueError("not me")
+
+    agent = make_agent("done", hooks=[Hook()])
+    seen = record(agent)
+
+    result = await agent.prompt("hi")
+
+    assert (result.text, result.stop_reason) == ("done", "stop")
+    assert [event.reason for event in seen.of(HookRan)] == ["ValueError: not me"]
+    assert seen.names[-1] == "AgentEnd"
+
+
+@pytest.mark.parametrize("verdict", [Stop("no"), False, "no"])
+async def test_a_call_about_which_a_hook_gives_no_verdict_does_not_run(make_agent, verdict):
+    class Hook(Hooks):
+        async def before_tool(self, call):
+            return verdict
+
+    look = SimpleTool("look")
+    agent = make_agent(calls("look"), "done", tools=[look], hooks=[Hook()])
+
+    await agent.prompt("hi")
+
+    assert look.ran == []
+    assert "gave no verdict" in results_of(agent)[0].text
+
+
+@pytest.mark.parametrize(("point", "reason"), [("before_turn", "stop"), ("after_model", "stop"), ("on_error", "error")])
+async def test_a_hook_that_was_cancelled_from_within_has_failed_and_nobody_stopped_the_run(make_agent, point, reason):
+    async def cancelled(self, *args):
+        raise asyncio.CancelledError
+
+    hook = type("Hook", (Hooks,), {point: cancelled})()
+    script = Reply((Break(NetworkError("gone")),)) if point == "on_error" else "done"
+    agent = make_agent(script, hooks=[hook], retry=RetryPolicy(max_retries=0))
+
+    assert (await agent.prompt("hi")).stop_reason == reason
+
+
+async def test_a_hook_that_hands_back_no_request_changes_nothing(make_agent):
+    class Hook(Hooks):
+        async def before_model(self, request):
+            return None
+
+    assert (await make_agent("done", hooks=[Hook()]).prompt("hi")).text == "done"
+
+
+async def test_a_provider_that_was_cancelled_from_within_has_failed(make_agent, record):
+    agent = make_agent(model=model_of(Careless(BlockStart(0, "text"), asyncio.CancelledError())))
+    seen = record(agent)
+
+    result = await agent.prompt("hi")
+
+    assert (result.stop_reason, result.error) == ("error", "careless was cancelled from within: CancelledError: ")
+    assert seen.names == [*TURN, "MessageStart", "MessageUpdate", "MessageEnd", "TurnEnd", "AgentEnd"]
+
+
+async def test_a_provider_that_swallows_the_word_to_stop_is_not_heard_any_more(make_agent, record):
+    class Deaf(Careless):
+        async def stream(self, request):
+            yield BlockStart(0, "text")
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                yield BlockDelta(0, "never mind")
+            yield Done("stop")
+
+    agent = make_agent(model=model_of(Deaf()))
+    seen = record(agent)
+    agent.subscribe(lambda event: agent.abort() if type(event).__name__ == "MessageUpdate" else None)
+
+    result = await agent.prompt("hi")
+
+    assert (result.stop_reason, result.text) == ("aborted", "")
+    assert seen.names == [*TURN, "MessageStart", "MessageUpdate", "MessageEnd", "TurnEnd", "AgentEnd"]
+
+
+@pytest.mark.parametrize(
+    ("deltas", "error"),
+    [
+        ((Done("stop"), BlockStart(0, "text")), "the reply goes on after its last event"),
+        ((BlockStart(0, "text"), BlockStart(0, "text")), "the reply begins its block 0 twice"),
+    ],
+)
+async def test_a_reply_out_of_order_has_failed(make_agent, record, deltas, error):
+    agent = make_agent(model=model_of(Careless(*deltas)))
+    seen = record(agent)
+
+    await agent.prompt("hi")
+
+    assert [event.error for event in seen.of(AgentEnd)] == [error]
+
+
+async def test_facts_that_cannot_be_looked_up_leave_the_reply_as_it_is(make_agent):
+    class Unreachable:
+        now = None
+
+        async def load(self):
+            raise OSError("no network")
+
+    model = replace(scripted("done"), facts=Unreachable())
+    agent = make_agent(model=model, hooks=[Budget(max_cost=1.0)])
+
+    assert (await agent.prompt("hi")).text == "done"
+
+
+async def test_a_retry_policy_that_breaks_is_a_failed_reply(make_agent, record):
+    class Broken(RetryPolicy):
+        def delay(self, error, attempt):
+            raise ValueError("no idea")
+
+    agent = make_agent(Reply((Break(NetworkError("gone")),)), retry=Broken())
+    seen = record(agent)
+
+    result = await agent.prompt("hi")
+
+    assert result.error == "the retry policy failed: ValueError: no idea"
+    assert seen.names == [*TURN, "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"]
+
+
+async def test_a_tool_filter_that_breaks_is_named(make_agent):
+    agent = make_agent("done", tool_filter=lambda tools, messages: 1 / 0)
+
+    assert (await agent.prompt("hi")).error == "the tools could not be listed: ZeroDivisionError: division by zero"
+
+
+async def test_a_subscriber_that_was_cancelled_from_within_is_removed(make_agent):
+    def cancelled(event):
+        raise asyncio.CancelledError
+
+    agent = make_agent("done")
+    agent.subscribe(cancelled)
+
+    assert (await agent.prompt("hi")).text == "done"
+
+
+async def test_an_async_subscriber_is_refused_for_it_would_never_run(make_agent):
+    async def hear(event):
+        pass
+
+    with pytest.raises(ConfigError, match="listen"):
+        make_agent("done").subscribe(hear)
+
+
+async def test_what_a_tool_does_to_its_arguments_does_not_change_what_the_model_said(make_agent):
+    async def work(arguments, context):
+        arguments["list"].append("more")
+        arguments["other"] = 1
+        return ToolOutput.text("changed")
+
+    agent = make_agent(calls("change", list=["one"]), "done", tools=[SimpleTool("change", work)])
+
+    await agent.prompt("hi")
+
+    (reply,) = [message for message in agent.history if getattr(message, "tool_calls", ())]
+    assert [call.arguments for call in reply.tool_calls] == [{"list": ["one"]}]
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        (None, "it returned a NoneType and no ToolOutput"),
+        ("words", "it returned a str and no ToolOutput"),
+        (ToolOutput("words"), "no tuple of Text and Image"),
+        (ToolOutput((Text("words"), "more")), "no tuple of Text and Image"),
+        (ToolOutput.text("words", details={"path": Path("here")}), "the details of its output are not JSON"),
+    ],
+)
+async def test_what_a_tool_must_not_hand_back_has_failed_and_events_can_be_written(make_agent, record, output, told):
+    async def work(arguments, context):
+        return output
+
+    agent = make_agent(calls("work"), "done", tools=[SimpleTool("work", work)])
+    seen = record(agent)
+
+    result = await agent.prompt("hi")
+
+    assert result.text == "done"
+    assert told in results_of(agent)[0].text
+    assert [decode(Event, encode(event)) for event in seen.events] == seen.events
+
+
+async def test_a_summary_that_is_no_text_is_none(make_agent, record):
+    tool = SimpleTool("work")
+    tool.summary = lambda arguments: None
+    agent = make_agent(calls("work"), "done", tools=[tool])
+    seen = record(agent)
+
+    await agent.prompt("hi")
+
+    assert [decode(Event, encode(event)) for event in seen.events] == seen.events
+
+
+async def test_a_model_that_calls_where_there_are_no_tools_is_told_so(make_agent):
+    agent = make_agent(calls("look"), "done")
+
+    await agent.prompt("hi")
+
+    assert results_of(agent)[0].text == "Error: unknown tool 'look'; there are none"

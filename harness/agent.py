@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeVar
 
 from harness.answers import Answers
 from harness.approval.rules import Grants
@@ -26,9 +26,10 @@ from harness.hooks.chain import HookChain
 from harness.identity import Identity
 from harness.inbox import Inbox
 from harness.limits import Meter
-from harness.messages import AssistantMessage, Image, Message, Text, UserContent, UserMessage, new_id
+from harness.messages import AssistantMessage, Message, Text, UserMessage, new_id
 from harness.modes import Mode
 from harness.options import AgentOptions
+from harness.prompt import Prompt, messages_of, words_of
 from harness.provider import Model
 from harness.result import AgentResult
 from harness.run import Entry, Permissions, Run, State
@@ -42,11 +43,14 @@ from harness.tool import Tool
 from harness.workspace import Workspace
 
 T = TypeVar("T")
-Prompt: TypeAlias = str | Sequence[UserContent] | UserMessage | Sequence[Message]
 
 
 class Agent:
-    """A conversation with a model that can use tools. One run at a time; constructing one does no I/O."""
+    """A conversation with a model that can use tools. One run at a time; constructing one does no I/O.
+
+    Raises:
+        ConfigError: two tools have the same name.
+    """
 
     def __init__(
         self,
@@ -61,7 +65,7 @@ class Agent:
         self.identity = Identity(session_id=options.session_id or new_id(), config_id=options.config_id)
         self.state = State(
             model=model,
-            tools=tools,
+            tools=_distinct(tools),
             system_prompt=system_prompt,
             permissions=Permissions(options.mode, options.approval, options.grants or Grants()),
         )
@@ -103,6 +107,7 @@ class Agent:
 
         Raises:
             AlreadyRunning: a run is on; `steer` or `follow_up` instead.
+            NoMessages: the prompt is an empty list.
         """
         return await self.run(Entry(messages_of(prompt), trigger=self.identity.origin))
 
@@ -150,12 +155,12 @@ class Agent:
     def steer(self, prompt: Prompt) -> None:
         """Say something to the run that is on: it interrupts the tools and is heard at the next turn. From any thread,
         as `follow_up`, `take_back` and `abort`; everything else belongs to the thread of the event loop."""
-        for message in _words(prompt):
+        for message in words_of(prompt):
             self.inbox.steering.put(message)
 
     def follow_up(self, prompt: Prompt) -> None:
         """Say something once the run has ended well."""
-        for message in _words(prompt):
+        for message in words_of(prompt):
             self.inbox.follow_up.put(message)
 
     def take_back(self) -> tuple[UserMessage, ...]:
@@ -172,7 +177,11 @@ class Agent:
         await self._idle.wait()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Call `subscriber` with every event, in order, until the returned function is called."""
+        """Call `subscriber` with every event, in order, until the returned function is called.
+
+        Raises:
+            ConfigError: it is async; `listen` hands out events to await.
+        """
         return self._bus.subscribe(subscriber)
 
     def notify(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
@@ -208,11 +217,7 @@ class Agent:
         Raises:
             ConfigError: two have the same name.
         """
-        names = [tool.name for tool in tools]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ConfigError(f"two tools of the same name: {', '.join(twice)}")
-        self.state.tools = tuple(tools)
+        self.state.tools = _distinct(tools)
 
     def add_tool(self, tool: Tool) -> None:
         """Raises:
@@ -363,22 +368,14 @@ class Agent:
         self.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))
 
 
-def messages_of(prompt: Prompt) -> tuple[Message, ...]:
-    """What was said, as messages."""
-    if isinstance(prompt, str):
-        return (UserMessage((Text(prompt),)),)
-    if isinstance(prompt, UserMessage):
-        return (prompt,)
-    content = tuple(each for each in prompt if isinstance(each, Text | Image))
-    if content:
-        return (UserMessage(content),)
-    return tuple(each for each in prompt if not isinstance(each, Text | Image))
+def _distinct(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    names = [tool.name for tool in tools]
+    if len(set(names)) == len(names):
+        return tuple(tools)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    raise ConfigError(f"two tools of the same name: {', '.join(twice)}")
 
 
 def tagged(continuation: Continuation) -> Continuation:
     """With a tag that tells it from others."""
     return replace(continuation, tag=continuation.tag or datetime.now(UTC).isoformat(timespec="milliseconds"))
-
-
-def _words(prompt: Prompt) -> tuple[UserMessage, ...]:
-    return tuple(each for each in messages_of(prompt) if isinstance(each, UserMessage))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 MODULES: dict[str, str] = {
     # The agent, and how it is to work
-    "harness.agent": "Agent Prompt",
+    "harness.agent": "Agent",
+    "harness.prompt": "Prompt",
     "harness.options": "AgentOptions Execution Subagents",
     "harness.context.window": "Window",
     "harness.limits": "Limits",
@@ -83,7 +84,6 @@ WHERE = {name: module for module, names in MODULES.items() for name in names.spl
 
 if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.agent import Agent as Agent
-    from harness.agent import Prompt as Prompt
     from harness.answers import Answers as Answers
     from harness.answers import Unanswered as Unanswered
     from harness.approval.policy import ApprovalMode as ApprovalMode
@@ -218,6 +218,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.presets import preset as preset
     from harness.presets import preset_model as preset_model
     from harness.presets import preset_names as preset_names
+    from harness.prompt import Prompt as Prompt
     from harness.provider import BlockDelta as BlockDelta
     from harness.provider import BlockEnd as BlockEnd
     from harness.provider import BlockStart as BlockStart

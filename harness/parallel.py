@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.agent import Agent, Prompt, messages_of, tagged
+from harness.agent import Agent, tagged
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
 from harness.events import (
     BranchEvent,
@@ -37,6 +37,7 @@ from harness.judging import Outcome, PickFirst, Selection, Strategy, Transparent
 from harness.loop import go_on_after, hear, let_in, rejected
 from harness.messages import AssistantMessage, Message, ToolResult, Usage
 from harness.options import AgentOptions
+from harness.prompt import Prompt, messages_of
 from harness.provider import Model
 from harness.result import AgentResult
 from harness.run import Ending, Entry, Run

@@ -17,7 +17,8 @@ from harness.person import Answer, Approval, PlanVerdict
 from harness.result import AgentResult
 
 if TYPE_CHECKING:
-    from harness.agent import Agent, Prompt
+    from harness.agent import Agent
+    from harness.prompt import Prompt
 
 
 class RunStream:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, TypeVar, overload
 from harness.errors import AgentError, ConfigError, InvalidArguments, StructuredOutputFailed
 from harness.events import Event, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import AssistantMessage, JsonObject, JsonValue, Text, ToolCall, UserMessage
+from harness.prompt import Prompt, messages_of
 from harness.provider import AnswerSchema
 from harness.run import Entry
 from harness.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import View
 
 if TYPE_CHECKING:
-    from harness.agent import Agent, Prompt
+    from harness.agent import Agent
     from harness.answer_form import AnswerForm
 
 T = TypeVar("T")
@@ -43,12 +44,12 @@ async def prompt_structured(self: Agent, prompt: Prompt, schema: object, *, max_
 
     Raises:
         StructuredOutputFailed: `max_attempts` answers did not fit; the run has ended.
-        ConfigError: `schema` is no such thing; nothing was sent.
+        ConfigError: `schema` is no such thing, and nothing was sent; or the first answer showed that it refers to what
+            is not in it.
         AlreadyRunning: a run is on.
         ProviderError, Rejected, Aborted, LimitExceeded, AgentError: as `AgentResult.raise_for_failure`.
     """
-    # Loaded by the agent, which therefore cannot be loaded by this.
-    from harness.agent import messages_of
+    # Pydantic takes a while to import; an agent that answers in words does without.
     from harness.answer_form import form_of
 
     if max_attempts < 1:
@@ -60,6 +61,8 @@ async def prompt_structured(self: Agent, prompt: Prompt, schema: object, *, max_
         result = await self.run(_entry(self, answer, Entry(messages_of(prompt), trigger=self.identity.origin)))
     finally:
         unsubscribe()
+    if answer.unusable is not None:
+        raise answer.unusable
     if answer.is_exhausted:
         raise StructuredOutputFailed(max_attempts, answer.last_error)
     # What a limit ended after the answer was given has done what was asked.
@@ -85,6 +88,7 @@ class _Answer:
     def __init__(self, form: AnswerForm, max_attempts: int) -> None:
         self.form = form
         self.last_error = ""
+        self.unusable: ConfigError | None = None
         self._left = max_attempts
         self._values: list[object] = []
         self._broken: set[str] = set()
@@ -112,12 +116,19 @@ class _Answer:
         self.last_error = error
         return f"Validation failed:\n{error}"
 
+    def _give_up(self, error: ConfigError) -> str:
+        """No answer can be judged, so none is asked for any more."""
+        self.unusable, self._left = error, 0
+        return str(error)
+
     def take(self, arguments: JsonObject) -> ToolOutput:
         """The answer as a call of the tool. The first that fits is the answer."""
         if self.is_given or self.is_exhausted:
             return ToolOutput.failure("No more answers are taken.")
         try:
             self._values.append(self.form.read(arguments))
+        except ConfigError as error:
+            return ToolOutput.failure(self._give_up(error))
         except InvalidArguments as error:
             return ToolOutput.failure(f"{self.wrong(str(error))}\nCall {ANSWER} again, corrected.")
         return ToolOutput((Text(ACCEPTED),), ends_run=True)
@@ -146,6 +157,8 @@ class _Answer:
             return None
         try:
             self._values.append(self.form.read_text(reply.text))
+        except ConfigError as error:
+            self._give_up(error)
         except InvalidArguments as error:
             told = self.wrong(str(error))
             return None if self.is_exhausted else _told(f"{told}\nSend the whole answer again, as JSON alone.")

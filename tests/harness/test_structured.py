@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from fakes.invoices import (
@@ -35,7 +36,7 @@ from harness.filters import Pass, Reject
 from harness.hooks.points import Hooks, Stop
 from harness.limits import Limits
 from harness.modes import PLAN
-from providers.demo import Break, Call, Hang, Reply
+from providers.demo import Break, Call, Hang, Reply, Say, scripted
 
 
 async def test_the_answer_is_a_value_and_ends_the_run(make_agent, record, requests):
@@ -303,3 +304,19 @@ async def test_a_run_that_ends_without_an_answer_is_an_error_and_never_a_value(m
     assert whole(seen)[len(BEGINNING + REPLY) : -1] == ["TurnEnd"] + ["InputRejected"] * seen.names.count(
         "MessageUpdate"
     )
+
+
+@pytest.mark.parametrize("native", [False, True])
+async def test_a_schema_that_refers_to_what_is_not_in_it_is_told_at_the_first_answer(make_agent, record, native):
+    reply = Reply((Say('{"a": 1}'),)) if native else calls("__structured_output", a=1)
+    agent = make_agent(model=replace(scripted(reply, reply, reply), native_schema=native))
+    seen = record(agent)
+
+    with pytest.raises(ConfigError, match="refers to what is not in it"):
+        await agent.prompt_structured("go", {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}})
+
+    assert [name for name in seen.names if name in ("RequestStart", "TurnEnd", "AgentEnd")] == [
+        "RequestStart",
+        "TurnEnd",
+        "AgentEnd",
+    ]

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.approval.leave import Allowed, Refused, decide_call
-from harness.execution.answers import STEERED, Answers
 from harness.execution.caller import Caller
+from harness.execution.results import STEERED, Results
 from harness.execution.schedule import floor_for, groups_of
 from harness.messages import AssistantMessage, ToolResult
 from harness.run import Run
@@ -44,14 +44,14 @@ async def act(run: Run, reply: AssistantMessage) -> Acted:
 
 async def leave_undone(run: Run, reply: AssistantMessage) -> None:
     """Answer the calls of a reply that nobody acts on any more."""
-    answers = Answers(run, reply.tool_calls)
+    answers = Results(run, reply.tool_calls)
     answers.close()
     await answers.tell_rest(run.options.patience)
 
 
 class _Batch:
     def __init__(self, run: Run, reply: AssistantMessage) -> None:
-        self.answers = Answers(run, reply.tool_calls)
+        self.answers = Results(run, reply.tool_calls)
         self._run = run
         self._reply = reply
         self._caller = Caller(run, self.answers)

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from harness.errors import ConfigError
 from harness.events import TurnEnd
-from harness.execution.answers import STEERED
+from harness.execution.results import STEERED
 from harness.hooks.points import Block, Hooks, Stop
 from harness.messages import AssistantMessage, Message, ToolCall, Usage
 from harness.provider import Request

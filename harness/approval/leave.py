@@ -14,7 +14,7 @@ from harness.approval.policy import Allow, Ask, Deny, decide
 from harness.approval.rules import Rule, describe
 from harness.errors import InvalidArguments, WorkspaceError
 from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
-from harness.execution.answers import failure_of
+from harness.execution.results import failure_of
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.modes import permits
 from harness.person import Always, Approval, ApprovalRequest, Denied, Edited, Once, Session

@@ -9,10 +9,10 @@ from dataclasses import replace
 from harness.approval.leave import Allowed, Refused, decide_changed
 from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
-from harness.execution.answers import UNSTOPPABLE, Answers, failure_of
 from harness.execution.asking import AskingPerson
 from harness.execution.cache import Lookup, lookup_of
 from harness.execution.cap import capped
+from harness.execution.results import UNSTOPPABLE, Results, failure_of
 from harness.execution.schedule import Floor, claim_of, real_paths
 from harness.execution.spill import spill_name
 from harness.execution.timing import Late, seconds_for, within
@@ -31,9 +31,9 @@ logger = logging.getLogger(__name__)
 class Caller:
     """Makes the calls of one reply."""
 
-    def __init__(self, run: Run, answers: Answers) -> None:
+    def __init__(self, run: Run, results: Results) -> None:
         self._run = run
-        self._answers = answers
+        self._results = results
         self._asking = asyncio.Lock()
         # What a tool is told of its spill folder must be true of any workspace.
         run.workspace.also_read(run.spill_dir)
@@ -49,7 +49,7 @@ class Caller:
             if ready is not None and self._may_begin:
                 await self._begin(ready)
             if self._run.hooks and not self._is_stopped:
-                await self._answers.tell(allowed.call)
+                await self._results.tell(allowed.call)
         finally:
             floor.leave(place)
 
@@ -67,7 +67,7 @@ class Caller:
             person=person,
             propose_plan=propose,
             spill_dir=run.spill_dir,
-            update=lambda view: self._answers.update(call, view),
+            update=lambda view: self._results.update(call, view),
             delegate=_delegate(run.delegate, call.id),
             max_result_chars=run.options.execution.max_result_chars,
         )
@@ -81,13 +81,13 @@ class Caller:
     def _may_begin(self) -> bool:
         """The person may have steered while the call waited, and a hook have swallowed its cancellation."""
         is_steered = self._run.options.steering_mode == "interrupt" and bool(self._run.inbox.steering)
-        return self._answers.may_begin and not (is_steered or self._is_stopped)
+        return self._results.may_begin and not (is_steered or self._is_stopped)
 
     async def _past_hooks(self, allowed: Allowed, floor: Floor, place: int) -> Allowed | None:
         """The call as the hooks let it begin, or None: then it is answered."""
         match await self._run.hooks.before_tool(allowed.call):
             case Block(reason):
-                self._answers.block(allowed.call, reason)
+                self._results.block(allowed.call, reason)
                 return None
             case Modify(arguments):
                 changed = await self._changed(allowed, arguments)
@@ -104,23 +104,23 @@ class Caller:
         async with self._asking:
             decision = await decide_changed(self._run, allowed, arguments, context)
         if isinstance(decision, Refused):
-            self._answers.give(allowed.call, decision.output)
+            self._results.give(allowed.call, decision.output)
             return None
         return decision
 
     async def _begin(self, allowed: Allowed) -> None:
-        self._answers.begin(allowed.call)
+        self._results.begin(allowed.call)
         try:
             output = await self._output(allowed)
         except asyncio.CancelledError as error:
             if self._is_stopped:
-                self._answers.give(allowed.call, ToolOutput.failure(self._answers.excuse))
+                self._results.give(allowed.call, ToolOutput.failure(self._results.excuse))
                 raise
             logger.warning("tool %s was cancelled from within", allowed.call.name)
             output = failure_of(allowed.call, error)
         if allowed.note:
             output = replace(output, content=(Text(allowed.note), *output.content))
-        self._answers.give(allowed.call, output)
+        self._results.give(allowed.call, output)
 
     async def _output(self, allowed: Allowed) -> ToolOutput:
         lookup = self._lookup(allowed)

@@ -11,7 +11,7 @@ from fakes.talk import call, reply
 
 from harness.errors import ConfigError
 from harness.events import HookRan, TurnEnd
-from harness.execution.answers import STEERED
+from harness.execution.results import STEERED
 from harness.hooks.points import Block, Hooks, Stop
 from harness.limits import Limits
 from harness.messages import Cost, JsonObject, Text, ToolCall, ToolResult, Usage

@@ -1,4 +1,4 @@
-"""The answers to the calls of one reply: each is given once, and observers and hooks hear of it in order."""
+"""What became of the calls of one reply: each gets one result, and observers and hooks hear of it in order."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ STEERED = "Skipped due to queued user message."
 UNSTOPPABLE = "The call did not stop when it was told to; it may still be doing something."
 
 
-class Answers:
-    """What became of each call. `excuse` answers those that get no other answer."""
+class Results:
+    """The results of the calls. `excuse` is the answer of those that get no other."""
 
     def __init__(self, run: Run, calls: Sequence[ToolCall]) -> None:
         self._run = run

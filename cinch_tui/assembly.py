@@ -123,6 +123,7 @@ class Assembly:
         if not self.options.keep_session:
             return
         self.store = self._open_store(loaded)
+        self.store.choose(self.agent.state.model.spec)
         self._unsubscribe = self.agent.subscribe(self.store.store)
 
     def _open_store(self, loaded: LoadedSession | None) -> SessionStore:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -79,6 +80,7 @@ class SessionStore:
         self._title = resumed.title if resumed else ""
         self._title_at = 0
         self._spec: ModelSpec | None = resumed.spec if resumed else None
+        self._is_chosen = False
         self._is_new = resumed is None
         self._begun = False
         self._early: list[JsonObject] = []
@@ -103,6 +105,12 @@ class SessionStore:
         """Write an event down, if it is one that a session keeps."""
         if type(event) in _STORED:
             self._store(event)
+
+    def choose(self, spec: ModelSpec) -> None:
+        """Go on with this model when the session is resumed, whichever others answer a request. Without this, and
+        without a change of model, it is the last that was asked."""
+        self._is_chosen = True
+        self._note_model(spec, time.time())
 
     def rename(self, title: str) -> None:
         """Give the session a title; the last one counts."""
@@ -132,8 +140,12 @@ class SessionStore:
                 self._answer(result)
             case TurnEnd():
                 self._end_turn()
-            case RequestStart(spec=spec) | ModelChanged(spec=spec):
+            case ModelChanged(spec=spec):
+                self._is_chosen = True
                 self._note_model(spec, event.time)
+            case RequestStart(spec=spec):
+                if not self._is_chosen:
+                    self._note_model(spec, event.time)
             case _:
                 self._note_other(event)
 

@@ -115,6 +115,15 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app:
         assert sorted(asked(server)) == ["careful", "careful", "quick"]
 
 
+async def test_the_session_goes_on_with_its_own_model_although_only_others_were_asked(app: CinchApp):
+    async with started(app) as pilot:
+        await say(pilot, app, "/parallel anthropic/quick anthropic/broken -- why?")
+        await until(pilot, lambda: app.desk.contest is None and history(app)[1:])
+
+        session = app.desk.assembly.find(app.desk.agent.session_id)
+        assert session.model_name == "anthropic/session"
+
+
 async def test_while_an_answer_is_to_be_picked_the_status_says_who_is_waited_for(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/quick -- why?")

@@ -216,6 +216,18 @@ def test_the_model_is_noted_once_until_it_changes(store: SessionStore):
     assert load_session(store.path).model_name == "demo/b"
 
 
+def test_a_session_goes_on_with_the_chosen_model_whichever_answered(store: SessionStore):
+    store.choose(ModelSpec("demo", "a"))
+    tell(store, user("go"))
+    for name in ("a", "fallback"):
+        store.store(RequestStart(spec=ModelSpec("demo", name), message_count=1, tokens=1))
+    first = load_session(store.path).model_name
+    store.store(ModelChanged(spec=ModelSpec("demo", "b")))
+    store.store(RequestStart(spec=ModelSpec("demo", "fallback"), message_count=1, tokens=1))
+
+    assert (first, load_session(store.path).model_name) == ("demo/a", "demo/b")
+
+
 def test_runs_are_noted(store: SessionStore):
     store.store(AgentStart(loop_id="L"))
     tell(store, user("go"))

@@ -67,7 +67,9 @@ class Assembly:
         """
         spec, named = self.agent.state.model.spec, name.partition("/")[0]
         base_url = spec.base_url if named == spec.provider else ""
-        return connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
+        model = connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
+        _hear_of_differences(model, self.agent)
+        return model
 
     def find(self, which: str) -> LoadedSession:
         """A session by its id, the beginning of its id, or `latest`.

@@ -36,9 +36,8 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
     """
     paths = find_paths(os.environ)
     cwd = _folder(arguments.cwd, "--cwd")
-    if arguments.record:
-        # Read wherever a model is connected, as the addresses of services are.
-        os.environ["CINCH_RECORD"] = str(_file(arguments.record, "--record"))
+    if record := arguments.record or os.environ.get("CINCH_RECORD", ""):
+        _record_to(record)
     config = load_config(sources_for(paths, cwd, arguments))
     options = Options(
         cwd=cwd,
@@ -98,11 +97,15 @@ def _beginning(arguments: Arguments) -> Beginning:
     return "new" if arguments.resume is None else Resume(arguments.resume)
 
 
-def _file(name: str, flag: str) -> Path:
+def _record_to(name: str) -> None:
+    """Have every model that is connected from here on recorded."""
+    # Hardly any start records.
+    from providers.cassette.tape import Tape
+
     path = Path(name).expanduser().absolute()
-    if not path.parent.is_dir():
-        raise ConfigError(f"{flag} {name}: there is no folder {path.parent}")
-    return path
+    Tape(path).open()
+    # Read where a model is connected, as the addresses of services are.
+    os.environ["CINCH_RECORD"] = str(path)
 
 
 def _folder(name: str, flag: str) -> Path:

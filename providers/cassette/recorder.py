@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.messages import JsonValue, new_id
-from providers.cassette.secrets import Secrets, SecretStream, secrets_in
+from providers.cassette.secrets import Secrets, SecretStream, plain_headers, secrets_in
 from providers.cassette.tape import Tape, chunk_record
 from providers.catalog import presets
 
@@ -53,8 +53,9 @@ class Recorder:
     def asked(self, request: httpx.Request) -> str:
         """Note a request; hands back the name of its exchange."""
         exchange_id = new_id()[:8]
-        # Before the body: what they tell in secret may stand there too.
-        headers, url = self._secrets.plain_headers(request.headers), self._secrets.plain_url(str(request.url))
+        # Before the body is looked at: what they tell in secret may stand there too.
+        self._secrets.learn_from(request.headers)
+        url = self._secrets.plain_url(str(request.url))
         self._tape.write(
             {
                 "type": "request",
@@ -65,7 +66,7 @@ class Recorder:
                 "base_url": self._secrets.plain_url(self._origin.base_url),
                 "method": request.method,
                 "url": url,
-                "headers": {**headers},
+                "headers": plain_headers(request.headers),
                 "body": _parsed(self._secrets.removed(request.content)),
             },
             self._secrets,
@@ -81,7 +82,7 @@ class Recorder:
                 "id": exchange_id,
                 "time": round(time.time(), 3),
                 "status": status,
-                "headers": {**self._secrets.plain_headers(kept)},
+                "headers": plain_headers(kept),
             },
             self._secrets,
         )

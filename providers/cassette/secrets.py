@@ -7,10 +7,14 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
+from harness.messages import JsonObject
+
 REMOVED = "[removed]"
 # Shorter values are no keys, and would be found in every other word.
 SHORTEST = 8
 TELLING_HEADER = r"auth|api-?key|token$|secret|cookie|credential|signature|password"
+# No secret, but whose they are: taken out of headers only.
+PERSONAL_HEADER = r"organi[sz]ation|account|user-project|email"
 TELLING_VARIABLE = r"(^|_)(API)?(KEY|TOKEN|SECRET|PASSWORD|PASSWD)S?(_|$)"
 TELLING_QUERY = r"^(key|sig|code)$|api_?key|token|secret|password|signature|credential"
 
@@ -43,15 +47,11 @@ class Secrets:
         """Whether the data ends in the beginning of one of them."""
         return any(data.endswith(value[:length]) for value in self._values for length in range(1, len(value)))
 
-    def plain_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Headers with what tells who asks taken out, and learned."""
-        plain: dict[str, str] = {}
+    def learn_from(self, headers: Mapping[str, str]) -> None:
+        """Learn what a request says to be let in."""
         for name, value in headers.items():
-            telling = re.search(TELLING_HEADER, name, re.IGNORECASE) is not None
-            if telling:
+            if re.search(TELLING_HEADER, name, re.IGNORECASE):
                 self.learn(value.removeprefix("Bearer "))
-            plain[name.lower()] = REMOVED if telling else value
-        return plain
 
     def plain_url(self, url: str) -> str:
         """An address without a name, a password and what its query tells in secret, which is learned."""
@@ -84,6 +84,14 @@ class SecretStream:
         joined = b"".join(chunk for _, chunk in held)
         plain = self._secrets.removed(joined)
         return held if plain == joined else [(held[-1][0], plain)]
+
+
+def plain_headers(headers: Mapping[str, str]) -> JsonObject:
+    """Headers without what tells who asks."""
+    telling = f"{TELLING_HEADER}|{PERSONAL_HEADER}"
+    return {
+        name.lower(): REMOVED if re.search(telling, name, re.IGNORECASE) else value for name, value in headers.items()
+    }
 
 
 def secrets_in(environment: Mapping[str, str], key_variables: Iterable[str]) -> list[str]:

@@ -14,11 +14,12 @@ from harness.messages import JsonObject, JsonValue
 from providers.cassette.secrets import Secrets
 
 VERSION = 1
+LONGEST_HEAD = 4096
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Exchange:
     """One request and what came of it. `status` is None where nothing came, `ending` empty where no end was seen."""
 
@@ -49,7 +50,7 @@ class Tape:
         """
         try:
             if self._holds_something():
-                read_exchanges(self.path)
+                self._check_head()
                 self.path.chmod(0o600)
                 self._end_last_line()
             else:
@@ -69,6 +70,10 @@ class Tape:
 
     def _holds_something(self) -> bool:
         return self.path.exists() and self.path.stat().st_size > 0
+
+    def _check_head(self) -> None:
+        with self.path.open("rb") as file:
+            _check(self.path, file.readline(LONGEST_HEAD))
 
     def _end_last_line(self) -> None:
         with self.path.open("rb") as file:
@@ -93,17 +98,12 @@ def read_exchanges(path: Path) -> list[Exchange]:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise ConfigError(f"cannot read the cassette {path}: {error.strerror}") from error
-    records = [record for line in lines if (record := _record(line)) is not None]
-    match records[:1]:
-        case [{"type": "cassette", "version": int(version)}]:
-            pass
-        case _:
-            raise ConfigError(f"{path} is no cassette: none was recorded there")
-    if version > VERSION:
-        raise ConfigError(f"{path} was recorded by a later cinch (version {version}); this one reads {VERSION}")
+    _check(path, lines[0])
     exchanges: dict[str, Exchange] = {}
-    for record in records[1:]:
-        _take(exchanges, record)
+    for line in lines[1:]:
+        # What cannot be read is half a line, of a program that was killed.
+        if (record := _record(line)) is not None:
+            _take(exchanges, record)
     return [*exchanges.values()]
 
 
@@ -114,6 +114,16 @@ def chunk_record(exchange_id: str, after: float, chunk: bytes) -> JsonObject:
         return {**record, "text": chunk.decode()}
     except UnicodeDecodeError:
         return {**record, "base64": base64.b64encode(chunk).decode()}
+
+
+def _check(path: Path, head: bytes) -> None:
+    match _record(head):
+        case {"type": "cassette", "version": int(version)} if version > VERSION:
+            raise ConfigError(f"{path} was recorded by a later cinch (version {version}); this one reads {VERSION}")
+        case {"type": "cassette", "version": int()}:
+            return
+        case _:
+            raise ConfigError(f"{path} is no cassette: none was recorded there")
 
 
 def _take(exchanges: dict[str, Exchange], record: JsonObject) -> None:

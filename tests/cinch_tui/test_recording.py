@@ -61,8 +61,8 @@ def test_a_prompt_that_was_not_recorded_is_told(folder: Path) -> None:
     [
         (("-m", "replay/none.jsonl"), "cannot read the cassette none.jsonl"),
         (("-m", "replay/a.txt"), "a.txt is no cassette"),
-        (("--record", "gone/run.jsonl"), "--record gone/run.jsonl: there is no folder"),
-        (("--record", "a.txt", "-m", "ollama/m"), "a.txt is no cassette"),
+        (("--record", "gone/run.jsonl"), "gone/run.jsonl: No such file or directory"),
+        (("--record", "a.txt"), "a.txt is no cassette"),
     ],
 )
 def test_what_cannot_be_recorded_or_replayed_is_told(folder: Path, arguments: tuple[str, ...], told: str) -> None:

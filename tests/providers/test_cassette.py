@@ -64,7 +64,7 @@ async def test_a_key_never_stands_in_a_cassette(
 async def test_a_key_in_an_address_or_in_a_packed_answer_is_not_kept(tape: Path) -> None:
     secrets = Secrets()
     recorder = Recorder(_started(tape), Origin("p", "m", "https://me:hunter22@h/v1?key=query-canary"), secrets)
-    headers = {"content-encoding": "gzip", "set-cookie": "c-canary"}
+    headers = {"content-encoding": "gzip", "set-cookie": "c-canary", "anthropic-organization-id": "o-canary"}
 
     async def packed() -> AsyncIterator[bytes]:
         yield gzip.compress(b'{"said": "query-canary"}')

@@ -83,10 +83,6 @@ class State:
         return tools_of(self.mode, self.tools)
 
     @property
-    def tool_specs(self) -> tuple[ToolSpec, ...]:
-        return specs_of(self.available_tools)
-
-    @property
     def system(self) -> str:
         return f"{self.system_prompt}\n\n{self.mode.addendum}" if self.mode.addendum else self.system_prompt
 
@@ -131,8 +127,8 @@ class Entry:
 
     `tools` are offered in this run only. `last_word` is asked when the model has nothing more to do: what it hands back
     is said to the model, and the run goes on. `is_over` is asked after each turn: true ends the run, and ends it well.
-    `answer_schema` holds the model to a form. `work` is done in place of the
-    loop; `loop_id` was given out before, empty for the next one.
+    `answer_schema` holds the model to a form. `work` is done in place of the loop; `loop_id` was given out before,
+    empty for the next one.
     """
 
     prompts: tuple[Message, ...] = ()
@@ -150,7 +146,7 @@ class Entry:
 class Progress:
     """Where a run stands. `turn` counts its turns from 1; `asked` is the model of the last request, `fallbacks` how
     many models were given up; `failure` is why the last request failed for good, `rejection` why a filter kept words
-    back."""
+    back; `left_out` is how many messages the model was not shown last time, and whether others were cut."""
 
     turn: int = 0
     asked: ModelSpec | None = None

@@ -15,6 +15,7 @@ from cinch_tui.transcript.past import show_result
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
+from harness.errors import ContextWindowOverflow
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -128,6 +129,8 @@ class Bridge:
         self._drop_retry_notice()
         if event.stop_reason == "aborted":
             self._board.notice("Stopped.", "warning")
+        elif event.error_type == ContextWindowOverflow.__name__:
+            self._board.notice("Start afresh with /new, or /reset; nothing of this conversation is lost.")
         elif event.stop_reason == "length" and not event.limit:
             self._board.notice("The reply ended at the model's token limit; say “go on” to continue.", "warning")
 

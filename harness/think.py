@@ -259,9 +259,7 @@ def _broken(what: str, error: BaseException) -> StreamError:
 
 def _explained(error: ProviderError, retry: RetryPolicy) -> str:
     said = str(error)
-    sentence = said if said.endswith((".", "!", "?", "…")) else f"{said}."
     if error.retry_after is not None and error.retry_after > retry.max_retry_after:
+        sentence = said if said.endswith((".", "!", "?", "…")) else f"{said}."
         return f"{sentence} It asks to wait {in_words(error.retry_after)}, so it is not asked again by itself."
-    if isinstance(error, ContextWindowOverflow):
-        return f"{sentence} Start afresh with /new, or /reset; nothing of this conversation is lost."
     return said

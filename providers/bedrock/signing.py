@@ -85,4 +85,5 @@ class Signer:
         request = import_module("botocore.awsrequest").AWSRequest(asked.method, asked.url, dict(headers), asked.content)
         import_module("botocore.auth").SigV4Auth(frozen, SERVICE, self._region).add_auth(request)
         # As above.
-        return Signed(dict(cast("SignedRequest", request).headers.items()), frozen.access_key)
+        signed = cast("SignedRequest", request)
+        return Signed({name.lower(): told for name, told in signed.headers.items()}, frozen.access_key)

@@ -62,7 +62,8 @@ def test_the_harness_knows_nothing_of_ours_and_no_screen_or_network() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "other"), [("anthropic", "openai_chat"), ("openai-chat", "anthropic"), ("demo", "anthropic")]
+    ("named", "other"),
+    [("anthropic", "openai_chat"), ("openai-chat", "anthropic"), ("demo", "anthropic"), ("bedrock", "openai_chat")],
 )
 def test_only_the_provider_that_is_named_is_imported(named: str, other: str) -> None:
     code = f"from providers import connect; connect({named!r})"

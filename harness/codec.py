@@ -85,6 +85,8 @@ def _reader(hint: Any) -> Reader:
         return _literal_reader(get_args(hint))
     if origin is tuple:
         return _tuple_reader(get_args(hint)[0])
+    if origin is dict:
+        return _object
     if hint is float:
         return _number
     if hint in (str, int, bool):
@@ -161,6 +163,12 @@ def _tuple_reader(item: Any) -> Reader:
         return tuple(reader(value) for value in data)
 
     return read
+
+
+def _object(data: JsonValue) -> JsonObject:
+    if not isinstance(data, dict):
+        raise ValueError("not an object")
+    return data
 
 
 def _number(data: JsonValue) -> float:

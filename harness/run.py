@@ -117,7 +117,6 @@ class Ending:
     error: str | None = None
     limit: str = ""
     rejection: str = ""
-    left_out: tuple[int, bool] = (0, False)
     normaliser: Normaliser = field(default_factory=Normaliser)
 
 

@@ -78,3 +78,11 @@ async def test_restoring_during_a_run_is_refused(make_agent):
 
     assert refused
     assert texts_of(agent) == ["go"]
+
+
+def test_arguments_that_are_no_object_are_refused(make_agent):
+    agent = make_agent()
+    call = {"type": "tool_call", "id": "1", "name": "look", "arguments": ["no"]}
+
+    with pytest.raises(ConfigError, match="not an object"):
+        agent.restore_messages(json.dumps([{"type": "assistant_message", "content": [call]}]))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import httpx
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
+SHORTEST_KEY = 8
 
 
 class Wire(Protocol):
@@ -84,8 +85,10 @@ class Endpoint:
         return replace(self, secret=Secret(key, "this program", self.secret.variable if self.secret else ""))
 
     def hide_key(self, text: str) -> str:
-        """The text without the key: services like to quote it back."""
-        return text.replace(self.secret.value, "[key]") if self.secret else text
+        """The text without the key: services like to quote it back. What stands in for a key, such as `none` or `x`
+        before a server of one's own, is no secret and may be part of any word."""
+        is_secret = self.secret is not None and len(self.secret.value) >= SHORTEST_KEY
+        return text.replace(self.secret.value, "[key]") if self.secret and is_secret else text
 
 
 def address_in(text: str, usual_port: int | None) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -116,6 +117,13 @@ def test_a_refused_key_is_named_by_its_source_and_never_shown() -> None:
     assert "the key from keyring was refused (401)" in str(error)
     assert KEY not in str(error)
     assert "\x1b" not in str(error)
+
+
+@pytest.mark.parametrize("stand_in", ["x", "none", "EMPTY"])
+def test_what_stands_in_for_a_key_is_not_cut_out_of_words(stand_in: str) -> None:
+    endpoint = replace(ENDPOINT, secret=Secret(stand_in, "a variable"))
+
+    assert endpoint.hide_key(f"the max is {stand_in}") == f"the max is {stand_in}"
 
 
 def test_neither_key_nor_password_shows_anywhere() -> None:

@@ -22,7 +22,7 @@ class OneKey:
 
 
 def recording(server: ModelServer, wire: str, tape: Path) -> Model:
-    url = server.url if wire in ("anthropic", "gemini") else server.openai_url
+    url = server.url if wire in ("anthropic", "gemini", "bedrock") else server.openai_url
     return opened(connect(f"{wire}/some-model", base_url=url, credentials=OneKey(), record=tape))
 
 

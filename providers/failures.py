@@ -67,7 +67,9 @@ def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, st
 
     `headers` has lower-case names. The text never holds the key and nothing a terminal would obey.
     """
-    said = endpoint.hide_key(plain(message_in(body)))
+    # Amazon may name the kind of a failure, and nothing more.
+    told = message_in(body) if body.strip() not in ("", "{}") else headers.get("x-amzn-errortype", "")
+    said = endpoint.hide_key(plain(told))
     words = f"{said} {body[:4096]}".lower()
     service = endpoint.preset.label
     kind = _kind(status, words, is_empty=not body.strip())
@@ -172,7 +174,7 @@ def _message_of(value: JsonValue) -> str:
             return _message_of(inner)
         case {"detail": str() | list() | dict() as inner} | {"errors": list() as inner}:
             return _message_of(inner)
-        case {"code": str(code)} | {"type": str(code)}:
+        case {"Message": str(code)} | {"code": str(code)} | {"type": str(code)}:
             return code
         case _:
             return ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -41,7 +42,7 @@ class FrameDecoder:
         """
         self._rest += chunk
         events: list[str] = []
-        while frame := self._next_frame():
+        while self._rest and (frame := self._next_frame()):
             events.append(_event(frame))
         return events
 
@@ -53,7 +54,7 @@ class FrameDecoder:
     def _next_frame(self) -> bytes:
         """The first frame, checked and taken out; empty while it is not whole."""
         # So much of a length tells at once that something else came, however little of it.
-        if self._rest and self._rest[0] > LONGEST_FRAME >> 24:
+        if self._rest[0] > LONGEST_FRAME >> 24:
             raise StreamError("the service sent something that cannot be read: it is no event stream")
         if len(self._rest) < PRELUDE.size:
             return b""
@@ -74,13 +75,21 @@ class FrameDecoder:
 def _event(frame: bytes) -> str:
     _, headers_length, _ = PRELUDE.unpack_from(frame)
     start = PRELUDE.size + headers_length
-    headers = _headers(frame[PRELUDE.size : start])
+    kind, failure = _told_by(frame[PRELUDE.size : start])
+    payload = frame[start:-CHECKSUM_BYTES].decode(errors="replace")
+    return f"{{{kind}:{failure or payload or '{}'}}}"
+
+
+@lru_cache(maxsize=32)
+def _told_by(head: bytes) -> tuple[str, str]:
+    """The kind of an event by its headers, and an error that is told in them alone, both as JSON.
+
+    Kept, since all events of a kind have the same headers.
+    """
+    headers = _headers(head)
     kind = headers.get(":exception-type") or headers.get(":event-type") or headers.get(":message-type", "")
-    if kind == "error":
-        payload = json.dumps({"code": headers.get(":error-code"), "message": headers.get(":error-message")})
-    else:
-        payload = frame[start:-CHECKSUM_BYTES].decode(errors="replace") or "{}"
-    return f"{{{json.dumps(kind)}:{payload}}}"
+    told = {"code": headers.get(":error-code"), "message": headers.get(":error-message")}
+    return json.dumps(kind), json.dumps(told) if kind == "error" else ""
 
 
 def _headers(data: bytes) -> dict[str, str]:

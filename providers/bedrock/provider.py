@@ -111,8 +111,8 @@ class BedrockProvider:
             return _adds(self._unreadable, {message.id for message in request.messages if _has_thinking(message)})
         if request.answer_schema and re.search(REFUSED_SCHEMA, refusal) and SCHEMA not in without:
             return _adds(without, {SCHEMA})
-        refused = {part for words, part in REFUSABLE if re.search(words, refusal)}
-        return _adds(without, refused)
+        refused = next((part for words, part in REFUSABLE if part not in without and re.search(words, refusal)), None)
+        return refused is not None and _adds(without, {refused})
 
 
 def _adds(known: set[str], more: set[str]) -> bool:

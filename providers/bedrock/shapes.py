@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NotRequired, Protocol, TypeAlias, TypedDict
+from typing import NotRequired, Protocol, TypedDict
 
 
 class ToolUseStart(TypedDict):
@@ -74,9 +74,6 @@ class StreamEvent(TypedDict, total=False):
     contentBlockStop: BlockStopEvent
     messageStop: MessageStopEvent
     metadata: MetadataEvent
-
-
-Failures: TypeAlias = Mapping[str, ExceptionEvent]
 
 
 class FrozenCredentials(Protocol):

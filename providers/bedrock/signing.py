@@ -43,10 +43,14 @@ def can_sign() -> bool:
 
 
 class Signer:
-    """Signs for one region; credentials are looked for once and renewed before they expire."""
+    """Signs for one region; credentials are kept once found, and renewed before they expire.
 
-    def __init__(self, region: str) -> None:
+    `looks_again`: where there were none, somebody may log in before the next request.
+    """
+
+    def __init__(self, region: str, *, looks_again: bool) -> None:
         self._region = region
+        self._looks_again = looks_again
         self._lock = threading.Lock()
         self._has_looked = False
         self._credentials: Credentials | None = None
@@ -78,7 +82,7 @@ class Signer:
             # botocore leaves its types out.
             session = cast("Session", import_module("botocore.session").Session())
             self._credentials = session.get_credentials()
-            self._has_looked = True
+            self._has_looked = self._credentials is not None or not self._looks_again
         return self._credentials.get_frozen_credentials() if self._credentials else None
 
     def _with(self, frozen: FrozenCredentials, asked: Asked, headers: Mapping[str, str]) -> Signed:

@@ -38,7 +38,7 @@ class BedrockSite:
         self._is_amazons = re.search(AMAZONS_HOST, urlsplit(base_url).hostname or "") is not None
         if endpoint.secret is None and self._is_amazons and not can_sign():
             raise ConfigError(_no_way(endpoint))
-        self._signer = Signer(region) if can_sign() else None
+        self._signer = Signer(region, looks_again=self._is_amazons) if can_sign() else None
 
     def path_to(self, model_id: str) -> str:
         return f"/model/{quote(model_id, safe='')}/converse-stream"

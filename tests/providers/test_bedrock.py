@@ -195,6 +195,19 @@ async def test_without_any_credentials_one_is_told_how_to_get_some(ask: Asker) -
         await ask(connect("bedrock/m"))
 
 
+async def test_who_logs_in_later_is_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = site()
+    asked = Asked("POST", here.endpoint.base_url + "/model/x")
+    with pytest.raises(AuthenticationFailed):
+        await here.admitted(asked, None)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEYS.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEYS.secret_key)
+
+    _, headers = await here.admitted(asked, None)
+
+    assert KEYS.access_key in headers["authorization"]
+
+
 async def test_a_profile_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, ask: Asker) -> None:
     monkeypatch.setenv("AWS_PROFILE", "nobody")
 
@@ -224,7 +237,16 @@ def test_connecting_does_not_load_amazons_library() -> None:
     ("refusal", "kind", "told"),
     [
         (Failure(403, "The security token included in the request is expired"), AuthenticationFailed, "expired"),
-        (Failure(403, {"Message": "User is not authorized"}), AuthenticationFailed, "was refused (403)"),
+        (
+            Failure(403, {"Message": "User is not authorized"}),
+            AuthenticationFailed,
+            "AWS_BEARER_TOKEN_BEDROCK was refused",
+        ),
+        (
+            Failure(403, {}, {"x-amzn-errortype": "ExpiredTokenException"}),
+            AuthenticationFailed,
+            "ExpiredTokenException",
+        ),
         (Failure(429, "Too many tokens, please wait before trying again."), ModelThrottled, "too many requests"),
         (Failure(429, "Too many tokens per day, please wait."), QuotaExhausted, "no credit or quota"),
         (Failure(400, "Input is too long for requested model."), ContextWindowOverflow, "longer than"),

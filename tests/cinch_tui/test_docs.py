@@ -43,7 +43,8 @@ def test_every_flag_that_is_named_exists(page: Path, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit):
         parse_arguments(["--help"])
     of_subcommands = {"--all", "--json", "--format", "--yes", "--repair"}
-    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) | of_subcommands
+    of_examples = {"--demo"}
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) | of_subcommands | of_examples
 
     named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
 

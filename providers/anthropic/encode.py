@@ -26,6 +26,8 @@ from providers.names import safe_name
 
 CACHED: JsonObject = {"type": "ephemeral"}
 CACHED_USER_TURNS = 2
+BEGINNING: JsonObject = {"type": "text", "text": "Go on."}
+"""What the person is taken to have said before a history that begins with a reply, which the service refuses."""
 
 
 def encode(
@@ -38,6 +40,8 @@ def encode(
     Four points are marked for the cache, as many as the service takes: tools, system prompt, the last two user turns.
     """
     turns = list(_turns(request.spec, request.messages, unreadable))
+    if turns and turns[0]["role"] == "assistant":
+        turns.insert(0, {"role": "user", "content": [{**BEGINNING}]})
     _mark_for_cache(turns)
     body: JsonObject = {
         "model": request.spec.model_id,

@@ -33,6 +33,8 @@ UNSIGNED = "unsigned calls"
 FOREIGN_CALL = "skip_thought_signature_validator"
 """What the vendor has one write as the signature of a call that its model did not make."""
 NO_OUTPUT = "(no output)"
+BEGINNING: JsonObject = {"text": "Go on."}
+"""What the person is taken to have said before a history that begins with a reply, whose calls would be refused."""
 
 
 def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
@@ -91,6 +93,8 @@ def _contents(request: Request, without: Collection[str]) -> Iterator[JsonObject
     turns = _Turns(request.spec, request.messages, signs=UNSIGNED in without)
     role, parts = "", list[JsonValue]()
     for speaker, said in turns.read():
+        if speaker == "model" and not role:
+            yield {"role": "user", "parts": [BEGINNING]}
         if speaker != role and parts:
             yield {"role": role, "parts": parts}
             parts = []

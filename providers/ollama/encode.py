@@ -130,7 +130,8 @@ def _said(content: Iterable[UserContent], card: ModelCard) -> Iterator[JsonObjec
 
 
 def _result(message: ToolResult) -> JsonObject:
-    text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text) or NO_OUTPUT
+    text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
+    text = text if text.strip() else NO_OUTPUT
     # This wire has no mark for failures.
     if message.is_error and not text.lower().startswith("error"):
         text = f"Error: {text}"
@@ -148,7 +149,7 @@ def _reply(spec: ModelSpec, message: AssistantMessage) -> Iterator[JsonObject]:
         if text.strip():
             yield {"role": "assistant", "content": text}
         return
-    reply: JsonObject = {"role": "assistant", "content": text}
+    reply: JsonObject = {"role": "assistant", "content": text if text.strip() else ""}
     thought = "".join(block.text for block in message.content if isinstance(block, Thinking))
     if thought and (message.provider, message.model) == (spec.provider, spec.model_id):
         reply["thinking"] = thought

@@ -125,7 +125,8 @@ def _with_replies(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
 
 
 def _result(message: ToolResult, dialect: Dialect) -> JsonObject:
-    text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text) or NO_OUTPUT
+    text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
+    text = text if text.strip() else NO_OUTPUT
     # This wire has no mark for failures.
     if message.is_error and not text.lower().startswith("error"):
         text = f"Error: {text}"
@@ -143,7 +144,8 @@ def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iter
     if not calls and not text.strip():
         return
     reply: JsonObject = {"role": "assistant", "content": text}
-    if calls and not text:
+    # Blank text is refused by services behind which another vendor's model answers.
+    if calls and not text.strip():
         reply["content"] = "" if dialect.tool_call_content == "empty" else None
     if (calls or dialect.keeps_thoughts) and (message.provider, message.model) == (spec.provider, spec.model_id):
         reply |= _thoughts(message)

@@ -1,0 +1,265 @@
+"""Conversations as each vendor's models leave them: written by the true decoders from the true wires."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Protocol
+
+from fakes import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
+from fakes.script import Arguments, Reply
+
+from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, Thinking, ToolResult, UserMessage
+from harness.provider import BlockStart, Delta
+from harness.reply import ReplyBuilder
+from providers.anthropic.decode import MessageDecoder
+from providers.bedrock.decode import ConverseDecoder
+from providers.bedrock.frames import FrameDecoder
+from providers.catalog import presets
+from providers.endpoint import Endpoint
+from providers.gemini.decode import ContentDecoder
+from providers.lines import LineDecoder
+from providers.ollama.decode import LineReplyDecoder
+from providers.openai_chat.decode import ChatDecoder
+from providers.openai_responses.decode import ResponseDecoder
+from providers.proxy.decode import ProxyDecoder
+from providers.sse import EventDecoder
+from providers.stream import Framing, ReplyDecoder, decoded
+
+THOUGHT = "a-canary-of-thought"
+SIGNATURE = "YSBjYW5hcnkgb2YgYSBzaWduYXR1cmUu"
+REDACTED = "YSBjYW5hcnkgb2YgYSBzZWNyZXQuLi4="
+PICTURE = Image("image/png", "iVBORw0KGgo=")
+WORDS = "Schöne Grüße 🌍👩‍👩‍👧 line\u2028separator 思考"
+
+
+class Wire(Protocol):
+    def events(self, reply: Reply, model: str, number: int, /) -> Iterator[bytes]: ...
+
+
+class MistralWire:
+    """OpenAI's, with thoughts among the parts of the content, and ids of nine letters."""
+
+    def events(self, reply: Reply, model: str, number: int, /) -> Iterator[bytes]:
+        for event in openai_wire.events(reply, model, number):
+            named = re.sub(rb'"call_(\d{4})_(\d)"', rb'"Ab\1xy\2"', event)
+            yield re.sub(rb'"reasoning_content":("[^"]*")', self._as_part, named)
+
+    @staticmethod
+    def _as_part(thought: re.Match[bytes]) -> bytes:
+        text = json.loads(thought[1])
+        part = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+        return b'"content":' + json.dumps([part]).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """A model, and how its service writes."""
+
+    spec: ModelSpec
+    wire: Wire
+    decoder: Callable[[Endpoint], ReplyDecoder]
+    framing: type[Framing] = EventDecoder
+
+    def deltas(self, reply: Reply, number: int) -> list[Delta]:
+        decoder = self.decoder(Endpoint(presets()[self.spec.provider], "http://127.0.0.1"))
+        body = b"".join(self.wire.events(reply, self.spec.model_id, number))
+        return [*decoded(decoder, self.framing().feed(body)), *decoder.finish()]
+
+
+AUTHORS: Mapping[str, Author] = {
+    "anthropic": Author(ModelSpec("anthropic", "claude-opus-4-8"), anthropic_wire, MessageDecoder),
+    "openai-chat": Author(ModelSpec("openai-chat", "gpt-5.6-terra"), openai_wire, ChatDecoder),
+    "deepseek": Author(ModelSpec("deepseek", "deepseek-chat"), openai_wire, ChatDecoder),
+    "mistral": Author(ModelSpec("mistral", "mistral-medium-3-5"), MistralWire(), ChatDecoder),
+    "openai": Author(ModelSpec("openai", "gpt-5.6-terra"), responses_wire, ResponseDecoder),
+    "gemini": Author(ModelSpec("gemini", "gemini-3.8-flash"), gemini_wire, ContentDecoder),
+    "vertex": Author(ModelSpec("vertex", "gemini-3.8-flash"), gemini_wire, ContentDecoder),
+    "ollama": Author(ModelSpec("ollama", "qwen3:8b"), ollama_wire, LineReplyDecoder, LineDecoder),
+    "bedrock": Author(
+        ModelSpec("bedrock", "global.anthropic.claude-sonnet-5-5"), bedrock_wire, ConverseDecoder, FrameDecoder
+    ),
+    "proxy": Author(ModelSpec("proxy", "some-model"), proxy_wire, ProxyDecoder),
+}
+
+
+class Telling:
+    """A conversation under way; `messages` is its history."""
+
+    def __init__(self, author: Author) -> None:
+        self.author = author
+        self.messages: list[ModelMessage] = []
+        self._replies = 0
+
+    def hear(self, *content: str | Image) -> None:
+        self.messages.append(UserMessage(tuple(Text(each) if isinstance(each, str) else each for each in content)))
+
+    def reply(self, reply: Reply, *, ids: Sequence[str] = ()) -> None:
+        """`ids`: those that the service gives the calls, instead of its usual ones."""
+        given = iter(ids)
+        builder = self._builder()
+        for delta in self._deltas(reply):
+            if ids and isinstance(delta, BlockStart) and delta.kind == "tool_call":
+                delta = replace(delta, call_id=next(given))
+            builder.take(delta)
+        self.messages.append(builder.finish())
+
+    def say_more(self, reply: Reply) -> None:
+        """The last reply goes on, after its calls."""
+        last = self.messages.pop()
+        assert isinstance(last, AssistantMessage)
+        builder = self._builder()
+        for delta in self._deltas(reply):
+            builder.take(delta)
+        more = builder.finish()
+        self.messages.append(replace(last, content=(*last.content, *more.content)))
+
+    def break_off(self, reply: Reply, error: str = "") -> None:
+        """Half of a reply comes; then it fails with the `error`, or is stopped."""
+        deltas = self._deltas(reply)
+        builder = self._builder()
+        for delta in deltas[: len(deltas) // 2]:
+            builder.take(delta)
+        self.messages.append(builder.fail(error) if error else builder.abort())
+
+    def answer(self, *results: str | Image | Exception | None) -> None:
+        """Results of the last calls, in order; an exception is a failure, None says nothing."""
+        for call, result in zip(self._last.tool_calls, results, strict=False):
+            is_error = isinstance(result, Exception)
+            said = Text(str(result)) if is_error else Text(result) if isinstance(result, str) else result
+            self.messages.append(ToolResult(call.id, call.name, (said,) if said else (), is_error=is_error))
+
+    @property
+    def _last(self) -> AssistantMessage:
+        return next(message for message in reversed(self.messages) if isinstance(message, AssistantMessage))
+
+    def _builder(self) -> ReplyBuilder:
+        replies = [message for message in self.messages if isinstance(message, AssistantMessage)]
+        return ReplyBuilder(self.author.spec, {call.id for reply in replies for call in reply.tool_calls})
+
+    def _deltas(self, reply: Reply) -> list[Delta]:
+        self._replies += 1
+        return self.author.deltas(replace(reply, signature=SIGNATURE), self._replies)
+
+
+LOOKS: Sequence[tuple[str, Arguments]] = (("look", {"at": WORDS}), ("look", {}), ("read_file", {"path": "ü.py"}))
+
+
+def talk(told: Telling) -> None:
+    told.hear(WORDS, PICTURE)
+    told.reply(Reply(WORDS, thinking=THOUGHT))
+    told.hear("Go on")
+
+
+def parallel_calls(told: Telling) -> None:
+    told.hear("Look")
+    told.reply(Reply("I look.", thinking=THOUGHT, calls=LOOKS))
+    told.answer(WORDS, ValueError("it is dark"), PICTURE)
+    told.reply(Reply(thinking=THOUGHT, calls=LOOKS[:1]))
+    told.answer(PICTURE)
+    told.reply(Reply("Done."))
+    told.hear("Thanks")
+
+
+def words_after_calls(told: Telling) -> None:
+    told.hear("Look")
+    told.reply(Reply(thinking=THOUGHT, calls=LOOKS[:2]))
+    told.say_more(Reply("I have called two tools."))
+    told.answer("one", "two")
+
+
+def steering_after_results(told: Telling) -> None:
+    told.hear("Look")
+    told.reply(Reply(thinking=THOUGHT, calls=LOOKS[:2]))
+    told.answer(PICTURE, "two")
+    told.hear("Be quick!", PICTURE)
+
+
+def broken_replies(told: Telling) -> None:
+    told.hear("Write")
+    told.break_off(Reply("one two three four five six"))
+    told.hear("Again")
+    told.break_off(Reply("one two three four five six", thinking=THOUGHT, calls=LOOKS), "the connection was cut")
+    told.hear("Again")
+    told.break_off(Reply(calls=LOOKS), "the connection was cut")
+    told.hear("   ")
+    told.reply(Reply())
+    told.hear("Again")
+    told.reply(Reply(thinking=THOUGHT))
+    told.hear("Again")
+
+
+def replies_in_a_row(told: Telling) -> None:
+    told.hear("Write")
+    told.break_off(Reply("one two three four five six"), "the connection was cut")
+    told.reply(Reply("I look.", thinking=THOUGHT, calls=LOOKS[:1]))
+    told.answer("one")
+
+
+def odd_ids(told: Telling) -> None:
+    told.hear("Look")
+    told.reply(Reply(calls=LOOKS), ids=["x" * 450 + "a", "x" * 450 + "b", ""])
+    told.answer("one", "two", "three")
+    told.reply(Reply(calls=LOOKS), ids=["functions.look:0", "functions_look_0", "call_1|fc_ü 🌍"])
+    told.answer("one", "two", "three")
+    told.reply(Reply(calls=LOOKS), ids=["functions.look:0", "same", "same"])
+    told.answer("one", "two", "three")
+    told.reply(Reply(calls=LOOKS), ids=["abcdefgh1", "abcdefgh12", "abcdefgh1!"])
+    told.answer("one", "two", "three")
+
+
+def odd_names(told: Telling) -> None:
+    names = ("default_api.look", "mcp/server:ü tool", "1" + "n" * 99, "$look")
+    told.hear("Look")
+    told.reply(Reply(calls=[(name, {}) for name in names]))
+    told.answer("one", "two", "three", ValueError("no such tool"))
+
+
+def nothing_said(told: Telling) -> None:
+    told.hear("Look")
+    told.reply(Reply(" \n", calls=LOOKS))
+    told.answer(None, " ", ValueError(""))
+    told.hear(" ")
+
+
+def unanswered_calls(told: Telling) -> None:
+    told.hear("Look")
+    told.reply(Reply(thinking=THOUGHT, calls=LOOKS))
+    told.answer("one")
+    told.hear("What now?")
+
+
+def begins_with_a_call(told: Telling) -> None:
+    told.reply(Reply("I look.", thinking=THOUGHT, calls=LOOKS[:1]))
+    told.answer("one")
+    told.reply(Reply("Done."))
+    told.hear("Thanks")
+
+
+def secret_thoughts(told: Telling) -> None:
+    told.hear("Look")
+    told.reply(Reply("I look.", calls=LOOKS[:1]))
+    last = told.messages.pop()
+    assert isinstance(last, AssistantMessage)
+    told.messages.append(replace(last, content=(Thinking("", redacted=REDACTED), *last.content)))
+    told.answer("one")
+
+
+CONVERSATIONS: Mapping[str, Callable[[Telling], None]] = {
+    tell.__name__: tell
+    for tell in (
+        *(talk, parallel_calls, words_after_calls, steering_after_results, broken_replies, replies_in_a_row),
+        *(odd_ids, odd_names, nothing_said, unanswered_calls, begins_with_a_call, secret_thoughts),
+    )
+}
+
+
+@cache
+def history_of(author: str, name: str) -> tuple[ModelMessage, ...]:
+    """What that conversation leaves, had with the author."""
+    told = Telling(AUTHORS[author])
+    CONVERSATIONS[name](told)
+    return tuple(told.messages)

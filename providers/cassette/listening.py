@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import ParamSpec
 
 import httpx
 
 from providers.cassette.recorder import LEFT, WHOLE, Heard, Recorder
 
 EXCHANGE = "cinch_exchange"
+
+Way = ParamSpec("Way")
 
 
 def listen(client: httpx.AsyncClient, recorder: Recorder) -> httpx.AsyncClient:
@@ -26,7 +29,22 @@ def listen(client: httpx.AsyncClient, recorder: Recorder) -> httpx.AsyncClient:
     # What is packed cannot be searched for secrets.
     client.headers["accept-encoding"] = "identity"
     client.event_hooks = {"request": [asked], "response": [answered]}
+    # No hook tells of a request that nothing came of.
+    client.send = _noting_failures(client.send, recorder)  # pyright: ignore[reportAttributeAccessIssue] - wraps itself
     return client
+
+
+def _noting_failures(
+    send: Callable[Way, Coroutine[None, None, httpx.Response]], recorder: Recorder
+) -> Callable[Way, Coroutine[None, None, httpx.Response]]:
+    async def noted(*args: Way.args, **kwargs: Way.kwargs) -> httpx.Response:
+        try:
+            return await send(*args, **kwargs)
+        except httpx.TransportError as error:
+            recorder.failed(error.request.extensions[EXCHANGE], type(error).__name__)
+            raise
+
+    return noted
 
 
 class HeardStream(httpx.AsyncByteStream):

@@ -13,7 +13,15 @@ from providers.cassette.recorder import WHOLE
 from providers.cassette.tape import Exchange
 
 BREAKS: dict[str, type[httpx.TransportError]] = {
-    each.__name__: each for each in (httpx.ReadTimeout, httpx.ReadError, httpx.RemoteProtocolError)
+    each.__name__: each
+    for each in (
+        httpx.ConnectTimeout,
+        httpx.ConnectError,
+        httpx.ProxyError,
+        httpx.ReadTimeout,
+        httpx.ReadError,
+        httpx.RemoteProtocolError,
+    )
 }
 
 
@@ -29,7 +37,8 @@ class _Playback(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         exchange = self._deck.take(request.method, str(request.url), _body(await request.aread()))
         if exchange.status is None:
-            raise httpx.ConnectError("nothing had come when the recording ended", request=request)
+            kind = BREAKS.get(exchange.ending, httpx.ConnectError)
+            raise kind("nothing had come when the recording ended", request=request)
         return httpx.Response(exchange.status, headers=exchange.headers, stream=_Played(exchange))
 
 

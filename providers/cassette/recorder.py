@@ -73,6 +73,10 @@ class Recorder:
         )
         return exchange_id
 
+    def failed(self, exchange_id: str, how: str) -> None:
+        """Note that no whole answer came, and the name of what went wrong."""
+        self._tape.write({"type": "end", "id": exchange_id, "how": how}, self._secrets)
+
     def answered(self, exchange_id: str, status: int, headers: Mapping[str, str]) -> Heard:
         """Note how an answer begins; the rest is told to what this hands back."""
         kept = {name: value for name, value in headers.items() if name.lower() not in OF_THE_WAY}

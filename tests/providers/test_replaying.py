@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 from fakes.asking import Asker, Serve
 from fakes.model_server import Cut, Failure, Hang, ModelServer, Reply
@@ -20,8 +21,11 @@ from harness.provider import Model
 from harness.retry import RetryPolicy
 from providers import connect, transport
 from providers.cassette.deck import difference
+from providers.cassette.listening import listen
 from providers.cassette.provider import ReplayProvider
-from providers.cassette.tape import read_exchanges
+from providers.cassette.recorder import Origin, Recorder
+from providers.cassette.secrets import Secrets
+from providers.cassette.tape import Tape, read_exchanges
 
 THOUGHTFUL = Reply("Let me look.", thinking="Which file? 🌍", calls=[("look", {"path": "ü.py"})])
 
@@ -109,6 +113,22 @@ async def test_a_server_that_was_not_there_is_not_there_again(tape: Path, ask: A
     for connected in (partial(recording, server, "anthropic", tape), partial(replaying, tape)):
         with pytest.raises(NetworkError, match="nothing answers at"):
             await ask(connected())
+
+
+async def test_a_server_that_never_began_to_answer_is_silent_again(tape: Path, ask: Asker) -> None:
+    def fall_silent(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadTimeout("nothing", request=request)
+
+    file = Tape(tape)
+    file.open()
+    recorder = Recorder(file, Origin("anthropic", "m", "http://127.0.0.1"), Secrets())
+    client = listen(httpx.AsyncClient(transport=httpx.MockTransport(fall_silent)), recorder)
+    with pytest.raises(httpx.ReadTimeout):
+        await client.post("http://127.0.0.1/v1/messages", json={})
+    await client.aclose()
+
+    with pytest.raises(NetworkError, match="fell silent"):
+        await ask(replaying(tape))
 
 
 async def test_a_cassette_that_is_used_up_says_so(serve: Serve, tape: Path, ask: Asker) -> None:

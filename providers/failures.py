@@ -39,7 +39,7 @@ SPEAKS_OF_INPUT = r"\b(context|prompt|inputs?|messages)\b"
 SPEAKS_OF_OUTPUT = r"max_(completion_|output_)?tokens|per (minute|day)|image"
 
 NO_MONEY = (
-    r"too many (tokens|requests) per day|"
+    r"too many (tokens|requests) per day|(hourly|daily|session|weekly|monthly) usage limit|"
     r"insufficient[ _](quota|credits?|balance|funds)|credit balance|out of credits|spend(ing)? limit"
     r"|plan and billing|billing[ _](error|hard)|payment required|exceeded_current_quota|your account balance"
     r"|n[o'][^.]{0,20} have any credits"

@@ -54,6 +54,22 @@ async def told_once(work: Coroutine[Any, Any, _T]) -> _T:
         raise
 
 
+async def stop_once(task: asyncio.Task[Any]) -> None:
+    """Cancel a task once, and wait for its end, however often the caller is cancelled meanwhile."""
+    task.cancel()
+    interrupted = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            interrupted = True
+    if not task.cancelled():
+        # Who stops it does not care what it broke with.
+        task.exception()
+    if interrupted:
+        raise asyncio.CancelledError
+
+
 async def undisturbed(work: Coroutine[Any, Any, object]) -> None:
     """Do `work` to its end, however often the caller is cancelled meanwhile."""
     task = asyncio.create_task(work)

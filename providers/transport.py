@@ -13,13 +13,14 @@ import socket
 import ssl
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
-from harness.stopping import told_once, undisturbed
+from harness.stopping import stop_once, told_once, undisturbed
 from providers.endpoint import Endpoint
 from providers.failures import failure, message_in, plain
 
@@ -31,6 +32,8 @@ SILENCE_SECONDS = 120.0
 # A model on this machine may have to be loaded first, and reads long prompts slowly.
 LOCAL_SILENCE_SECONDS = 600.0
 LARGEST_ERROR_BODY = 64 * 1024
+MOST_AHEAD = 64
+"""Chunks that are read before somebody wants them."""
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +82,8 @@ class Transport:
         with self._failures():
             async with _answer(client, request) as response:
                 await self._check(response)
-                yield _chunks(response)
+                async with aclosing(_chunks(response)) as chunks:
+                    yield chunks
 
     async def get(self, path: str, *, seconds: float = 10.0) -> JsonValue:
         """A small JSON document, from a path under the base URL or from a whole address.
@@ -279,21 +283,46 @@ async def _answer(client: httpx.AsyncClient, request: httpx.Request) -> AsyncGen
 
 
 async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
-    chunks = response.aiter_bytes()
+    """The bytes of an answer as they arrive, a little ahead of who reads them.
 
-    async def next_chunk() -> bytes | None:
-        return await anext(chunks, None)
+    Read in one task of its own: told to stop more than once, httpx would leave the connection open.
+    """
+    waiting: deque[bytes] = deque()
+    stirred, room = asyncio.Event(), asyncio.Event()
 
-    while (chunk := await told_once(next_chunk())) is not None:
-        yield chunk
+    async def read() -> None:
+        try:
+            async for chunk in response.aiter_bytes():
+                waiting.append(chunk)
+                stirred.set()
+                if len(waiting) >= MOST_AHEAD:
+                    room.clear()
+                    await room.wait()
+        finally:
+            stirred.set()
+
+    reading = asyncio.create_task(read())
+    try:
+        while waiting or not reading.done():
+            while waiting:
+                chunk = waiting.popleft()
+                room.set()
+                yield chunk
+            if not reading.done():
+                stirred.clear()
+                await stirred.wait()
+        reading.result()
+    finally:
+        await stop_once(reading)
 
 
 async def _bounded(response: httpx.Response) -> str:
     body = b""
-    async for chunk in _chunks(response):
-        body += chunk
-        if len(body) >= LARGEST_ERROR_BODY:
-            break
+    async with aclosing(_chunks(response)) as chunks:
+        async for chunk in chunks:
+            body += chunk
+            if len(body) >= LARGEST_ERROR_BODY:
+                break
     return body[:LARGEST_ERROR_BODY].decode(errors="replace")
 
 

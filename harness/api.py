@@ -25,8 +25,8 @@ MODULES: dict[str, str] = {
     "harness.channel": "Listener",
     # What is said
     "harness.messages": (
-        "AssistantMessage Cost CustomMessage Image JsonObject JsonValue Message ModelSpec StopReason Text Thinking "
-        "ToolCall ToolResult Usage UserMessage user"
+        "AssistantMessage Citation Cost CustomMessage Image JsonObject JsonValue Message ModelSpec StopReason Text "
+        "Thinking ToolCall ToolResult Usage UserMessage user"
     ),
     # What happens
     "harness.events": (
@@ -57,7 +57,8 @@ MODULES: dict[str, str] = {
     "harness.filters": "InputFilter Pass Warn Reject MaxLength SecretGuard",
     # Models
     "harness.provider": (
-        "Model Provider Request Delta BlockStart BlockDelta BlockEnd Done Facts ModelFacts KnownFacts Price"
+        "Model Provider Request CacheStrategy NO_CACHE Delta BlockStart BlockDelta BlockEnd Done Facts ModelFacts "
+        "KnownFacts Price"
     ),
     "harness.routing": "Routing Single ByTurn CheapThenPowerful",
     # Several runs of one prompt
@@ -174,6 +175,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.judging import Transparent as Transparent
     from harness.limits import Limits as Limits
     from harness.messages import AssistantMessage as AssistantMessage
+    from harness.messages import Citation as Citation
     from harness.messages import Cost as Cost
     from harness.messages import CustomMessage as CustomMessage
     from harness.messages import Image as Image
@@ -219,9 +221,11 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.presets import preset_model as preset_model
     from harness.presets import preset_names as preset_names
     from harness.prompt import Prompt as Prompt
+    from harness.provider import NO_CACHE as NO_CACHE
     from harness.provider import BlockDelta as BlockDelta
     from harness.provider import BlockEnd as BlockEnd
     from harness.provider import BlockStart as BlockStart
+    from harness.provider import CacheStrategy as CacheStrategy
     from harness.provider import Delta as Delta
     from harness.provider import Done as Done
     from harness.provider import Facts as Facts

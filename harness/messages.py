@@ -25,15 +25,28 @@ def new_id() -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """A source of what a model says. `quote`: words of the source; `start` and `end`: the characters of the block that
+    rest on it, where the service tells."""
+
+    url: str
+    title: str = ""
+    quote: str = ""
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """Words, of the person, the model or a tool.
 
     `signature`, here and in a tool call, is the proof of a thought that some vendors attach to what came of it; it goes
-    back unchanged, to the same model only.
+    back unchanged, to the same model only. `citations` never go back.
     """
 
     text: str
     signature: str | None = None
+    citations: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

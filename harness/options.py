@@ -17,7 +17,7 @@ from harness.limits import Limits
 from harness.messages import CustomMessage, Message, ModelMessage
 from harness.modes import EXECUTE, Mode
 from harness.person import Nobody, Person
-from harness.provider import Model
+from harness.provider import CacheStrategy, Model
 from harness.retry import RetryPolicy
 from harness.routing import Routing
 from harness.tool import Tool
@@ -100,6 +100,7 @@ class AgentOptions:
     retry: RetryPolicy = RetryPolicy()
     max_tokens: int | None = None
     temperature: float | None = None
+    cache: CacheStrategy = CacheStrategy()
     steering: QueueMode = "one"
     follow_up: QueueMode = "one"
     steering_mode: SteeringMode = "interrupt"

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
-from harness.messages import JsonObject, ModelMessage, ModelSpec, StopReason, Usage
+from harness.messages import Citation, JsonObject, ModelMessage, ModelSpec, StopReason, Usage
 
 BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 
@@ -34,6 +34,23 @@ class AnswerSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheStrategy:
+    """What of a request is marked for the prompt cache of services that want it marked; others cache by themselves.
+
+    `messages`: the end of the conversation, so that each turn reads what the one before wrote. `lifetime`: how long the
+    service keeps it; an hour costs more to write.
+    """
+
+    tools: bool = True
+    system: bool = True
+    messages: bool = True
+    lifetime: Literal["5m", "1h"] = "5m"
+
+
+NO_CACHE = CacheStrategy(tools=False, system=False, messages=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One question to a model. `max_tokens` None lets the provider take the model's own limit.
 
@@ -50,6 +67,7 @@ class Request:
     session_id: str = ""
     answer_schema: AnswerSchema | None = None
     api_key: str | None = field(default=None, repr=False)
+    cache: CacheStrategy = CacheStrategy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +90,13 @@ class BlockDelta:
 
 @dataclass(frozen=True, slots=True)
 class BlockEnd:
-    """A block is complete. `redacted` belongs to thinking; any block may have a `signature` (see `messages`)."""
+    """A block is complete. `redacted` belongs to thinking, `citations` to text; any block may have a `signature` (see
+    `messages`)."""
 
     index: int
     signature: str | None = None
     redacted: str | None = None
+    citations: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +142,15 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model: tokens it can read and write, and its price where one is known."""
+    """What is known of a model: tokens it can read and write, its price, and whether it sees images, uses tools and
+    thinks; None where nobody says."""
 
     context_window: int = 200_000
     max_output: int | None = None
     price: Price | None = None
+    images: bool | None = None
+    tools: bool | None = None
+    thinking: bool | None = None
 
 
 class Facts(Protocol):

@@ -150,7 +150,7 @@ def _content_of(block: _Block) -> AssistantContent | None:
     end = block.end or BlockEnd(block.start.index)
     match block.start.kind:
         case "text":
-            return Text(text, end.signature) if text or end.signature else None
+            return Text(text, end.signature, end.citations) if text or end.signature else None
         case "thinking":
             return Thinking(text, end.signature, end.redacted) if text or end.signature or end.redacted else None
         case "tool_call":

@@ -144,6 +144,7 @@ class _Thought:
             session_id=run.bus.session_id,
             answer_schema=run.entry.answer_schema if self._model.native_schema else None,
             api_key=key,
+            cache=run.options.cache,
         )
         return await run.hooks.before_model(request) if run.hooks else request
 

@@ -16,13 +16,13 @@ from providers.catalog import (
     Credentials,
     EnvironmentCredentials,
     Preset,
-    PricedFacts,
     Secret,
     preset_for,
     presets,
 )
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.local import LocalFacts, WindowSource
+from providers.prices import PricedFacts
 
 __all__ = [
     "Credentials",

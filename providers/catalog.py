@@ -1,31 +1,19 @@
-"""Who offers which model at which address with which key, and what is known of the models.
-
-The offers are data, in `presets.toml`. Prices and windows come from genai-prices, which is slow to import and therefore
-loaded in a thread, when somebody asks.
-"""
+"""Who offers models at which address with which key. The offers are data, in `presets.toml`."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from harness.errors import ConfigError
 from harness.messages import JsonObject, JsonValue
-from harness.provider import ModelFacts, Price
 from harness.thinking import THINKING_LEVELS, ThinkingLevel
-
-if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, ModelPrice
-
-    from harness.provider import Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,53 +168,5 @@ def _suggestion(name: str) -> str:
     return f"; known are {', '.join([*presets(), 'demo'])}"
 
 
-class PricedFacts:
-    """Facts of one model from genai-prices; a model it does not know has the usual window and no price."""
-
-    def __init__(self, preset: Preset, model_id: str) -> None:
-        self._prices = preset.prices
-        self._model_id = model_id
-        self._now: ModelFacts | None = None if preset.prices else ModelFacts()
-
-    @property
-    def now(self) -> ModelFacts | None:
-        return self._now
-
-    async def load(self) -> ModelFacts:
-        if self._now is None:
-            self._now = await asyncio.to_thread(_look_up, self._prices, self._model_id)
-        return self._now
-
-
-def _look_up(provider: str, model_id: str) -> ModelFacts:
-    # The import takes a quarter of a second.
-    from genai_prices.data_snapshot import get_snapshot
-
-    try:
-        _, model = get_snapshot().find_provider_model(model_id, None, provider, None)
-    except LookupError:
-        return ModelFacts()
-    usual = ModelFacts()
-    return ModelFacts(model.context_window or usual.context_window, usual.max_output, _price(model))
-
-
-def _price(model: ModelInfo) -> Price | None:
-    prices = model.get_prices(datetime.now(UTC), None)
-    paid, written = _base_price(prices, "input"), _base_price(prices, "output")
-    if paid is None or written is None:
-        return None
-    read, stored = _base_price(prices, "cache_read"), _base_price(prices, "cache_write")
-    # Where no price of its own is known, cached input is counted as plain input: rather too much than too little.
-    return Price(paid, written, paid if read is None else read, paid if stored is None else stored)
-
-
-def _base_price(prices: ModelPrice, what: str) -> float | None:
-    """Dollars per million tokens, without the surcharge some models have for very long prompts."""
-    price = getattr(prices, f"{what}_mtok", None)
-    price = getattr(price, "base", price)
-    return None if price is None else float(price)
-
-
 if TYPE_CHECKING:
-    _credentials: type[Credentials] = EnvironmentCredentials
-    _facts: type[Facts] = PricedFacts
+    _: type[Credentials] = EnvironmentCredentials

@@ -9,7 +9,8 @@ import pytest
 from harness.errors import ConfigError
 from harness.provider import ModelFacts
 from providers import connect
-from providers.catalog import EnvironmentCredentials, PricedFacts, Secret, presets
+from providers.catalog import EnvironmentCredentials, Secret, presets
+from providers.prices import PricedFacts
 
 
 class Stored:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import Any, Protocol
 
 from harness.errors import NetworkError, StreamError
@@ -17,6 +18,8 @@ from providers.sse import EventDecoder
 from providers.transport import Transport
 
 DRAIN_SECONDS = 0.25
+EVENTLESS_SECONDS = 900.0
+"""How long a service may send signs of life and nothing else; some let a request wait for ten minutes."""
 
 
 class ReplyDecoder(Protocol):
@@ -58,9 +61,12 @@ async def deltas(
     events: Framing = framing or EventDecoder()
     try:
         async with transport.post(path, body) as chunks:
+            patience = _Patience()
             async for chunk in chunks:
-                for delta in decoded(decoder, events.feed(chunk), transport.endpoint):
+                told = events.feed(chunk)
+                for delta in decoded(decoder, told, transport.endpoint):
                     yield delta
+                patience.hear(told, transport.endpoint)
                 if decoder.is_over:
                     await _drain(chunks)
                     break
@@ -88,6 +94,19 @@ def decoded(decoder: ReplyDecoder, events: Sequence[str], endpoint: Endpoint | N
             shown = plain(endpoint.hide_key(data[:2000]) if endpoint else data[:2000])[:200]
             raise StreamError(f"the service sent an event that cannot be read: {shown}") from error
         yield from found
+
+
+class _Patience:
+    """How long a service is listened to that keeps the line open and says nothing."""
+
+    def __init__(self) -> None:
+        self._heard = monotonic()
+
+    def hear(self, told: Sequence[str], endpoint: Endpoint) -> None:
+        if told:
+            self._heard = monotonic()
+        elif monotonic() - self._heard > EVENTLESS_SECONDS:
+            raise NetworkError(f"{endpoint.shown_url} sent nothing but signs of life; the connection was given up")
 
 
 def _last(decoder: ReplyDecoder, events: Framing, transport: Transport) -> Iterator[Delta]:

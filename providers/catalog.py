@@ -106,6 +106,7 @@ class Preset:
     takes_temperature: bool = True
     without: Sequence[str] = ()
     with_tools: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    mends: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def own_variables(self) -> Sequence[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from harness.errors import ConfigError
 from harness.messages import ModelSpec
-from harness.provider import Facts, Model, Provider
+from harness.provider import Facts, Model
 from harness.thinking import ThinkingLevel
 from providers.catalog import (
     Credentials,
@@ -23,6 +22,8 @@ from providers.catalog import (
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.local import LocalFacts, WindowSource
 from providers.prices import PricedFacts
+from providers.protocols import service_at
+from providers.service import Service
 
 __all__ = [
     "Credentials",
@@ -34,22 +35,6 @@ __all__ = [
     "list_models",
     "presets",
 ]
-
-
-class Service(Provider, Protocol):
-    """What every provider that is reached over HTTP can do besides streaming."""
-
-    def warm(self) -> None:
-        """Prepare for the first request; may be called from any thread, and more than once."""
-        ...
-
-    async def models(self) -> list[str]:
-        """What the service says it serves.
-
-        Raises:
-            ProviderError: it could not be asked.
-        """
-        ...
 
 
 def connect(
@@ -77,11 +62,11 @@ def connect(
     if preset_name == "replay":
         from providers.cassette.provider import replay_model
 
-        return replay_model(model_id, _service, thinking)
+        return replay_model(model_id, service_at, thinking)
     preset = preset_for(name)
     model_id = model_id or preset.default_model
     endpoint = _taped(_reached(preset, base_url, credentials), model_id, record)
-    service = _service(endpoint)
+    service = service_at(endpoint)
     if not model_id:
         raise ConfigError(f"{preset.name}: say which model, as in {preset.name}/NAME; cinch models lists them")
     spec = ModelSpec(preset.name, model_id, thinking, base_url=base_url or "")
@@ -99,7 +84,7 @@ async def list_models(
         ConfigError: as `connect`.
         ProviderError: the server could not be asked.
     """
-    service = _service(_reached(preset_for(preset_name), base_url, credentials))
+    service = service_at(_reached(preset_for(preset_name), base_url, credentials))
     try:
         return await service.models()
     finally:
@@ -135,46 +120,6 @@ def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
     from providers.cassette.recorder import recorded
 
     return replace(endpoint, wire=recorded(endpoint, model_id, Path(named)))
-
-
-def _service(endpoint: Endpoint) -> Service:
-    # Only the one protocol that was asked for is imported: start-up time.
-    match endpoint.preset.protocol:
-        case "anthropic":
-            from providers.anthropic.provider import AnthropicProvider
-
-            return AnthropicProvider(endpoint)
-        case "openai_responses":
-            from providers.openai_responses.provider import ResponsesProvider
-
-            return ResponsesProvider(endpoint)
-        case "ollama":
-            from providers.ollama.provider import OllamaProvider
-
-            return OllamaProvider(endpoint)
-        case "gemini":
-            from providers.gemini.provider import GeminiProvider
-            from providers.gemini.site import GeminiSite
-
-            return GeminiProvider(GeminiSite(endpoint))
-        case "vertex":
-            from providers.gemini.provider import GeminiProvider
-            from providers.gemini.vertex import VertexSite
-
-            return GeminiProvider(VertexSite(endpoint))
-        case "bedrock":
-            from providers.bedrock.provider import BedrockProvider
-            from providers.bedrock.site import BedrockSite
-
-            return BedrockProvider(BedrockSite(endpoint))
-        case "proxy":
-            from providers.proxy.provider import ProxyProvider
-
-            return ProxyProvider(endpoint)
-        case _:
-            from providers.openai_chat.provider import ChatProvider
-
-            return ChatProvider(endpoint)
 
 
 def _facts(preset: Preset, model_id: str, service: Service) -> Facts:

@@ -1,0 +1,80 @@
+"""The protocols we speak, by the name that a preset calls them; only the one that is asked for is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from providers.endpoint import Endpoint
+from providers.service import Service
+
+Opener: TypeAlias = Callable[[Endpoint], Service]
+"""Makes the service at an endpoint; nothing is sent yet."""
+
+
+def _anthropic(endpoint: Endpoint) -> Service:
+    from providers.anthropic.provider import AnthropicProvider
+
+    return AnthropicProvider(endpoint)
+
+
+def _openai_chat(endpoint: Endpoint) -> Service:
+    from providers.openai_chat.provider import ChatProvider
+
+    return ChatProvider(endpoint)
+
+
+def _openai_responses(endpoint: Endpoint) -> Service:
+    from providers.openai_responses.provider import ResponsesProvider
+
+    return ResponsesProvider(endpoint)
+
+
+def _gemini(endpoint: Endpoint) -> Service:
+    from providers.gemini.provider import GeminiProvider
+    from providers.gemini.site import GeminiSite
+
+    return GeminiProvider(GeminiSite(endpoint))
+
+
+def _vertex(endpoint: Endpoint) -> Service:
+    from providers.gemini.provider import GeminiProvider
+    from providers.gemini.vertex import VertexSite
+
+    return GeminiProvider(VertexSite(endpoint))
+
+
+def _bedrock(endpoint: Endpoint) -> Service:
+    from providers.bedrock.provider import BedrockProvider
+    from providers.bedrock.site import BedrockSite
+
+    return BedrockProvider(BedrockSite(endpoint))
+
+
+def _ollama(endpoint: Endpoint) -> Service:
+    from providers.ollama.provider import OllamaProvider
+
+    return OllamaProvider(endpoint)
+
+
+def _proxy(endpoint: Endpoint) -> Service:
+    from providers.proxy.provider import ProxyProvider
+
+    return ProxyProvider(endpoint)
+
+
+PROTOCOLS: Mapping[str, Opener] = {
+    "anthropic": _anthropic,
+    "openai_chat": _openai_chat,
+    "openai_responses": _openai_responses,
+    "gemini": _gemini,
+    "vertex": _vertex,
+    "bedrock": _bedrock,
+    "ollama": _ollama,
+    "proxy": _proxy,
+}
+
+
+def service_at(endpoint: Endpoint) -> Service:
+    """The service at an endpoint; nothing is sent yet."""
+    return PROTOCOLS[endpoint.preset.protocol](endpoint)

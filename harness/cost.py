@@ -18,9 +18,14 @@ def priced(usage: Usage, price: Price | None) -> Usage:
         usage.input * price.input / PER,
         usage.output * price.output / PER,
         usage.cache_read * price.cache_read / PER,
-        usage.cache_write * price.cache_write / PER,
+        _written(usage, price) / PER,
     )
     return replace(usage, cost=cost)
+
+
+def _written(usage: Usage, price: Price) -> float:
+    for_an_hour = price.cache_write if price.cache_write_1h is None else price.cache_write_1h
+    return (usage.cache_write - usage.cache_write_1h) * price.cache_write + usage.cache_write_1h * for_an_hour
 
 
 @dataclass(slots=True)

@@ -106,7 +106,8 @@ class Cost:
 class Usage:
     """Tokens of one reply or the sum of several. `input` counts neither cache reads nor cache writes.
 
-    `cost` is None where no price is known, which is not the same as free.
+    `cost` is None where no price is known, which is not the same as free. `cache_write_1h` is the part of `cache_write`
+    that is kept for an hour, which costs more.
     """
 
     input: int = 0
@@ -114,6 +115,7 @@ class Usage:
     cache_read: int = 0
     cache_write: int = 0
     cost: Cost | None = None
+    cache_write_1h: int = 0
 
     @property
     def context(self) -> int:
@@ -128,6 +130,7 @@ class Usage:
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
             cost,
+            self.cache_write_1h + other.cache_write_1h,
         )
 
 

@@ -132,12 +132,13 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens."""
+    """US dollars per million tokens; `cache_write_1h` None: as much as any other cache write."""
 
     input: float
     output: float
     cache_read: float = 0.0
     cache_write: float = 0.0
+    cache_write_1h: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,16 @@ def _price(model: ModelInfo) -> Price | None:
     if paid is None or written is None:
         return None
     read, stored = _base_price(prices, "cache_read"), _base_price(prices, "cache_write")
-    # Where no price of its own is known, cached input is counted as plain input: rather too much than too little.
-    return Price(paid, written, paid if read is None else read, paid if stored is None else stored)
+    kept = _base_price(prices, "cache_write_1h")
+    # Where no price of its own is known, cached input is counted as plain input, and what is kept for an hour as twice
+    # that, which is what all services with such an offer take: rather too much than too little.
+    return Price(
+        paid,
+        written,
+        paid if read is None else read,
+        paid if stored is None else stored,
+        2 * paid if kept is None else kept,
+    )
 
 
 def _base_price(prices: ModelPrice, what: str) -> float | None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from harness.cost import Ledger
+from harness.cost import Ledger, priced
 from harness.messages import Cost, Usage
 from harness.provider import Price
 
@@ -31,3 +31,18 @@ def test_what_has_its_cost_is_not_priced_again():
     ledger.settle("a/one", Price(3.0, 15.0))
 
     assert ledger.usage.cost == Cost(input=1.0)
+
+
+def test_what_is_kept_for_an_hour_costs_what_that_costs():
+    usage = Usage(cache_write=3_000_000, cache_write_1h=2_000_000)
+
+    dear = priced(usage, Price(3.0, 15.0, 0.3, 3.75, 6.0)).cost
+    plain = priced(usage, Price(3.0, 15.0, 0.3, 3.75)).cost
+
+    assert (dear, plain) == (Cost(cache_write=15.75), Cost(cache_write=11.25))
+
+
+def test_what_is_kept_for_an_hour_is_counted_together():
+    both = Usage(cache_write=5, cache_write_1h=3) + Usage(cache_write=2, cache_write_1h=2)
+
+    assert (both.cache_write, both.cache_write_1h) == (7, 5)

@@ -131,7 +131,7 @@ async def test_facts_come_when_they_are_asked_for() -> None:
     assert loaded.context_window == 200_000
     assert loaded.price
     assert (loaded.price.input, loaded.price.output) == (3, 15)
-    assert (loaded.price.cache_read, loaded.price.cache_write) == (0.3, 3.75)
+    assert (loaded.price.cache_read, loaded.price.cache_write, loaded.price.cache_write_1h) == (0.3, 3.75, 6)
 
 
 async def test_an_unknown_model_has_the_usual_window_and_no_price() -> None:

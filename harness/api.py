@@ -75,8 +75,8 @@ MODULES: dict[str, str] = {
     "harness.errors": (
         "CinchError ConfigError AgentError AlreadyRunning NoMessages InvalidContinue NotAsked Rejected Aborted "
         "LimitExceeded StructuredOutputFailed ProviderError AuthenticationFailed ModelNotFound "
-        "ContextWindowOverflow RequestRejected QuotaExhausted ModelThrottled ModelOverloaded NetworkError "
-        "StreamError InvalidArguments WorkspaceError SessionError"
+        "ContextWindowOverflow RequestRejected QuotaExhausted ModelThrottled ModelOverloaded UnusableReply "
+        "NetworkError StreamError InvalidArguments WorkspaceError SessionError"
     ),
 }
 """The names of each module, by what they are for."""
@@ -116,6 +116,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.errors import SessionError as SessionError
     from harness.errors import StreamError as StreamError
     from harness.errors import StructuredOutputFailed as StructuredOutputFailed
+    from harness.errors import UnusableReply as UnusableReply
     from harness.errors import WorkspaceError as WorkspaceError
     from harness.evaluation.judge import LlmJudge as LlmJudge
     from harness.events import AgentEnd as AgentEnd

@@ -19,6 +19,7 @@ CinchError
 │   ├── QuotaExhausted
 │   ├── ModelThrottled
 │   ├── ModelOverloaded
+│   ├── UnusableReply
 │   ├── NetworkError
 │   └── StreamError
 ├── InvalidArguments
@@ -131,6 +132,12 @@ class ModelThrottled(ProviderError):
 
 class ModelOverloaded(ProviderError):
     """The service has too much to do: HTTP 503, 529 and their like. Retryable."""
+
+    retryable = True
+
+
+class UnusableReply(ProviderError):
+    """The model wrote what cannot be read, such as half a tool call. Retryable: it hardly writes the same again."""
 
     retryable = True
 

@@ -218,7 +218,7 @@ class _Pool:
         try:
             return httpx.AsyncClient(
                 timeout=httpx.Timeout(silence, connect=CONNECT_SECONDS),
-                verify=_trust(endpoint),
+                verify=trust(endpoint),
                 # A proxy for the world outside cannot reach a server on this machine.
                 trust_env=not endpoint.is_loopback,
             )
@@ -251,7 +251,7 @@ def _load_backend() -> None:
     waiting.join()
 
 
-def _trust(endpoint: Endpoint) -> ssl.SSLContext:
+def trust(endpoint: Endpoint) -> ssl.SSLContext:
     """Whom we believe to be who they say: the usual authorities and those of this system, such as a company's own."""
     if not endpoint.is_encrypted:
         # Reading the authorities takes 65 ms.

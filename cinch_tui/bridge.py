@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cinch_tui.retry_notice import RetryNotice
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
 from cinch_tui.transcript.past import show_result
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
-from harness.errors import ContextWindowOverflow
+from harness.errors import ContextWindowOverflow, ModelOverloaded, ModelThrottled, NetworkError
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -47,7 +48,6 @@ from harness.events import (
 from harness.messages import AssistantMessage, Text, Thinking, UserMessage
 from harness.modes import PLAN
 from harness.provider import BlockDelta, BlockEnd, BlockStart
-from harness.retry import in_words
 from harness.views import TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Bridge:
         self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
         self._said: list[ReplyBlock | ThinkingBlock] = []
         self._tools: dict[str, ToolBlock] = {}
-        self._retry_notice: NoticeBlock | None = None
+        self._retry = RetryNotice(board)
         self._questions = 0
         self._model = ""
         self._full = 0
@@ -88,7 +88,7 @@ class Bridge:
             HookRan: self._hook_ran,
             UsageUpdate: self._usage_updated,
             ContextWarning: self._context_warned,
-            RetryScheduled: self._retry_scheduled,
+            RetryScheduled: self._retry.show,
             SubagentEvent: self._subagent_told,
             ModelFallback: self._fell_back,
             ModelRouted: self._routed,
@@ -126,11 +126,13 @@ class Bridge:
         model = self._model or self._board.status.status.model
         self._set(state=_STATES.get(event.stop_reason, "idle"), note="", model=model)
         self._board.tool_panel.clear()
-        self._drop_retry_notice()
+        self._retry.drop()
         if event.stop_reason == "aborted":
             self._board.notice("Stopped.", "warning")
         elif event.error_type == ContextWindowOverflow.__name__:
             self._board.notice("Start afresh with /new, or /reset; nothing of this conversation is lost.")
+        elif event.error_type in _PASSING:
+            self._board.notice("/retry asks again.")
         elif event.stop_reason == "length" and not event.limit:
             self._board.notice("The reply ended at the model's token limit; say “go on” to continue.", "warning")
 
@@ -154,7 +156,7 @@ class Bridge:
                 self._finish_block(index)
 
     def _open_block(self, index: int, kind: str) -> None:
-        self._drop_retry_notice()
+        self._retry.drop()
         if kind == "text":
             self._streaming[index] = ReplyBlock()
         elif kind == "thinking" and self._show_thinking:
@@ -269,19 +271,6 @@ class Bridge:
             return
         self._board.notice("The context window is nearly full; /new starts afresh.", "warning")
 
-    def _retry_scheduled(self, event: RetryScheduled) -> None:
-        self._drop_retry_notice()
-        again = f"Trying again in {in_words(event.delay)} ({event.attempt} of {event.max_retries})."
-        text = f"{_sentence(event.error)} {again}"
-        self._retry_notice = self._board.notice(text, "warning")
-        self._set(note=f"retry {event.attempt}/{event.max_retries}")
-
-    def _drop_retry_notice(self) -> None:
-        if self._retry_notice is not None:
-            self._board.transcript.drop(self._retry_notice)
-            self._retry_notice = None
-            self._set(note="")
-
     def _subagent_told(self, event: SubagentEvent) -> None:
         """What a person should know of a sub-agent besides its progress, which its call shows."""
         match event.event:
@@ -292,7 +281,7 @@ class Bridge:
             case ToolExecutionEnd(result=result) if result.tool_name in QUESTIONS:
                 self._answered()
             case MessageStart():
-                self._drop_retry_notice()
+                self._retry.drop()
             case _:
                 pass
 
@@ -307,7 +296,7 @@ class Bridge:
         self._set(model=event.spec.name)
 
     def _fell_back(self, event: ModelFallback) -> None:
-        self._drop_retry_notice()
+        self._retry.drop()
         text = f"{_sentence(event.error)} {event.spec.name} goes on in place of {event.failed.name}."
         self._board.notice(text, "warning")
         self._set(model=event.spec.name)
@@ -333,6 +322,7 @@ class Bridge:
         self._board.notice(event.text, event.level)
 
 
+_PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError))
 _STATES: dict[str, AgentState] = {"error": "error", "aborted": "aborted"}
 
 

@@ -144,6 +144,13 @@ class ChatFront:
         self.notice(f"The model is {model.spec.name} from the next reply on.")
         await warm(self._desk.agent.state)
 
+    def ask_again(self) -> None:
+        if self._desk.agent.retry_now():
+            return
+        if self._desk.is_running:
+            raise CinchError("the model is at work: there is no wait to cut short")
+        self._desk.screen.go_on()
+
     @property
     def thinking(self) -> ThinkingLevel:
         return self._desk.agent.state.model.spec.thinking

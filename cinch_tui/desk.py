@@ -226,8 +226,9 @@ class Desk:
 
     # Talking
 
-    async def run(self, text: str) -> None:
-        """Prompt the agent and wait for its end; what could not be said goes back into the prompt.
+    async def run(self, text: str | None) -> None:
+        """Prompt the agent, or with None let it go on, and wait for its end; what could not be said goes back into the
+        prompt.
 
         Prompts that were sent before the agent was there wait for their turn.
         """
@@ -235,18 +236,22 @@ class Desk:
         async with self._one_at_a_time:
             await self._prompt(text)
 
-    async def _prompt(self, text: str) -> None:
+    async def _prompt(self, text: str | None) -> None:
         try:
             await self._say(text)
         except CinchError as error:
             self.notice(str(error), "error")
-            self.screen.prompt.restore(text)
+            if text is not None:
+                self.screen.prompt.restore(text)
         if self.take_back():
             self.notice("What you typed meanwhile is back in the prompt.")
         await self._show_branch()
 
-    async def _say(self, text: str) -> None:
+    async def _say(self, text: str | None) -> None:
         """To the agent, or, where that was asked for, to several models at once."""
+        if text is None:
+            await self.agent.continue_run()
+            return
         if self.contest is None:
             await self.agent.prompt(text)
             return

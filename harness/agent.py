@@ -172,6 +172,10 @@ class Agent:
         if self._conductor is not None:
             self._conductor.abort()
 
+    def retry_now(self) -> bool:
+        """Ask again at once where the run waits to; whether it did."""
+        return self.state.pause.cut()
+
     async def wait_idle(self) -> None:
         """Return when no run is on."""
         await self._idle.wait()
@@ -193,8 +197,9 @@ class Agent:
         self._bus.publish(event)
 
     def set_model(self, model: Model) -> None:
-        """Ask another model from the next turn on."""
+        """Ask another model from the next turn on; at once, if the run waits to ask again."""
         self.state.model = model
+        self.retry_now()
         self.publish(ModelChanged(spec=model.spec))
 
     def set_thinking(self, level: ThinkingLevel) -> None:

@@ -304,6 +304,7 @@ def _beside(agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -
     if branch.options is None:
         # What the person permits, and may change meanwhile, is the same for all.
         beside.state.permissions = state.permissions
+        beside.state.pause = state.pause
     return beside
 
 

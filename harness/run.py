@@ -21,6 +21,7 @@ from harness.limits import Meter
 from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Usage, UserMessage
 from harness.modes import Mode, tools_of
 from harness.options import AgentOptions
+from harness.pause import Pause
 from harness.person import Person
 from harness.provider import AnswerSchema, Model, ModelFacts, ToolSpec
 from harness.retry import RetryPolicy
@@ -52,6 +53,7 @@ class State:
     max_tokens: int | None = None
     ledger: Ledger = field(default_factory=Ledger)
     budget: int = 0
+    pause: Pause = field(default_factory=Pause)
 
     @property
     def mode(self) -> Mode:

@@ -73,8 +73,7 @@ class _Thought:
             while True:
                 pass_cancellation()
                 # Anew for each attempt: a person may choose another model while this one is waited for.
-                self._model = self._choose()
-                self.builder = ReplyBuilder(self._model.spec, self._run.history.call_ids)
+                self._take(self._choose())
                 reply = await self._attempted()
                 if reply is None:
                     continue
@@ -95,6 +94,12 @@ class _Thought:
         run.meter.turns += 1
         account(run, self._model, reply)
         return reply
+
+    def _take(self, model: Model) -> None:
+        if model.spec != self._model.spec:
+            self._attempt = 1
+        self._model = model
+        self.builder = ReplyBuilder(model.spec, self._run.history.call_ids)
 
     def _choose(self) -> Model:
         try:
@@ -232,7 +237,7 @@ class _Thought:
         number = attempt or self._attempt
         self._run.bus.publish(RetryScheduled(attempt=number, max_retries=most, delay=delay, error=error))
         self._attempt += 0 if attempt else 1
-        await asyncio.sleep(delay)
+        await self._run.state.pause.wait(delay)
 
 
 def _chosen(run: Run) -> Model:

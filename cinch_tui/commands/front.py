@@ -86,6 +86,10 @@ class ModelFront(Protocol):
 
     async def set_model(self, name: str) -> None: ...
 
+    def ask_again(self) -> None:
+        """At once, where the model is waited for; else once more after a reply that failed or was stopped."""
+        ...
+
     @property
     def thinking(self) -> ThinkingLevel: ...
 

@@ -25,6 +25,12 @@ async def model(front: Front, argument: str) -> None:
         await front.choose_model()
 
 
+@MODEL.command("/retry", "ask the model again, without waiting")
+async def retry(front: Front, argument: str) -> None:
+    del argument
+    front.ask_again()
+
+
 def _thinking_choices(front: Front) -> tuple[Choice, ...]:
     return tuple(Choice(level, "now" if level == front.thinking else "") for level in THINKING_LEVELS)
 

@@ -171,8 +171,12 @@ class ChatScreen(Screen[object]):
         else:
             self._run(text)
 
+    def go_on(self) -> None:
+        """Ask the model again, with nothing new."""
+        self._run(None)
+
     @work(group="run")
-    async def _run(self, text: str) -> None:
+    async def _run(self, text: str | None) -> None:
         self.prompt.run_is_on = True
         try:
             await self._desk.run(text)

@@ -39,6 +39,42 @@ def test_a_rate_limit_is_seen_while_it_is_waited_for_and_esc_ends_the_wait(cinch
     app.see("hello again")
 
 
+def test_the_wait_is_counted_and_can_be_cut_short(cinch):
+    app = cinch([Failure(429, headers={"retry-after": "60"}), Reply("hello again")])
+    app.enter("hello")
+    app.see(r"Trying again in 60 s \(1 of 3\):\s+/retry asks at once")
+    app.see(r"Trying again in 5\d s")
+
+    app.enter("/retry")
+
+    app.see("hello again", seconds=5)
+    assert "Trying again" not in app.text
+
+
+def test_another_model_is_asked_at_once_while_one_is_waited_for(cinch):
+    app = cinch([Failure(529, headers={"retry-after": "60"}), Reply("from the second")])
+    app.enter("hello")
+    app.see("Trying again in")
+
+    app.enter("/model anthropic/another")
+
+    app.see("from the second", seconds=5)
+    assert [request.body["model"] for request in app.server.requests][-1] == "another"
+
+
+def test_what_failed_is_asked_for_once_more(cinch):
+    app = cinch([Failure(403), Reply("let in at last")])
+    app.enter("hello")
+    app.see("403|permission|key")
+
+    app.enter("/retry")
+
+    app.see("let in at last")
+    assert app.text.count("hello") == 1
+    app.enter("/retry")
+    app.see("prompt instead")
+
+
 def test_another_model_is_taken_in_the_middle_of_a_conversation(cinch):
     app = cinch([Reply("from the first"), Reply("from the second")])
     app.enter("hello")

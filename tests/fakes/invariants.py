@@ -207,7 +207,8 @@ def _check_waits(stage: Stage) -> None:
             assert event.delay <= stage.agent.options.retry.max_retry_after
         elif isinstance(event, RequestStart):
             assert time >= not_before - 0.001
-        elif isinstance(event, AgentEnd):
+        elif isinstance(event, AgentEnd | ModelChanged):
+            # Another model need not be waited for.
             not_before = 0.0
 
 

@@ -84,6 +84,9 @@ class RecordingFront:
     async def choose_model(self) -> None:
         self.calls.append(("choose_model",))
 
+    def ask_again(self) -> None:
+        self.calls.append(("ask_again",))
+
     async def set_model(self, name: str) -> None:
         if name not in self.model_names():
             raise ConfigError(f"there is no model {name}")

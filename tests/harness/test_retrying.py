@@ -199,3 +199,31 @@ async def test_a_wait_can_be_aborted(make_agent, record):
 
     assert result.stop_reason == "aborted"
     assert happened.names[-1] == "AgentEnd"
+
+
+async def test_a_wait_can_be_cut_short(make_agent, record):
+    slow = ModelThrottled("slow down", retry_after=100)
+    agent = make_agent(Reply((Break(slow),)), "here", retry=RetryPolicy())
+    happened = record(agent)
+    running = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: bool(happened.of(RetryScheduled)) and agent.retry_now())
+
+    result = await asyncio.wait_for(running, 5)
+
+    assert result.text == "here"
+    assert not agent.retry_now()
+
+
+async def test_another_model_is_asked_at_once_and_has_all_its_attempts(make_agent, record):
+    slow = Reply((Break(ModelThrottled("slow down", retry_after=100)),))
+    agent = make_agent(slow, retry=RetryPolicy(max_retries=1))
+    other = scripted(Reply((Break(ModelOverloaded("busy", retry_after=0)),)), "here", name="other")
+    happened = record(agent)
+    running = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: bool(happened.of(RetryScheduled)))
+
+    agent.set_model(other)
+    result = await asyncio.wait_for(running, 5)
+
+    assert result.text == "here"
+    assert [event.attempt for event in happened.of(RetryScheduled)] == [1, 1]

@@ -16,7 +16,7 @@ from cinch_tui.transcript.past import show_result
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
-from harness.errors import ContextWindowOverflow, ModelOverloaded, ModelThrottled, NetworkError
+from harness.errors import ContextWindowOverflow, ModelOverloaded, ModelThrottled, NetworkError, UnusableReply
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -322,7 +322,7 @@ class Bridge:
         self._board.notice(event.text, event.level)
 
 
-_PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError))
+_PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError, UnusableReply))
 _STATES: dict[str, AgentState] = {"error": "error", "aborted": "aborted"}
 
 

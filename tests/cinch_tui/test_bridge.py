@@ -198,11 +198,17 @@ async def test_what_no_longer_fits_is_told_where_something_was_left_out(dropped:
         assert [block.source for block in board.transcript.blocks if isinstance(block, NoticeBlock)] == told
 
 
-async def test_a_conversation_that_no_longer_fits_says_how_to_go_on():
+@pytest.mark.parametrize(
+    ("error_type", "told"),
+    [
+        ("ContextWindowOverflow", ["Start afresh with /new, or /reset; nothing of this conversation is lost."]),
+        ("NetworkError", ["/retry asks again."]),
+        ("AuthenticationFailed", []),
+    ],
+)
+async def test_a_run_that_failed_says_how_to_go_on(error_type: str, told: list[str]):
     app, board, bridge = stage()
     async with app.run_test():
-        for error_type in ("ContextWindowOverflow", "NetworkError"):
-            bridge.receive(AgentEnd(stop_reason="error", error="it failed", error_type=error_type))
+        bridge.receive(AgentEnd(stop_reason="error", error="it failed", error_type=error_type))
 
-        notices = [block.source for block in board.transcript.blocks if isinstance(block, NoticeBlock)]
-        assert notices == ["Start afresh with /new, or /reset; nothing of this conversation is lost."]
+        assert [block.source for block in board.transcript.blocks if isinstance(block, NoticeBlock)] == told

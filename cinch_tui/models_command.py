@@ -12,7 +12,8 @@ from cinch_tui.output import Output
 from cinch_tui.paths import find_paths
 from harness.errors import ConfigError
 from providers import connect
-from providers.catalog import Preset, preset_for, presets
+from providers.catalog import Preset
+from providers.installed import all_presets, preset_for, problems
 from providers.local import find_local_servers
 
 
@@ -34,11 +35,13 @@ def run_models(argv: Sequence[str], *, out: Output) -> int:
     match list(argv):
         case []:
             local = {server.preset for server in asyncio.run(find_local_servers())}
-            for preset in presets().values():
+            for preset in all_presets().values():
                 out.write_text(f"{preset.name:<14}{preset.label:<28}{_state(preset, store, local)}")
             out.write_text(
                 f"{'demo':<14}{'A tour, scripted':<28}needs no key\n\ncinch models PROVIDER lists its models"
             )
+            for problem in problems():
+                out.write_text(problem)
         case [name] if not name.startswith("-"):
             for model in asyncio.run(_models_of(preset_for(name), store)):
                 out.write_text(f"{name}/{model}")
@@ -51,7 +54,9 @@ def _state(preset: Preset, store: KeyStore, local: set[str]) -> str:
     if preset.is_local:
         return f"{'answers' if preset.name in local else 'nothing answers'} on port {preset.local_port}"
     secret = store.find(preset.name, preset.variables)
-    return f"key from {secret.source}" if secret else f"no key; {preset.key_variables[0]} is not set"
+    if secret:
+        return f"key from {secret.source}"
+    return f"no key; {preset.variables[0]} is not set" if preset.variables else "needs no key"
 
 
 async def _models_of(preset: Preset, store: KeyStore) -> list[str]:

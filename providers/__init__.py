@@ -9,20 +9,13 @@ from urllib.parse import urlsplit
 
 from harness.errors import ConfigError
 from harness.messages import ModelSpec
-from harness.provider import Facts, Model
+from harness.provider import Facts, KnownFacts, Model
 from harness.thinking import ThinkingLevel
-from providers.catalog import (
-    Credentials,
-    EnvironmentCredentials,
-    Preset,
-    Secret,
-    preset_for,
-    presets,
-)
+from providers.catalog import Credentials, EnvironmentCredentials, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
+from providers.installed import all_presets, preset_for, service_at, told_facts
 from providers.local import LocalFacts, WindowSource
 from providers.prices import PricedFacts
-from providers.protocols import service_at
 from providers.service import Service
 
 __all__ = [
@@ -30,6 +23,7 @@ __all__ = [
     "EnvironmentCredentials",
     "Secret",
     "Service",
+    "all_presets",
     "connect",
     "endpoint_of",
     "list_models",
@@ -125,7 +119,8 @@ def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
 def _facts(preset: Preset, model_id: str, service: Service) -> Facts:
     if preset.window_path and isinstance(service, WindowSource):
         return LocalFacts(service, model_id)
-    return PricedFacts(preset, model_id)
+    told = told_facts(preset, model_id)
+    return KnownFacts(told) if told else PricedFacts(preset, model_id)
 
 
 def _missing_key(preset: Preset) -> str:

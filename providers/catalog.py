@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from harness.errors import ConfigError
 from harness.messages import JsonObject, JsonValue
 from harness.thinking import THINKING_LEVELS, ThinkingLevel
 
@@ -71,6 +70,28 @@ class ThinkingRule:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheRule:
+    """How a service is told what it may keep of prompts; the fields are explained in `presets.toml`."""
+
+    key: str = ""
+    header: str = ""
+    marked: str = ""
+    lasting: str = ""
+    optional: str = ""
+
+    def wants_marks(self, model_id: str) -> bool:
+        return _is_of(self.marked, model_id)
+
+    def keeps_longer(self, model_id: str) -> bool:
+        """Whether the model's prompts are kept longer, if that is asked for."""
+        return _is_of(self.lasting, model_id)
+
+    def can_be_off(self, model_id: str) -> bool:
+        """Whether the service keeps nothing of the model's prompts, if that is asked for."""
+        return _is_of(self.optional, model_id)
+
+
+@dataclass(frozen=True, slots=True)
 class Preset:
     """One offer of models; the fields are explained in `presets.toml`."""
 
@@ -87,6 +108,7 @@ class Preset:
     own_urls: str = ""
     base_path: str = ""
     models_path: str = "/models"
+    lists: Sequence[str] = ()
     default_model: str = ""
     families: Sequence[str] = ()
     prices: str = ""
@@ -106,6 +128,7 @@ class Preset:
     takes_temperature: bool = True
     without: Sequence[str] = ()
     with_tools: JsonObject = field(default_factory=dict[str, "JsonValue"])
+    cache: CacheRule = CacheRule()
     mends: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -129,7 +152,7 @@ class Preset:
 
 @cache
 def presets() -> Mapping[str, Preset]:
-    """All presets by name, in the order in which people are shown them."""
+    """Our presets by name, in the order in which people are shown them."""
     with (Path(__file__).parent / "presets.toml").open("rb") as file:
         tables = tomllib.load(file)
     return {name: _preset(name, table) for name, table in tables.items()}
@@ -137,19 +160,11 @@ def presets() -> Mapping[str, Preset]:
 
 def _preset(name: str, table: dict[str, Any]) -> Preset:
     rules = tuple(ThinkingRule(**rule) for rule in table.pop("thinking", ()))
-    return Preset(name, thinking=rules, **table)
+    return Preset(name, thinking=rules, cache=CacheRule(**table.pop("cache", {})), **table)
 
 
-def preset_for(name: str) -> Preset:
-    """The preset of a model's name, which is its part before the first slash.
-
-    Raises:
-        ConfigError: there is none; the text names the nearest ones.
-    """
-    preset_name = name.partition("/")[0]
-    if preset := presets().get(preset_name):
-        return preset
-    raise ConfigError(f"unknown provider {preset_name!r}{_suggestion(name)}")
+def _is_of(models: str, model_id: str) -> bool:
+    return bool(models) and re.search(models, model_id, re.IGNORECASE) is not None
 
 
 def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
@@ -158,15 +173,6 @@ def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
     from difflib import get_close_matches
 
     return get_close_matches(name, known, count, cutoff=0.5)
-
-
-def _suggestion(name: str) -> str:
-    for preset in presets().values():
-        if name.startswith(tuple(preset.families)):
-            return f"; did you mean {preset.name}/{name}?"
-    if close := nearest(name.partition("/")[0], [*presets(), "demo"]):
-        return f"; did you mean {' or '.join(close)}?"
-    return f"; known are {', '.join([*presets(), 'demo'])}"
 
 
 if TYPE_CHECKING:

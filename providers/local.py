@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from harness.errors import ProviderError
 from harness.messages import JsonValue
 from harness.provider import Facts, ModelFacts
-from providers.catalog import Preset, presets
+from providers.catalog import Preset
 from providers.endpoint import Endpoint
+from providers.installed import all_presets
 
 HOST = "127.0.0.1"
 PROBE_SECONDS = 0.5
@@ -40,10 +41,12 @@ async def find_local_servers(
     ports: Mapping[str, int] | None = None, *, seconds: float = PROBE_SECONDS
 ) -> list[LocalServer]:
     """The servers that answer on their usual ports, or on those given by preset name. Never raises."""
-    usual = {preset.name: preset.local_port for preset in presets().values() if preset.local_port}
+    # Another package may be slow to import.
+    presets = await asyncio.to_thread(all_presets)
+    usual = {preset.name: preset.local_port for preset in presets.values() if preset.local_port}
     async with asyncio.TaskGroup() as group:
         probes = [
-            group.create_task(_probe(presets()[name], port, seconds))
+            group.create_task(_probe(presets[name], port, seconds))
             for name, port in (usual if ports is None else ports).items()
         ]
     return [server for probe in probes if (server := probe.result())]

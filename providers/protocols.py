@@ -73,8 +73,3 @@ PROTOCOLS: Mapping[str, Opener] = {
     "ollama": _ollama,
     "proxy": _proxy,
 }
-
-
-def service_at(endpoint: Endpoint) -> Service:
-    """The service at an endpoint; nothing is sent yet."""
-    return PROTOCOLS[endpoint.preset.protocol](endpoint)

@@ -13,8 +13,9 @@ from harness.provider import Delta, Facts, Model, ModelFacts, Price, Provider, R
 from harness.thinking import ThinkingLevel
 from providers.cassette.deck import Deck
 from providers.cassette.tape import Exchange, read_exchanges
-from providers.catalog import Secret, preset_for
+from providers.catalog import Secret
 from providers.endpoint import Endpoint
+from providers.installed import preset_for
 from providers.prices import PricedFacts
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from harness.messages import JsonValue, new_id
 from providers.cassette.secrets import Secrets, SecretStream, plain_headers, secrets_in
 from providers.cassette.tape import Tape, chunk_record
-from providers.catalog import presets
+from providers.installed import all_presets
 
 if TYPE_CHECKING:
     import httpx
@@ -130,7 +130,7 @@ def recorded(endpoint: Endpoint, model_id: str, path: Path) -> Recorder:
     """
     tape = Tape(path.expanduser().absolute())
     tape.open()
-    variables = (variable for preset in presets().values() for variable in preset.variables)
+    variables = (variable for preset in all_presets().values() for variable in preset.variables)
     secrets = Secrets(secrets_in(os.environ, variables))
     if endpoint.secret is not None:
         secrets.learn(endpoint.secret.value)

@@ -1,0 +1,130 @@
+"""Between us and a provider that is not ours: what it may not be, and what it does when it fails."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from harness.errors import CinchError, ConfigError, StreamError
+from harness.provider import Delta, Request
+from providers.catalog import Preset
+from providers.endpoint import Endpoint
+from providers.failures import plain
+from providers.plugins import ProviderPlugin
+from providers.protocols import PROTOCOLS
+from providers.service import Service
+
+logger = logging.getLogger(__name__)
+
+VERBS = ("stream", "close", "warm", "models")
+
+
+class GuardedService:
+    """Another package's service, none of whose failures is more than a failed request.
+
+    What it raises while it streams is told by whoever asked: `harness.think` takes a provider for a stranger's code.
+    """
+
+    def __init__(self, name: str, service: Service) -> None:
+        self.name = name
+        self._service = service
+
+    def warm(self) -> None:
+        try:
+            self._service.warm()
+        except Exception as error:  # noqa: BLE001 a stranger's code
+            logger.warning("%s cannot be warmed: %s", self.name, in_words(error))
+
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
+        return self._service.stream(request)
+
+    async def models(self) -> list[str]:
+        try:
+            return list(await self._service.models())
+        except CinchError:
+            raise
+        except Exception as error:  # a stranger's code
+            raise StreamError(f"{self.name} cannot tell its models: {in_words(error)}") from error
+
+    async def close(self) -> None:
+        try:
+            await self._service.close()
+        except Exception as error:  # noqa: BLE001 a stranger's code
+            logger.warning("%s cannot be closed: %s", self.name, in_words(error))
+
+
+def open_guarded(plugin: ProviderPlugin, endpoint: Endpoint) -> Service:
+    """The service of a plugin that speaks a protocol of its own.
+
+    Raises:
+        ConfigError: it cannot be made.
+    """
+    name = plugin.preset.name
+    if plugin.open is None:
+        raise ConfigError(f"{name}: nobody speaks {plugin.preset.protocol!r}")
+    try:
+        service = plugin.open(endpoint)
+    except CinchError:
+        raise
+    except Exception as error:  # a stranger's code
+        raise ConfigError(f"the provider {name} could not be started: {in_words(error)}") from error
+    missing = [verb for verb in VERBS if not callable(getattr(service, verb, None))]
+    if missing:
+        raise ConfigError(f"the provider {name} could not be started: it has no {' and no '.join(missing)}")
+    return GuardedService(name, service)
+
+
+def fault_in(plugin: ProviderPlugin, name: str) -> str | None:
+    """What keeps a plugin from being the provider of that name."""
+    return next(_faults(plugin, name), None)
+
+
+def in_words(error: BaseException) -> str:
+    """What was raised, in one line that is fit for a terminal."""
+    return plain(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
+def _faults(plugin: ProviderPlugin, name: str) -> Iterator[str]:
+    preset = plugin.preset
+    if preset.name != name:
+        yield f"its entry point is called {name!r} and its preset {preset.name!r}"
+    known = preset.protocol in PROTOCOLS
+    if plugin.open is None and not known:
+        yield f"it has no code for the protocol {preset.protocol!r}, and cinch speaks {', '.join(PROTOCOLS)}"
+    if plugin.open is not None and known:
+        yield f"it has code of its own for {preset.protocol!r}, which cinch speaks: its own protocol needs another name"
+    yield from _faults_of_the_preset(preset)
+
+
+def _faults_of_the_preset(preset: Preset) -> Iterator[str]:
+    for field in ("key_variables", "bearer_variables", "shared_variables", "families"):
+        if not _is_texts(getattr(preset, field)):
+            yield f"{field} must be a tuple of texts"
+    if not preset.label:
+        yield "its label is empty"
+    if preset.key_required and not preset.variables:
+        yield "it wants a key, and key_variables names no variable for it; or say key_required=False"
+    if not re.match(r"https?://.", preset.base_url) and (preset.base_url or not preset.base_url_variable):
+        yield "base_url must begin with http:// or https://, or be empty beside a base_url_variable"
+    if not _is_texts([*preset.headers, *preset.headers.values()]):
+        yield "headers must be texts"
+    for field in ("own_urls", "native_schema"):
+        yield from _faults_of_the_pattern(field, getattr(preset, field))
+
+
+def _faults_of_the_pattern(field: str, pattern: str) -> Iterator[str]:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        yield f"{field} is no regular expression: {error}"
+
+
+def _is_texts(values: Sequence[object]) -> bool:
+    # One text would be taken for its letters.
+    return not isinstance(values, str) and all(isinstance(each, str) for each in values)
+
+
+if TYPE_CHECKING:
+    _: type[Service] = GuardedService

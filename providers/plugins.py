@@ -1,0 +1,131 @@
+"""What a package that brings a provider of its own imports, and the port it fulfils: `docs/your-own-provider.md`.
+
+The package names a `Preset` or a `ProviderPlugin`, or a function that returns one, as an entry point of the group
+`cinch.providers`. The entry point is called what stands before the slash in a model's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from harness.errors import ModelNotFound
+from harness.messages import JsonObject
+from harness.provider import Delta, ModelFacts, Request
+from providers.catalog import Preset, Secret, ThinkingRule
+from providers.endpoint import Endpoint
+from providers.failures import failure, plain
+from providers.lines import LineDecoder
+from providers.models import better_named, model_names
+from providers.names import safe_name
+from providers.protocols import Opener
+from providers.service import Service
+from providers.sse import EventDecoder
+from providers.stream import Framing, ReplyDecoder, deltas
+from providers.transport import Transport
+
+__all__ = [
+    "Endpoint",
+    "EventDecoder",
+    "Framing",
+    "LineDecoder",
+    "Opener",
+    "Preset",
+    "ProviderPlugin",
+    "ReplyDecoder",
+    "Secret",
+    "Service",
+    "ThinkingRule",
+    "Transport",
+    "WireFormat",
+    "WireService",
+    "better_named",
+    "deltas",
+    "failure",
+    "model_names",
+    "plain",
+    "safe_name",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderPlugin:
+    """A provider that is not ours.
+
+    Without `open`, the preset's `protocol` is one that cinch speaks; with it, any other name. `facts` tells what is
+    known of a model by its name, quickly; without it, the price list is asked where the preset names one.
+    """
+
+    preset: Preset
+    open: Opener | None = None
+    facts: Callable[[str], ModelFacts | None] | None = None
+
+
+class WireFormat(Protocol):
+    """How a service is asked and how its answer is read; `WireService` does all the rest."""
+
+    def format_request(self, request: Request) -> tuple[str, JsonObject]:
+        """The path under the base URL, and the body that is posted there."""
+        ...
+
+    def framing(self) -> Framing:
+        """What cuts one answer into events: `EventDecoder()` for server-sent ones, `LineDecoder()` for lines."""
+        ...
+
+    def decoder(self, endpoint: Endpoint) -> ReplyDecoder:
+        """What reads the events of one answer."""
+        ...
+
+
+class WireService:
+    """A service that answers one POST with a stream of JSON events.
+
+    Connections, time-outs, proxies, certificates, refusals, broken streams, keys and recordings are as with every other
+    provider.
+    """
+
+    def __init__(self, endpoint: Endpoint, wire: WireFormat) -> None:
+        self.name = endpoint.preset.name
+        self._wire = wire
+        self._transport = Transport(endpoint, _headers(endpoint))
+
+    def warm(self) -> None:
+        self._transport.warm()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def models(self) -> list[str]:
+        """What stands under the preset's `models_path`; nothing where that is empty."""
+        path = self._transport.endpoint.preset.models_path
+        return await model_names(self._transport, path) if path else []
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        transport = self._transport_for(request)
+        try:
+            async with aclosing(self._ask(request, transport)) as answer:
+                async for delta in answer:
+                    yield delta
+        except ModelNotFound as error:
+            path = transport.endpoint.preset.models_path
+            raise (await better_named(error, transport, path, request.spec.model_id) if path else error) from error
+
+    def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
+        path, body = self._wire.format_request(request)
+        return deltas(transport, path, body, self._wire.decoder(transport.endpoint), self._wire.framing())
+
+    def _transport_for(self, request: Request) -> Transport:
+        if request.api_key is None:
+            return self._transport
+        endpoint = self._transport.endpoint.with_key(request.api_key)
+        return self._transport.speaking_for(endpoint, _headers(endpoint))
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    return {"content-type": "application/json", **endpoint.key_headers}
+
+
+if TYPE_CHECKING:
+    _: type[Service] = WireService

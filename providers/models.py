@@ -1,33 +1,43 @@
-"""What a server says it serves, and the nearest of its names to a wrong one."""
+"""Asking a server what it serves, and the nearest of its names to a wrong one."""
 
 from __future__ import annotations
 
-import re
-
-from harness.errors import ModelNotFound, ProviderError
-from harness.messages import JsonValue
+from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from providers.catalog import nearest
+from providers.endpoint import Endpoint
+from providers.known import Listed
+from providers.listing import entries_of, listed
 from providers.transport import Transport
 
 PATIENCE = 5.0
 
 
-async def model_names(transport: Transport, path: str, *, seconds: float = PATIENCE) -> list[str]:
-    """The models of a server, in its own order.
+def lists_of(endpoint: Endpoint) -> tuple[str, ...]:
+    """Where the models are listed, the list that tells most first."""
+    root = endpoint.base_url.removesuffix("/v1")
+    return (*(root + path for path in endpoint.preset.lists), endpoint.preset.models_path)
+
+
+async def listed_models(transport: Transport, *paths: str, seconds: float = PATIENCE) -> list[Listed]:
+    """The models of a server, in its own order, from the first of the lists that it has.
 
     Raises:
-        ProviderError: the server could not be asked, or answered with something else.
+        ProviderError: the server could not be asked, or refused.
     """
-    match await transport.get(path, seconds=seconds):
-        case (
-            {"data": list() as entries}
-            | {"models": list() as entries}
-            | {"publisherModels": list() as entries}
-            | [*entries]
-        ):
-            return [name for entry in entries if (name := _name_of(entry))]
-        case _:
-            return []
+    for path in paths[:-1]:
+        try:
+            answer = await transport.get(path, seconds=seconds)
+        except (ModelNotFound, RequestRejected, StreamError):
+            continue
+        # Some servers say in an answer like any other that they do not know the path.
+        if entries_of(answer):
+            return listed(answer)
+    return listed(await transport.get(paths[-1], seconds=seconds))
+
+
+async def model_names(transport: Transport, path: str, *, seconds: float = PATIENCE) -> list[str]:
+    """The names alone; raises as `listed_models`."""
+    return [model.id for model in await listed_models(transport, path, seconds=seconds)]
 
 
 async def better_named(error: ModelNotFound, transport: Transport, path: str, model_id: str) -> ModelNotFound:
@@ -44,13 +54,3 @@ def told_nearest(error: ModelNotFound, known: list[str], model_id: str) -> Model
     close = nearest(model_id, known)
     hint = f"did you mean {' or '.join(close)}?" if close else f"it serves {', '.join(known[:8])}" if known else ""
     return ModelNotFound(f"{error}; {hint}" if hint else str(error), status=error.status)
-
-
-def _name_of(entry: JsonValue) -> str:
-    match entry:
-        case {"supportedGenerationMethods": list() as methods} if "generateContent" not in methods:
-            return ""
-        case {"id": str(name)} | {"name": str(name)} | str(name):
-            return re.sub(r"^(publishers/google/)?models/", "", name)
-        case _:
-            return ""

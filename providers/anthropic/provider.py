@@ -15,7 +15,8 @@ from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
-from providers.models import better_named, model_names
+from providers.known import Listed
+from providers.models import better_named, listed_models
 from providers.stream import deltas
 from providers.transport import Transport
 
@@ -53,7 +54,10 @@ class AnthropicProvider:
         await self._transport.close()
 
     async def models(self) -> list[str]:
-        return await model_names(self._transport, MODELS)
+        return [model.id for model in await self.listed()]
+
+    async def listed(self) -> list[Listed]:
+        return await listed_models(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)

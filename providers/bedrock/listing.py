@@ -5,33 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.messages import JsonValue
+from providers.known import Known, Listed
+from providers.listing import entries_of, listed
 
-MODELS = "/foundation-models?byInferenceType=ON_DEMAND&byOutputModality=TEXT"
+MODELS = "/foundation-models?byOutputModality=TEXT"
 PROFILES = "/inference-profiles?maxResults=1000"
 """Newer models are only reached through a profile, which spreads requests over regions."""
 
 
-def profile_ids(answer: JsonValue) -> Iterator[str]:
-    for entry in _entries(answer, "inferenceProfileSummaries"):
+def models_in(profiles: JsonValue, models: JsonValue) -> list[Listed]:
+    """What can be asked: the profiles, then the models that can be asked without one."""
+    known = {model.id: model.known for model in listed(models)}
+    # The name of a profile is the model's, with where it may run before it.
+    spread = [Listed(name, known.get(name.partition(".")[2], Known())) for name in _profile_ids(profiles)]
+    only_spread = set(_only_spread(models))
+    return [*spread, *(Listed(name, each) for name, each in known.items() if name not in only_spread)]
+
+
+def _profile_ids(profiles: JsonValue) -> Iterator[str]:
+    entries = profiles.get("inferenceProfileSummaries") if isinstance(profiles, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
         match entry:
-            case {"inferenceProfileId": str(profile_id)}:
-                yield profile_id
+            case {"inferenceProfileId": str(name)}:
+                yield name
             case _:
                 pass
 
 
-def model_ids(answer: JsonValue) -> Iterator[str]:
-    """Those that can stream."""
-    for entry in _entries(answer, "modelSummaries"):
+def _only_spread(models: JsonValue) -> Iterator[str]:
+    """The models that say how they can be asked, and not that they can be asked directly."""
+    for entry in entries_of(models):
         match entry:
-            case {"responseStreamingSupported": False}:
-                pass
-            case {"modelId": str(model_id)}:
-                yield model_id
+            case {"modelId": str(name), "inferenceTypesSupported": list() as ways} if "ON_DEMAND" not in ways:
+                yield name
             case _:
                 pass
-
-
-def _entries(answer: JsonValue, name: str) -> list[JsonValue]:
-    entries = answer.get(name) if isinstance(answer, dict) else None
-    return entries if isinstance(entries, list) else []

@@ -13,9 +13,10 @@ from harness.provider import Delta, Provider, Request
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.encode import CACHING, SCHEMA, TEMPERATURE, THINKING, encode
 from providers.bedrock.frames import FrameDecoder
-from providers.bedrock.listing import MODELS, PROFILES, model_ids, profile_ids
+from providers.bedrock.listing import MODELS, PROFILES, models_in
 from providers.bedrock.signing import Asked
 from providers.bedrock.site import BedrockSite
+from providers.known import Listed
 from providers.models import told_nearest
 from providers.stream import deltas
 from providers.transport import Transport, json_bytes
@@ -53,6 +54,9 @@ class BedrockProvider:
         await self._transport.close()
 
     async def models(self) -> list[str]:
+        return [model.id for model in await self.listed()]
+
+    async def listed(self) -> list[Listed]:
         return await self._served(None)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -87,9 +91,8 @@ class BedrockProvider:
         endpoint, headers = await self._site.admitted(asked, key)
         return self._transport.speaking_for(endpoint, headers)
 
-    async def _served(self, key: str | None) -> list[str]:
-        profiles = profile_ids(await self._listed(PROFILES, key))
-        return [*profiles, *model_ids(await self._listed(MODELS, key))]
+    async def _served(self, key: str | None) -> list[Listed]:
+        return models_in(await self._listed(PROFILES, key), await self._listed(MODELS, key))
 
     async def _listed(self, what: str, key: str | None) -> JsonValue:
         url = self._site.listing(what)
@@ -100,7 +103,7 @@ class BedrockProvider:
             known = await self._served(request.api_key)
         except ProviderError:
             return error
-        return told_nearest(error, known, request.spec.model_id)
+        return told_nearest(error, [model.id for model in known], request.spec.model_id)
 
     def _mends(self, request: Request, refusal: str, without_now: set[str]) -> bool:
         """Whether the next request will be without what this one was refused for."""

@@ -11,7 +11,8 @@ from harness.provider import Delta, Provider, Request
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.site import Site, Way, key_header
-from providers.models import better_named, model_names
+from providers.known import Listed
+from providers.models import better_named, listed_models
 from providers.stream import deltas
 from providers.transport import Transport
 
@@ -45,8 +46,11 @@ class GeminiProvider:
         await self._transport.close()
 
     async def models(self) -> list[str]:
+        return [model.id for model in await self.listed()]
+
+    async def listed(self) -> list[Listed]:
         way = await self._site.way(None)
-        return await model_names(self._on(way), self._site.listing(way))
+        return await listed_models(self._on(way), self._site.listing(way))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         way = await self._site.way(request.api_key)

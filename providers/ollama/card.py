@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from harness.messages import JsonValue
+from providers.known import Known
 
 ASKED_WINDOW = 32_768
 EVERYTHING = frozenset(("completion", "tools", "vision", "thinking"))
@@ -40,6 +41,13 @@ class ModelCard:
     def can(self, ability: str) -> bool:
         """Whether the model has the ability, as far as is known."""
         return self.abilities is None or ability in self.abilities
+
+    @property
+    def known(self) -> Known:
+        images, tools, thinking = (
+            None if self.abilities is None else ability in self.abilities for ability in ("vision", "tools", "thinking")
+        )
+        return Known(self.window, images=images, tools=tools, thinking=thinking)
 
     def without(self, ability: str) -> ModelCard:
         return replace(self, abilities=(self.abilities or EVERYTHING) - {ability})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -12,9 +13,10 @@ from urllib.parse import urlsplit
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
+from providers.known import Listed
 from providers.lines import LineDecoder
 from providers.local import WindowSource, window_in
-from providers.models import better_named, model_names
+from providers.models import better_named, listed_models, model_names
 from providers.ollama.card import ModelCard, card_of
 from providers.ollama.decode import LineReplyDecoder
 from providers.ollama.encode import encode
@@ -23,6 +25,7 @@ from providers.transport import Transport
 
 CHAT, SHOW, LIST, LOADED = "/api/chat", "/api/show", "/api/tags", "/api/ps"
 CLOUD_NAMES = (":cloud", "-cloud")
+AT_ONCE = 8
 
 
 class OllamaProvider:
@@ -47,6 +50,23 @@ class OllamaProvider:
 
     async def models(self) -> list[str]:
         return await model_names(self._transport, LIST)
+
+    async def listed(self) -> list[Listed]:
+        """The models that were pulled and can be talked to; each is asked about."""
+        pulled = await listed_models(self._transport, LIST)
+        at_once = asyncio.Semaphore(AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+            shown = [group.create_task(self._told(model.id, at_once)) for model in pulled]
+        cards = [(model, task.result()) for model, task in zip(pulled, shown, strict=True)]
+        return [dataclasses.replace(model, known=card.known) for model, card in cards if card.can("completion")]
+
+    async def _told(self, model_id: str, at_once: asyncio.Semaphore) -> ModelCard:
+        """The card of a model in a list, where one that cannot be shown is no reason to show none."""
+        try:
+            async with at_once:
+                return await self._card(model_id, self._transport)
+        except ProviderError:
+            return ModelCard()
 
     async def context_window(self, model_id: str) -> int | None:
         """How much the model reads: the window that is asked for with each request, or the server's own.

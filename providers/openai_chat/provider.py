@@ -7,11 +7,14 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from harness.errors import ModelNotFound, RequestRejected
+from harness.errors import ModelNotFound, ProviderError, RequestRejected
+from harness.messages import JsonValue
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
+from providers.known import Known, Listed
+from providers.listing import known_in
 from providers.local import WindowSource, window_in
-from providers.models import better_named, model_names
+from providers.models import better_named, listed_models, lists_of
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode
@@ -41,7 +44,19 @@ class ChatProvider:
         await self._transport.close()
 
     async def models(self) -> list[str]:
-        return await model_names(self._transport, self._transport.endpoint.preset.models_path)
+        return [model.id for model in await self.listed()]
+
+    async def listed(self) -> list[Listed]:
+        found = await listed_models(self._transport, *lists_of(self._transport.endpoint))
+        if not self._transport.endpoint.preset.window_path or any(model.known.context_window for model in found):
+            return found
+        try:
+            about = await self._about()
+        except ProviderError:
+            return found
+        # It serves one model, and tells of itself what others tell of each.
+        known = known_in(about) if isinstance(about, dict) else Known()
+        return [dataclasses.replace(model, known=model.known.completed_by(known)) for model in found]
 
     async def context_window(self, model_id: str) -> int | None:
         """How much a model on this machine reads, as far as its server tells.
@@ -49,9 +64,11 @@ class ChatProvider:
         Raises:
             ProviderError: the server could not be asked.
         """
+        return window_in(await self._about(), model_id)
+
+    async def _about(self) -> JsonValue:
         endpoint = self._transport.endpoint
-        root = endpoint.base_url.removesuffix("/v1")
-        return window_in(await self._transport.get(root + endpoint.preset.window_path), model_id)
+        return await self._transport.get(endpoint.base_url.removesuffix("/v1") + endpoint.preset.window_path)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)

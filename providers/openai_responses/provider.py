@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from harness.errors import ModelNotFound, RequestRejected
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.models import better_named, model_names
+from providers.known import Listed
+from providers.models import better_named, listed_models, lists_of
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
 from providers.stream import deltas
@@ -50,7 +51,10 @@ class ResponsesProvider:
         await self._transport.close()
 
     async def models(self) -> list[str]:
-        return await model_names(self._transport, "/models")
+        return [model.id for model in await self.listed()]
+
+    async def listed(self) -> list[Listed]:
+        return await listed_models(self._transport, *lists_of(self._transport.endpoint))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from harness.errors import ModelNotFound
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.models import better_named, model_names
+from providers.known import Listed
+from providers.models import better_named, listed_models
 from providers.proxy.decode import ProxyDecoder
 from providers.proxy.encode import encode
 from providers.stream import deltas
@@ -37,7 +38,10 @@ class ProxyProvider:
 
     async def models(self) -> list[str]:
         """What the proxy says it serves, where it says so: the protocol itself has no such question."""
-        return await model_names(self._transport, MODELS)
+        return [model.id for model in await self.listed()]
+
+    async def listed(self) -> list[Listed]:
+        return await listed_models(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)

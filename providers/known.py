@@ -1,0 +1,39 @@
+"""What is known of a model, whoever says it: its server, the price data, or its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from harness.provider import ModelFacts, Price
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """As `ModelFacts`, but without any usual value: None where nobody says."""
+
+    context_window: int | None = None
+    max_output: int | None = None
+    price: Price | None = None
+    images: bool | None = None
+    tools: bool | None = None
+    thinking: bool | None = None
+
+    def completed_by(self, other: Known) -> Known:
+        """This, with what it lacks from the other."""
+        mine = {field.name: getattr(self, field.name) for field in fields(self)}
+        theirs = {field.name: getattr(other, field.name) for field in fields(other)}
+        return Known(**{name: theirs[name] if value is None else value for name, value in mine.items()})
+
+    @property
+    def facts(self) -> ModelFacts:
+        window = self.context_window or ModelFacts().context_window
+        return ModelFacts(window, self.max_output, self.price, self.images, self.tools, self.thinking)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A model on its server's list, and what the list tells of it; `created` in seconds, 0 where it is not told."""
+
+    id: str
+    known: Known = Known()
+    created: float = 0

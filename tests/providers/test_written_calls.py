@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.provider import ToolSpec
+from providers.written_calls import Piece, Thought, Words, WrittenCalls, dialects_in
+from providers.written_dialects import Call
+
+BASH = ToolSpec(
+    "bash", "", {"type": "object", "properties": {"command": {"type": "string"}, "wait": {"type": "integer"}}}
+)
+READ = ToolSpec("read_file", "", {"type": "object", "properties": {"path": {"type": "string"}}})
+TOOLS = (BASH, READ)
+
+LS = Call("bash", '{"command": "ls"}')
+SEE = Call("read_file", '{"path": "a.py"}')
+TAGGED = '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</tool_call>'
+TAGGED_READ = '<tool_call>\n{"name": "read_file", "arguments": {"path": "a.py"}}\n</tool_call>'
+HARD = {"command": 'echo "</tool_call>" {[ \\ \n ü'}
+CUT = '<tool_call>\n{"name": "bash", "arguments": {"command": "rm -rf '
+
+REPLIES: dict[str, tuple[str, list[Piece]]] = {
+    "words": ("Hello, world.", [Words("Hello, world.")]),
+    "words with marks of other things": ("a < b, [x], {y}: z\n\n<b>", [Words("a < b, [x], {y}: z\n\n<b>")]),
+    "code in a fence": ("So:\n```py\nif x:\n    y()\n```\n", [Words("So:\n```py\nif x:\n    y()\n```")]),
+    "a call in tags": (TAGGED, [LS]),
+    "words, then a call": (f"I look.\n\n{TAGGED}\n", [Words("I look."), LS]),
+    "two calls in tags": (f"{TAGGED}\n{TAGGED_READ}", [LS, SEE]),
+    "two calls in one tag": (TAGGED.replace("}}", '}}\n{"name":"read_file","arguments":{"path":"a.py"}}'), [LS, SEE]),
+    "words after a call": (f"{TAGGED}\n\nThere.", [LS, Words("There.")]),
+    "a call without its closing tag": (TAGGED.removesuffix("\n</tool_call>"), [LS]),
+    "a closing tag within a string": (
+        f"<tool_call>{json.dumps({'name': 'bash', 'arguments': HARD})}</tool_call>",
+        [Call("bash", json.dumps(HARD, ensure_ascii=False))],
+    ),
+    "arguments that are JSON in a string": (
+        f"<tool_call>{json.dumps({'name': 'bash', 'arguments': LS.arguments})}</tool_call>",
+        [LS],
+    ),
+    "no arguments": ('<tool_call>{"name": "bash"}</tool_call>', [Call("bash", "{}")]),
+    "a line end within a string": (
+        '<tool_call>{"name": "bash", "arguments": {"command": "a\nb"}}</tool_call>',
+        [Call("bash", r'{"command": "a\nb"}')],
+    ),
+    "a call written out": (
+        "<tool_call>\n<function=bash>\n<parameter=command>\nls <a>\n\n{x}\n</parameter>\n<parameter=wait>\n3\n"
+        "</parameter>\n</function>\n</tool_call>",
+        [Call("bash", '{"command": "ls <a>\\n\\n{x}", "wait": 3}')],
+    ),
+    "thinking": ("<think>\nHm, <tool_call>?\n</think>\n\nYes.", [Thought("Hm, <tool_call>?"), Words("Yes.")]),
+    "thinking, then a call": (f"<think>\nHm.\n</think>\n\n{TAGGED}", [Thought("Hm."), LS]),
+    "an empty thought": ("<think>\n\n</think>\n\nYes.", [Words("Yes.")]),
+    "a thought that does not end": ("<think>Hm", [Thought("Hm")]),
+    "a later thought is words": ("So.\n<think>Hm</think>", [Words("So.\n<think>Hm</think>")]),
+    "bare JSON": ('{"name": "bash", "parameters": {"command": "ls"}}', [LS]),
+    "bare JSON, twice": (
+        '{"name": "bash", "parameters": {"command": "ls"}}; {"name": "read_file", "parameters": {"path": "a.py"}}',
+        [LS, SEE],
+    ),
+    "bare JSON as a function": (
+        '{"type": "function", "function": {"name": "bash", "parameters": {"command": "ls"}}}',
+        [LS],
+    ),
+    "bare JSON, marked for python": ('<|python_tag|>{"name": "bash", "parameters": {"command": "ls"}}', [LS]),
+    "code for python": ("<|python_tag|>print(1)", [Words("<|python_tag|>print(1)")]),
+    "JSON that names no tool": ('{"name": "Anna", "age": 3}', [Words('{"name": "Anna", "age": 3}')]),
+    "JSON that is no call": ('{"age": 3}', [Words('{"age": 3}')]),
+    "bare JSON after words": ('So: {"name": "bash"}', [Words('So: {"name": "bash"}')]),
+    "a marked list": ('[TOOL_CALLS] [{"name": "bash", "arguments": {"command": "ls"}}]', [LS]),
+    "a marked list of two": (
+        '[TOOL_CALLS][{"name":"bash","arguments":{"command":"ls"}},{"name":"read_file","arguments":{"path":"a.py"}}]',
+        [LS, SEE],
+    ),
+    "a marked name": ('Now.[TOOL_CALLS]bash[ARGS]{"command": "ls"}', [Words("Now."), LS]),
+    "marked names": (
+        '[TOOL_CALLS]bash[ARGS]{"command": "ls"}[TOOL_CALLS]read_file[CALL_ID]123456789[ARGS]{"path": "a.py"}',
+        [LS, SEE],
+    ),
+    "a mark that is talked of": ("Write [TOOL_CALLS] first.", [Words("Write [TOOL_CALLS] first.")]),
+    "a tag that is talked of": ("Write <tool_call> first.", [Words("Write <tool_call> first.")]),
+    "half a call": (CUT, [Call("bash", CUT.removeprefix("<tool_call>\n").strip())]),
+    "half a name": ('Now <tool_call>{"name": "ba', [Words('Now <tool_call>{"name": "ba')]),
+    "half a marked call": ('[TOOL_CALLS]bash[ARGS]{"command": "l', [Call("bash", '{"command": "l')]),
+    "half a bare call": (
+        '{"name": "bash", "parameters": {"com',
+        [Call("bash", '{"name": "bash", "parameters": {"com')],
+    ),
+    "half a call written out": (
+        "<tool_call><function=bash><parameter=command>rm",
+        [Call("bash", "<function=bash><parameter=command>rm")],
+    ),
+    "a call that is no JSON": (
+        '<tool_call>{"name": "bash", "arguments": {"command": ls}}</tool_call>',
+        [Call("bash", '{"name": "bash", "arguments": {"command": ls}}')],
+    ),
+    "a call that is closed too early": (
+        '<tool_call>{"name": "bash", "arguments": {"command": "ls"}</tool_call>\nDone.',
+        [Call("bash", '{"name": "bash", "arguments": {"command": "ls"}'), Words("Done.")],
+    ),
+}
+
+
+def merged(pieces: list[Piece]) -> list[Piece]:
+    whole: list[Piece] = []
+    for piece in pieces:
+        match whole[-1:], piece:
+            case [Words(before)], Words(text):
+                whole[-1] = Words(before + text)
+            case [Thought(before)], Thought(text):
+                whole[-1] = Thought(before + text)
+            case _:
+                whole.append(piece)
+    return whole
+
+
+def read(text: str, cuts: list[int], **options: object) -> list[Piece]:
+    reader = WrittenCalls(TOOLS, **options)
+    ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
+    found: list[Piece] = []
+    for begin, end in zip([0, *ends], ends, strict=False):
+        found += reader.feed(text[begin:end])
+    return merged(found + reader.finish())
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_what_is_written_is_told_apart(name):
+    text, pieces = REPLIES[name]
+
+    assert read(text, []) == pieces
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_single_characters_make_no_difference(name):
+    text, pieces = REPLIES[name]
+
+    assert read(text, list(range(len(text)))) == pieces
+
+
+PARTS = st.sampled_from(
+    [text for text, _ in REPLIES.values()]
+    + [
+        "<tool_call>",
+        "</tool_call>",
+        "<think>",
+        "</think>",
+        "[TOOL_CALLS]",
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "\\",
+        "\n",
+        " ",
+        "<",
+    ]
+    + ["bash", "<function=bash>", "</function>", "[ARGS]", ";", "<|python_tag|>", '{"name": "bash"', "ü", "word " * 30]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(parts=st.lists(PARTS, max_size=6), cuts=st.lists(st.integers(0, 600), max_size=30), thinks=st.booleans())
+def test_where_a_reply_is_cut_makes_no_difference(parts, cuts, thinks):
+    text = "".join(parts)
+
+    assert read(text, cuts, in_thought=thinks) == read(text, [], in_thought=thinks)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    arguments=st.dictionaries(
+        st.text(max_size=8), st.text() | st.integers() | st.lists(st.text(max_size=5)), max_size=4
+    ),
+    cuts=st.lists(st.integers(0, 300), max_size=20),
+    form=st.sampled_from(["<tool_call>{}</tool_call>", "[TOOL_CALLS] [{}]", "{}"]),
+)
+def test_any_arguments_come_through(arguments, cuts, form):
+    written = form.replace("{}", json.dumps({"name": "bash", "arguments": arguments}, ensure_ascii=False))
+
+    pieces = read(written, cuts)
+
+    assert [(type(piece), piece.name, json.loads(piece.arguments)) for piece in pieces] == [(Call, "bash", arguments)]
+
+
+def test_words_are_handed_on_as_they_come():
+    reader = WrittenCalls(TOOLS)
+
+    assert [reader.feed(text) for text in ("I ", "look", " <too", "ls>")] == [
+        [Words("I")],
+        [Words(" look")],
+        [],
+        [Words(" <tools>")],
+    ]
+
+
+def test_json_that_is_no_call_is_not_held_back():
+    reader = WrittenCalls(TOOLS)
+
+    assert [merged(reader.feed(text)) for text in ('{"na', 'mes": ', "[1, 2")] == [
+        [],
+        [Words('{"names":')],
+        [Words(" [1, 2")],
+    ]
+
+
+def test_without_tools_nothing_is_a_call():
+    reader = WrittenCalls()
+
+    assert merged([*reader.feed(f"<think>Hm</think>{TAGGED}"), *reader.finish()]) == [Thought("Hm"), Words(TAGGED)]
+
+
+def test_another_dialect_is_no_call():
+    reader = WrittenCalls(TOOLS, {"marked"})
+
+    assert merged([*reader.feed(TAGGED), *reader.finish()]) == [Words(TAGGED)]
+
+
+@pytest.mark.parametrize(
+    ("template", "dialects"),
+    [
+        ('… \'<tool_call>\\n{"name": …', {"tagged"}),
+        ("… '\"parameters\": ' …", {"bare"}),
+        ("… [TOOL_CALLS] …", {"marked"}),
+        ("…", {"tagged", "bare", "marked"}),
+    ],
+)
+def test_a_template_shows_the_dialect(template, dialects):
+    assert dialects_in(template) == dialects
+
+
+def test_a_long_call_in_many_pieces_is_read():
+    content = "x = {'a': [1, 2]}\n" * 2000
+    written = f"<tool_call>{json.dumps({'name': 'bash', 'arguments': {'command': content}})}</tool_call>"
+
+    (call,) = read(written, list(range(0, len(written), 40)))
+
+    assert isinstance(call, Call)
+    assert json.loads(call.arguments) == {"command": content}

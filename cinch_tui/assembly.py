@@ -31,7 +31,8 @@ from harness.session.store import SessionStore
 from harness.thinking import ThinkingLevel
 from harness.tool import Tool
 from harness.workspace import Workspace
-from providers import connect, presets
+from providers import connect
+from providers.installed import each_preset
 from tools import builtin_tools
 
 # What reads sessions is imported where one is read: most starts begin a new one.
@@ -201,7 +202,7 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
     if chosen is not None:
         with contextlib.suppress(ConfigError):
             return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
-    for preset in presets().values():
+    for preset in each_preset():
         if preset.key_required and preset.default_model and keys.find(preset.name, preset.own_variables):
             with contextlib.suppress(ConfigError):
                 return connect(preset.name, credentials=keys, thinking=wanted.thinking)
@@ -270,14 +271,14 @@ def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str
 
 
 def _tools(settings: Settings) -> list[Tool]:
-    tools = builtin_tools(secrets=_key_variables())
+    tools = builtin_tools(secrets=_key_variables)
     # Without sub-agents, a model is not told of them.
     return [tool for tool in tools if tool.name != "delegate_sub_agent" or settings.agents.max_depth > 0]
 
 
 def _key_variables() -> tuple[str, ...]:
     """The environment variables that hold nothing but model keys: no command the model runs is to see them."""
-    return tuple(variable for preset in presets().values() for variable in preset.own_variables)
+    return tuple(variable for preset in each_preset() for variable in preset.own_variables)
 
 
 def _hear_of_differences(model: Model, agent: Agent) -> None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 from cinch_tui.paths import Paths
 from cinch_tui.private_file import write_private
 from harness.errors import ConfigError
-from providers.catalog import EnvironmentCredentials, Secret, presets
+from providers.catalog import EnvironmentCredentials, Secret
+from providers.installed import find_preset
 
 if TYPE_CHECKING:
     from providers.catalog import Credentials
@@ -60,7 +61,7 @@ class KeyStore:
         if kept and kept != IN_KEYRING:
             return Secret(kept, str(self.file))
         # Asking the keyring costs a fifth of a second: a server that needs no key is not to wait for that.
-        preset = presets().get(preset_name)
+        preset = find_preset(preset_name)
         is_worth_asking = kept == IN_KEYRING or (preset is not None and preset.key_required)
         value = self._from_keyring(preset_name) if is_worth_asking else None
         return Secret(value, KEYRING) if value else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
 from harness.session.places import project_dir, session_files
-from providers import presets
+from providers.installed import each_preset
 
 if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
@@ -88,21 +88,21 @@ def approval_summary(agent: Agent) -> str:
 
 def provider_names() -> tuple[str, ...]:
     """The providers a key can be kept for."""
-    return tuple(name for name, preset in presets().items() if preset.key_variables)
+    return tuple(preset.name for preset in each_preset() if preset.variables)
 
 
 def model_names() -> tuple[str, ...]:
     """A model of each provider that can be named without asking it."""
-    named = [f"{name}/{preset.default_model}" for name, preset in presets().items() if preset.default_model]
+    named = [f"{preset.name}/{preset.default_model}" for preset in each_preset() if preset.default_model]
     return (*named, "demo/tour")
 
 
 def key_summary(keys: KeyStore) -> str:
     lines: list[str] = []
-    for name, preset in presets().items():
-        if preset.key_variables:
-            found = keys.find(name, preset.variables)
-            lines.append(f"- {name}: {f'key from {found.source}' if found else 'no key'}")
+    for preset in each_preset():
+        if preset.variables:
+            found = keys.find(preset.name, preset.variables)
+            lines.append(f"- {preset.name}: {f'key from {found.source}' if found else 'no key'}")
     return "\n".join(lines)
 
 

@@ -126,7 +126,7 @@ def _facts(preset: Preset, model_id: str, service: Service) -> Facts:
 def _missing_key(preset: Preset) -> str:
     return (
         f"no key for {preset.label}: nothing in {' or '.join(preset.variables)}, and none stored; "
-        f"enter one with #key {preset.name}, or set the variable: export {preset.key_variables[0]}=…"
+        f"enter one with #key {preset.name}, or set the variable: export {preset.variables[0]}=…"
     )
 
 

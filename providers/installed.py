@@ -36,9 +36,16 @@ NAME = r"[a-z0-9][a-z0-9._-]*"
 OURS = ("demo", "replay", "local")
 
 
+def each_preset() -> Iterator[Preset]:
+    """Ours in the order in which people are shown them; then those of other packages, only then looked for."""
+    yield from presets().values()
+    for plugin in _installed().usable():
+        yield plugin.preset
+
+
 def all_presets() -> Mapping[str, Preset]:
-    """Every preset by name: ours in the order in which people are shown them, then those of other packages."""
-    return {**presets(), **{name: plugin.preset for name, plugin in _installed().usable().items()}}
+    """Each of them, by name."""
+    return {preset.name: preset for preset in each_preset()}
 
 
 def problems() -> list[str]:
@@ -146,9 +153,9 @@ class Installed:
             self._loaded[name] = _load(offer)
         return self._loaded[name]
 
-    def usable(self) -> dict[str, ProviderPlugin]:
-        found = ((name, self.get(name)) for name in self.names)
-        return {name: plugin for name, plugin in found if plugin and not isinstance(plugin, Unusable)}
+    def usable(self) -> list[ProviderPlugin]:
+        found = (self.get(name) for name in self.names)
+        return [plugin for plugin in found if plugin and not isinstance(plugin, Unusable)]
 
     def problems(self) -> list[str]:
         found = (self.get(name) for name in self.names)

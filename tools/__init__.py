@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from harness.tool import Tool
 
 
-def builtin_tools(*, secrets: Iterable[str] = ()) -> list[Tool]:
+def builtin_tools(*, secrets: Callable[[], Iterable[str]] = tuple) -> list[Tool]:
     """Every built-in tool, in the order a model sees them; each is imported when it is first called.
 
-    `secrets` names environment variables that a command must not see, beside the keys of known model services.
+    `secrets` names environment variables that a command must not see, beside the keys of known model services; it is
+    asked when the first command is run.
     """
     from tools.builtin import loaders
     from tools.lazy import LazyTool
 
-    return [LazyTool(name, build) for name, build in loaders(tuple(secrets)).items()]
+    return [LazyTool(name, build) for name, build in loaders(secrets).items()]
 
 
 def load(tools: Iterable[Tool]) -> None:

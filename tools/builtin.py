@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from harness.tool import Tool
 
 
-def loaders(secrets: tuple[str, ...] = ()) -> dict[str, Callable[[], Tool]]:
+def loaders(secrets: Callable[[], Iterable[str]] = tuple) -> dict[str, Callable[[], Tool]]:
     """By name. Each tool brings pydantic and more: only who calls it pays for it."""
     return {
         "read_file": _read,
@@ -63,10 +63,10 @@ def _grep() -> Tool:
     return GrepTool()
 
 
-def _bash(secrets: tuple[str, ...]) -> Tool:
+def _bash(secrets: Callable[[], Iterable[str]]) -> Tool:
     from tools.bash import BashTool
 
-    return BashTool(secrets)
+    return BashTool(secrets())
 
 
 def _todo() -> Tool:

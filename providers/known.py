@@ -30,6 +30,10 @@ class Known:
         return ModelFacts(window, self.max_output, self.price, self.images, self.tools, self.thinking)
 
 
+def known_of(facts: ModelFacts) -> Known:
+    return Known(facts.context_window, facts.max_output, facts.price, facts.images, facts.tools, facts.thinking)
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A model on its server's list, and what the list tells of it; `created` in seconds, 0 where it is not told."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from harness.provider import ModelFacts, Price
 from providers.catalog import Preset
+from providers.known import Known
+from providers.listing import is_talkative
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
@@ -29,20 +31,47 @@ class PricedFacts:
 
     async def load(self) -> ModelFacts:
         if self._now is None:
-            self._now = await asyncio.to_thread(_look_up, self._prices, self._model_id)
+            self._now = (await asyncio.to_thread(priced, self._prices, self._model_id)).facts
         return self._now
 
 
-def _look_up(provider: str, model_id: str) -> ModelFacts:
+def priced(provider: str, model_id: str) -> Known:
+    """What is known of one model; nothing where `provider` is empty. For a thread."""
+    if not provider:
+        return Known()
     # The import takes a quarter of a second.
     from genai_prices.data_snapshot import get_snapshot
 
     try:
         _, model = get_snapshot().find_provider_model(model_id, None, provider, None)
     except LookupError:
-        return ModelFacts()
-    usual = ModelFacts()
-    return ModelFacts(model.context_window or usual.context_window, usual.max_output, _price(model))
+        return Known()
+    return _known(model)
+
+
+def priced_models(preset: Preset) -> dict[str, Known]:
+    """The models of a provider that can be asked for by these names, and talk. For a thread."""
+    # The names at Azure are the person's own, and an id without its folder is no name.
+    if not preset.prices or "RESOURCE" in preset.base_url:
+        return {}
+    from genai_prices.data_snapshot import get_snapshot
+
+    provider = next((each for each in get_snapshot().providers if each.id == preset.prices), None)
+    if provider is None:
+        return {}
+    known = {model.id: _known(model) for model in provider.models if not model.deprecated and is_talkative(model.id)}
+    return {name: each for name, each in known.items() if each.price and _is_asked_so(preset, name)}
+
+
+def _is_asked_so(preset: Preset, name: str) -> bool:
+    if preset.prices == "google":
+        return name.startswith("gemini-")
+    in_folders = bool(preset.families) and all("/" in family for family in preset.families)
+    return "/" in name or not in_folders
+
+
+def _known(model: ModelInfo) -> Known:
+    return Known(model.context_window, price=_price(model))
 
 
 def _price(model: ModelInfo) -> Price | None:

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fakes import model_lists as lists
+from fakes.asking import Serve
+from fakes.list_server import ListServer
+
+from harness.errors import ConfigError, NetworkError, ProviderError
+from harness.provider import Price
+from providers.abilities import told_by_name
+from providers.catalog import presets
+from providers.known import Known
+from providers.offers import Offer, priced_offers, served_offers
+
+
+async def offered(preset: str, answers: dict[str, Any], path: str = "/v1") -> tuple[list[Offer], list[str]]:
+    with ListServer(answers) as server:
+        return await served_offers(presets()[preset], base_url=server.url + path), server.asked
+
+
+async def test_the_server_is_believed_and_the_price_data_fills_the_gaps() -> None:
+    answer = {"data": [{"id": "claude-sonnet-4-5", "max_input_tokens": 5_000}, {"id": "claude-of-tomorrow-99"}]}
+
+    offers, _ = await offered("anthropic", {"/v1/models": answer}, path="")
+
+    known, unknown = offers[1].known, offers[0].known
+    assert [offer.name for offer in offers] == ["anthropic/claude-of-tomorrow-99", "anthropic/claude-sonnet-4-5"]
+    assert (known.context_window, known.tools, known.images, known.thinking) == (5_000, True, True, True)
+    assert known.price == Price(3, 15, 0.3, 3.75, 6)
+    assert (unknown.context_window, unknown.price) == (None, None)
+
+
+async def test_the_newest_comes_first_where_the_list_tells_and_else_the_alphabet() -> None:
+    models = [{"id": "b"}, {"id": "old", "created": 10}, {"id": "new", "created": 20}, {"id": "a"}]
+
+    offers, _ = await offered("openai-chat", {"/v1/models": {"data": models}})
+
+    assert [offer.model_id for offer in offers] == ["new", "old", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked"),
+    [
+        ({"/api/v1/models": lists.LM_STUDIO_V1}, ["/api/v1/models"]),
+        ({"/api/v0/models": lists.LM_STUDIO_V0}, ["/api/v1/models", "/api/v0/models"]),
+        (
+            {"/api/v1/models": {"error": "Unexpected endpoint"}, "/api/v0/models": lists.LM_STUDIO_V0},
+            ["/api/v1/models", "/api/v0/models"],
+        ),
+        (
+            {"/v1/models": {"data": [{"id": "plain"}]}},
+            ["/api/v1/models", "/api/v0/models", "/v1/models", "/api/v0/models"],
+        ),
+    ],
+)
+async def test_the_list_that_tells_most_is_asked_first(answers: dict[str, Any], asked: list[str]) -> None:
+    offers, paths = await offered("lmstudio", answers)
+
+    assert paths == asked
+    assert len(offers) == 1
+
+
+async def test_litellm_and_xai_tell_more_in_lists_of_their_own() -> None:
+    litellm, _ = await offered("litellm", {"/model/info": lists.LITELLM, "/v1/models": {"data": [{"id": "no"}]}})
+    xai, _ = await offered("xai", {"/v1/language-models": lists.XAI, "/v1/models": {"data": [{"id": "no"}]}})
+
+    assert [(offer.name, offer.known.context_window) for offer in litellm] == [("litellm/house-model", 272_000)]
+    assert [(offer.name, offer.known.price) for offer in xai] == [("xai/grok-4.7", Price(3, 15, 0.75, 3))]
+
+
+async def test_a_llama_cpp_server_is_asked_about_itself() -> None:
+    answers = {"/v1/models": lists.LLAMA_CPP, "/props": lists.LLAMA_CPP_PROPS}
+
+    offers, _ = await offered("llamacpp", answers)
+
+    assert offers == [Offer("llamacpp", "gemma-3-4b", Known(16_384, images=True, tools=True))]
+
+
+async def test_ollama_is_asked_about_each_model_it_has(serve: Serve) -> None:
+    server = serve([])
+    server.models = ("qwen3:8b", "gpt-oss:20b")
+
+    offers = await served_offers(presets()["ollama"], base_url=server.url)
+
+    assert [offer.name for offer in offers] == ["ollama/gpt-oss:20b", "ollama/qwen3:8b"]
+    assert offers[1].known == Known(32_768, images=True, tools=True, thinking=True)
+
+
+async def test_one_that_only_makes_vectors_is_not_offered_by_ollama() -> None:
+    tags = {"models": [{"name": "all-minilm:22m", "model": "all-minilm:22m"}]}
+
+    offers, _ = await offered("ollama", {"/api/tags": tags, "/api/show": {"capabilities": ["vectors"]}}, path="")
+
+    assert offers == []
+
+
+async def test_a_server_that_takes_too_long_is_an_error_and_so_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ListServer({}) as server:
+        server.released.clear()
+        with pytest.raises(NetworkError, match="did not say within"):
+            await served_offers(presets()["vllm"], base_url=server.url + "/v1", seconds=0.2)
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="no key for Groq"):
+        await served_offers(presets()["groq"])
+    with pytest.raises(ProviderError):
+        await served_offers(presets()["vllm"], base_url="http://127.0.0.1:1/v1")
+
+
+async def test_the_price_data_offers_what_can_be_asked_for_by_name() -> None:
+    anthropic = {offer.name: offer for offer in await priced_offers(presets()["anthropic"])}
+    gemini = await priced_offers(presets()["gemini"])
+
+    known = anthropic["anthropic/claude-sonnet-4-5"]
+    assert not known.is_listed
+    assert known.known.context_window
+    assert known.known.price
+    assert known.known.tools
+    assert all(offer.model_id.startswith("gemini-") and "embed" not in offer.model_id for offer in gemini)
+    assert await priced_offers(presets()["azure"]) == []
+    assert await priced_offers(presets()["fireworks"]) == []
+    assert await priced_offers(presets()["nvidia"]) == []
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "images", "tools", "thinking"),
+    [
+        ("anthropic", "claude-opus-5", True, True, True),
+        ("anthropic", "claude-3-5-haiku-latest", True, True, None),
+        ("anthropic", "claude-2", None, None, None),
+        ("bedrock", "us.anthropic.claude-3-7-sonnet-20250219-v1:0", True, True, True),
+        ("openai", "gpt-4o", True, True, None),
+        ("openai", "o3", True, True, True),
+        ("openai", "o3-mini", None, None, True),
+        ("groq", "openai/gpt-oss-120b", None, None, True),
+        ("gemini", "gemini-2.0-flash", True, True, None),
+        ("gemini", "gemini-flash-latest", None, None, True),
+        ("zai", "glm-5.3", None, None, True),
+        ("perplexity", "sonar-pro", None, False, None),
+        ("mistral", "mistral-nemo", None, None, None),
+    ],
+)
+def test_a_name_tells_only_what_holds_for_its_family(
+    preset: str, name: str, images: bool | None, tools: bool | None, thinking: bool | None
+) -> None:
+    assert told_by_name(presets()[preset], name) == Known(images=images, tools=tools, thinking=thinking)

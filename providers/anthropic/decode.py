@@ -24,6 +24,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "model_context_window_exceeded": "length",
     "refusal": "error",
 }
+KEPT_FOR_AN_HOUR = "ephemeral_1h_input_tokens"
 STATUS_OF_ERROR = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -132,7 +133,13 @@ class MessageDecoder:
 
     def _count(self, counts: UsageCounts | None) -> None:
         """Later counts are totals and replace earlier ones; not every event has all of them."""
-        self._counts.update({name: value for name, value in (counts or {}).items() if value is not None})
+        told = counts or {}
+        self._counts.update({name: value for name, value in told.items() if isinstance(value, int)})
+        match told.get("cache_creation"):
+            case {"ephemeral_1h_input_tokens": int(kept)}:
+                self._counts[KEPT_FOR_AN_HOUR] = kept
+            case _:
+                pass
 
     def _usage(self) -> Usage:
         counts = self._counts
@@ -141,6 +148,7 @@ class MessageDecoder:
             counts.get("output_tokens", 0),
             counts.get("cache_read_input_tokens", 0),
             counts.get("cache_creation_input_tokens", 0),
+            cache_write_1h=counts.get(KEPT_FOR_AN_HOUR, 0),
         )
 
     def _fail(self, error: ErrorBody) -> None:

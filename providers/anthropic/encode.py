@@ -18,14 +18,13 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.provider import Request, ToolSpec
+from harness.provider import Request
 from providers.answer import in_words
 from providers.anthropic.answer import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
+from providers.caching import ends_of_turns, mark_of
 from providers.names import safe_name
 
-CACHED: JsonObject = {"type": "ephemeral"}
-CACHED_USER_TURNS = 2
 BEGINNING: JsonObject = {"type": "text", "text": "Go on."}
 """What the person is taken to have said before a history that begins with a reply, which the service refuses."""
 
@@ -37,12 +36,13 @@ def encode(
 
     `holds_to_schema`: the service may be asked to keep the answer to its form; else the model is told of it in words.
     `unreadable` are ids of assistant messages whose thinking the service would refuse; it is left out.
-    Four points are marked for the cache, as many as the service takes: tools, system prompt, the last two user turns.
+    At most four points are marked for the cache, as many as the service takes: tools, system prompt, two user turns.
     """
     turns = list(_turns(request.spec, request.messages, unreadable))
     if turns and turns[0]["role"] == "assistant":
         turns.insert(0, {"role": "user", "content": [{**BEGINNING}]})
-    _mark_for_cache(turns)
+    if request.cache.messages:
+        _mark_for_cache(turns, mark_of(request.cache))
     body: JsonObject = {
         "model": request.spec.model_id,
         "max_tokens": _max_tokens(request, form),
@@ -53,7 +53,7 @@ def encode(
     if system := _system(request, is_held=answer is not None):
         body["system"] = system
     if request.tools:
-        body["tools"] = _tools(request.tools)
+        body["tools"] = _tools(request)
     if form.thinking:
         body["thinking"] = form.thinking
     if config := _output_config(form, answer):
@@ -66,7 +66,8 @@ def encode(
 def _system(request: Request, *, is_held: bool) -> list[JsonValue]:
     blocks: list[JsonValue] = []
     if request.system.strip():
-        blocks.append({"type": "text", "text": request.system, "cache_control": CACHED})
+        marked: JsonObject = {"cache_control": mark_of(request.cache)} if request.cache.system else {}
+        blocks.append({"type": "text", "text": request.system, **marked})
     if request.answer_schema is not None and not is_held:
         blocks.append({"type": "text", "text": in_words(request.answer_schema)})
     return blocks
@@ -86,21 +87,22 @@ def _max_tokens(request: Request, form: ThinkingForm) -> int:
     return wanted if wanted > form.budget else wanted + form.budget
 
 
-def _tools(tools: Sequence[ToolSpec]) -> list[JsonValue]:
+def _tools(request: Request) -> list[JsonValue]:
     encoded: list[JsonObject] = [
         # A schema from elsewhere may leave out that it is of an object, on which the service insists.
         {"name": tool.name, "description": tool.description, "input_schema": {"type": "object", **tool.parameters}}
-        for tool in tools
+        for tool in request.tools
     ]
-    encoded[-1]["cache_control"] = CACHED
+    if request.cache.tools:
+        encoded[-1]["cache_control"] = mark_of(request.cache)
     return [*encoded]
 
 
-def _mark_for_cache(turns: Sequence[JsonObject]) -> None:
-    for turn in [turn for turn in turns if turn["role"] == "user"][-CACHED_USER_TURNS:]:
+def _mark_for_cache(turns: Sequence[JsonObject], mark: JsonObject) -> None:
+    for turn in ends_of_turns(turns):
         match turn["content"]:
             case [*_, dict() as last]:
-                last["cache_control"] = CACHED
+                last["cache_control"] = mark
             case _:
                 pass
 

@@ -14,6 +14,7 @@ from harness.provider import Delta, Provider, Request
 from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
+from providers.caching import MarksTaken
 from providers.endpoint import Endpoint
 from providers.known import Listed
 from providers.models import better_named, listed_models
@@ -35,7 +36,8 @@ class AnthropicProvider:
 
     Refusals that concern thinking are mended by asking once more with less, since the same request could never succeed:
     the service no longer takes a thought back (the conversation before it was changed), misses one, or the model does
-    not know the form in which it is told to think. So is the refusal of a schema, which the model is then told of.
+    not know the form in which it is told to think. So is the refusal of a schema, which the model is then told of, and
+    of marks for the cache, which not every server that speaks this dialect has.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -45,6 +47,7 @@ class AnthropicProvider:
         self._unreadable: set[str] = set()
         self._without_form: set[str] = set()
         self._without_schema: set[str] = set()
+        self._marks = MarksTaken()
 
     def warm(self) -> None:
         """Prepare for the first request; for a thread, after the first paint."""
@@ -60,24 +63,27 @@ class AnthropicProvider:
         return await listed_models(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport = self._transport_for(request)
-        try:
-            async with aclosing(self._ask(request, transport, self._form(request))) as answer:
-                async for delta in answer:
-                    yield delta
-        except RequestRejected as error:
-            form = self._mended_form(request, str(error))
-            if form is None:
-                raise
-            async with aclosing(self._ask(request, transport, form)) as answer:
-                async for delta in answer:
-                    yield delta
-        except ModelNotFound as error:
-            raise await better_named(error, transport, MODELS, request.spec.model_id) from error
+        transport, form = self._transport_for(request), self._form(request)
+        begun = False
+        while True:
+            try:
+                async with aclosing(self._ask(request, transport, form)) as answer:
+                    async for delta in answer:
+                        begun = True
+                        yield delta
+                return
+            except RequestRejected as error:
+                mended = None if begun else self._mended(request, form, str(error).lower())
+                if mended is None:
+                    raise
+                form = mended
+            except ModelNotFound as error:
+                raise await better_named(error, transport, MODELS, request.spec.model_id) from error
 
     def _ask(self, request: Request, transport: Transport, form: ThinkingForm) -> AsyncGenerator[Delta]:
         holds = request.spec.model_id not in self._without_schema
-        body = encode(request, form, self._unreadable, holds_to_schema=holds)
+        marked = dataclasses.replace(request, cache=self._marks.of(request.cache))
+        body = encode(marked, form, self._unreadable, holds_to_schema=holds)
         return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))
 
     def _transport_for(self, request: Request) -> Transport:
@@ -89,23 +95,30 @@ class AnthropicProvider:
     def _form(self, request: Request) -> ThinkingForm:
         return ThinkingForm() if request.spec.model_id in self._without_form else thinking_form(request.spec)
 
-    def _mended_form(self, request: Request, refusal: str) -> ThinkingForm | None:
+    def _mended(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
         """How to ask again; None if that would not help."""
-        words, model_id = refusal.lower(), request.spec.model_id
-        if request.answer_schema and model_id not in self._without_schema and re.search(REFUSED_SCHEMA, words):
-            self._without_schema.add(model_id)
-            return self._form(request)
-        if re.search(MISSING_THINKING, words):
-            return ThinkingForm()
-        if re.search(REFUSED_THINKING, words):
+        model = {request.spec.model_id}
+        if request.answer_schema and re.search(REFUSED_SCHEMA, refusal) and _adds(self._without_schema, model):
+            return form
+        if self._marks.learn(request.cache, refusal):
+            return form
+        return self._mended_form(request, form, refusal)
+
+    def _mended_form(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
+        if re.search(MISSING_THINKING, refusal):
+            return ThinkingForm() if form.thinking else None
+        if re.search(REFUSED_THINKING, refusal):
             told = {message.id for message in request.messages if _has_thinking(message)}
-            is_new = bool(told - self._unreadable)
-            self._unreadable |= told
-            return self._form(request) if is_new else None
-        if re.search(REFUSED_FORM, words) and model_id not in self._without_form:
-            self._without_form.add(model_id)
+            return form if _adds(self._unreadable, told) else None
+        if re.search(REFUSED_FORM, refusal) and _adds(self._without_form, {request.spec.model_id}):
             return ThinkingForm()
         return None
+
+
+def _adds(known: set[str], more: set[str]) -> bool:
+    is_new = not more <= known
+    known |= more
+    return is_new
 
 
 def _has_thinking(message: object) -> bool:

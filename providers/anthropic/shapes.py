@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NotRequired, TypeAlias, TypedDict
 
-UsageCounts: TypeAlias = "dict[str, int | None]"
+UsageCounts: TypeAlias = "dict[str, int | dict[str, int | None] | str | None]"
 
 
 class ErrorBody(TypedDict):

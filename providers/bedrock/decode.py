@@ -172,6 +172,7 @@ def _counted(usage: TokenUsage) -> Usage:
         usage.get("outputTokens", 0),
         usage.get("cacheReadInputTokens", 0),
         usage.get("cacheWriteInputTokens", 0),
+        cache_write_1h=sum(told["inputTokens"] for told in usage.get("cacheDetails", ()) if told["ttl"] == "1h"),
     )
 
 

@@ -18,16 +18,15 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.provider import AnswerSchema, Request, ToolSpec
+from harness.provider import NO_CACHE, AnswerSchema, CacheStrategy, Request, ToolSpec
 from providers.answer import in_words
 from providers.anthropic.answer import output_format
 from providers.bedrock.traits import Traits, traits_of
+from providers.caching import ends_of_turns
 from providers.names import safe_name
 
-THINKING, CACHING, SCHEMA, TEMPERATURE = "thinking", "caching", "schema", "temperature"
-"""What a model may be known not to take."""
-CACHED: JsonObject = {"cachePoint": {"type": "default"}}
-CACHED_USER_TURNS = 2
+THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"
+"""What a model may be known not to take; a lifetime is that of what it caches."""
 FORMATS = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 NO_OUTPUT = "(no output)"
 BEGINNING = "Go on."
@@ -40,16 +39,17 @@ def encode(request: Request, without: Collection[str] = (), unreadable: Set[str]
     `unreadable` are ids of assistant messages whose thinking the service would refuse; it is left out.
     """
     traits = traits_of(request.spec, thinks=THINKING not in without)
-    caches = traits.caches and CACHING not in without
+    cache = request.cache if traits.caches and CACHING not in without else NO_CACHE
+    point = _point(cache, traits, without)
     turns = _Turns(request, traits, unreadable).all()
-    if caches:
-        _mark_for_cache(turns)
+    if cache.messages:
+        _mark_for_cache(turns, point)
     answer = _output_config(request.answer_schema) if request.answer_schema and SCHEMA not in without else None
     body: JsonObject = {"messages": [*turns]}
     if system := _system(request, is_held=answer is not None):
-        body["system"] = [*system, CACHED] if caches and request.system.strip() else [*system]
+        body["system"] = [*system, point] if cache.system and request.system.strip() else [*system]
     if tools := _tools(request):
-        body["toolConfig"] = {"tools": [*tools, CACHED] if caches and traits.caches_tools else [*tools]}
+        body["toolConfig"] = {"tools": [*tools, point] if cache.tools and traits.caches_tools else [*tools]}
     if config := _inference(request, traits, takes_temperature=TEMPERATURE not in without):
         body["inferenceConfig"] = config
     if traits.fields:
@@ -104,11 +104,16 @@ def _inference(request: Request, traits: Traits, *, takes_temperature: bool) -> 
     return config
 
 
-def _mark_for_cache(turns: Sequence[JsonObject]) -> None:
-    for turn in [turn for turn in turns if turn["role"] == "user"][-CACHED_USER_TURNS:]:
+def _point(cache: CacheStrategy, traits: Traits, without: Collection[str]) -> JsonObject:
+    is_usual = cache.lifetime == "5m" or not traits.caches_an_hour or LIFETIME in without
+    return {"cachePoint": {"type": "default"} if is_usual else {"type": "default", "ttl": cache.lifetime}}
+
+
+def _mark_for_cache(turns: Sequence[JsonObject], point: JsonObject) -> None:
+    for turn in ends_of_turns(turns):
         match turn["content"]:
             case list() as content:
-                content.append(CACHED)
+                content.append(point)
             case _:
                 pass
 

@@ -11,7 +11,7 @@ from harness.errors import ModelNotFound, ProviderError, RequestRejected
 from harness.messages import AssistantMessage, JsonValue, Thinking
 from harness.provider import Delta, Provider, Request
 from providers.bedrock.decode import ConverseDecoder
-from providers.bedrock.encode import CACHING, SCHEMA, TEMPERATURE, THINKING, encode
+from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THINKING, encode
 from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.listing import MODELS, PROFILES, models_in
 from providers.bedrock.signing import Asked
@@ -23,6 +23,7 @@ from providers.transport import Transport, json_bytes
 
 # What models refuse, by words of their refusal, and what it is about.
 REFUSABLE = (
+    (r"\bttl\b", LIFETIME),
     (r"cachepoint|prompt caching|cache_control", CACHING),
     (r"temperature", TEMPERATURE),
     (r"thinking|reasoning|effort|output_config\.effort|extraneous key", THINKING),

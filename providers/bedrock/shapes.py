@@ -49,11 +49,19 @@ class MessageStopEvent(TypedDict):
     stopReason: str
 
 
+class CacheDetail(TypedDict):
+    """What was written for one lifetime."""
+
+    ttl: str
+    inputTokens: int
+
+
 class TokenUsage(TypedDict):
     inputTokens: NotRequired[int]
     outputTokens: NotRequired[int]
     cacheReadInputTokens: NotRequired[int]
     cacheWriteInputTokens: NotRequired[int]
+    cacheDetails: NotRequired[list[CacheDetail]]
 
 
 class MetadataEvent(TypedDict):

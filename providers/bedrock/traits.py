@@ -16,6 +16,8 @@ from providers.anthropic.thinking import output_limit, thinking_form
 CLAUDE = r"anthropic\.claude"
 # These neither think nor cache, and write less.
 OLD_CLAUDE = r"claude-(3-(5-)?(haiku|sonnet|opus)|v\d|instant)"
+# These keep what they cached for an hour, if they are asked to.
+LASTING_CLAUDE = r"claude-[a-z]+-(4-[5-9]|[5-9])(?!\d)"
 NOVA = r"amazon\.nova"
 THINKING_NOVA = r"amazon\.nova-[2-9]"
 OPEN_WEIGHTS = r"openai\.gpt-oss"
@@ -45,6 +47,7 @@ class Traits:
     takes_temperature: bool = True
     caches: bool = False
     caches_tools: bool = False
+    caches_an_hour: bool = False
     results_show: bool = False
 
 
@@ -62,9 +65,9 @@ def traits_of(spec: ModelSpec, *, thinks: bool = True) -> Traits:
 def _claude(spec: ModelSpec, *, thinks: bool) -> Traits:
     if re.search(OLD_CLAUDE, spec.model_id):
         return Traits(results_show=True)
-    limit = output_limit(spec.model_id)
+    limit, is_lasting = output_limit(spec.model_id), re.search(LASTING_CLAUDE, spec.model_id) is not None
     if not thinks:
-        return Traits(output_limit=limit, caches=True, caches_tools=True, results_show=True)
+        return Traits(output_limit=limit, caches=True, caches_tools=True, caches_an_hour=is_lasting, results_show=True)
     form = thinking_form(spec)
     fields: JsonObject = {}
     if form.thinking:
@@ -78,6 +81,7 @@ def _claude(spec: ModelSpec, *, thinks: bool) -> Traits:
         takes_temperature=form.takes_temperature,
         caches=True,
         caches_tools=True,
+        caches_an_hour=is_lasting,
         results_show=True,
     )
 

@@ -10,7 +10,7 @@ from typing import Literal
 from harness.messages import JsonObject, JsonValue
 from harness.provider import Request
 from harness.thinking import ThinkingLevel
-from providers.catalog import ThinkingRule
+from providers.catalog import CacheRule, ThinkingRule
 from providers.endpoint import Endpoint
 from providers.names import nine_letters, safe_name
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
@@ -20,7 +20,10 @@ _UNKNOWN = (
     r"un(supported|known|recogni|expected)|not (supported|permitted|allowed|one of)|extra (inputs|fields)|instead"
 )
 # Fields that a request also makes sense without.
-DISPENSABLE = ("stream_options", "prompt_cache_key", "tool_stream", "chat_template_kwargs")
+DISPENSABLE = (
+    *("stream_options", "tool_stream", "chat_template_kwargs"),
+    *("prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "session_id"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Dialect:
     takes_temperature: bool = True
     without: Sequence[str] = ()
     with_tools: JsonObject = field(default_factory=dict[str, JsonValue])
+    cache: CacheRule = field(default_factory=CacheRule)
 
     def mended(self, refusal: str) -> Dialect | None:
         """The dialect without what the server just refused; None if the refusal is about something else."""
@@ -98,6 +102,7 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
         takes_temperature=preset.takes_temperature,
         without=preset.without,
         with_tools=preset.with_tools,
+        cache=preset.cache,
     )
 
 

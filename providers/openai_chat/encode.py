@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from harness.messages import (
     AssistantMessage,
@@ -19,8 +20,9 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.provider import Request, ToolSpec
+from harness.provider import CacheStrategy, Request, ToolSpec
 from providers.answer import in_words
+from providers.caching import cache_fields, ends_of_turns, mark_of
 from providers.names import safe_name
 from providers.openai_chat.answer import response_format
 from providers.openai_chat.dialect import Dialect
@@ -28,7 +30,6 @@ from providers.openai_chat.thoughts import THOUGHT
 
 NO_OUTPUT = "(no output)"
 RESULTS_READ = "I have read the results."
-CACHED_TURNS = 2
 
 
 def encode(request: Request, dialect: Dialect) -> JsonObject:
@@ -38,8 +39,8 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
         messages = list(_with_replies(messages))
     if system := _system(request, dialect):
         messages.insert(0, {"role": dialect.system_role, "content": system})
-    if dialect.reasoning == "openrouter" and "claude" in request.spec.model_id:
-        _mark_for_cache(messages)
+    if dialect.cache.wants_marks(request.spec.model_id):
+        _mark_for_cache(messages, _marking(request, dialect))
     body: JsonObject = {"model": request.spec.model_id, "messages": [*messages], "stream": True}
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
@@ -47,9 +48,7 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
         body |= {"tools": [_tool(tool) for tool in request.tools], **dialect.with_tools}
     if request.answer_schema is not None and dialect.holds_to_schema:
         body["response_format"] = response_format(request.answer_schema)
-    if dialect.reasoning == "openai" and request.session_id:
-        body["prompt_cache_key"] = request.session_id
-    body |= _sampling(request, dialect) | dialect.reasoning_fields(request)
+    body |= _sampling(request, dialect) | dialect.reasoning_fields(request) | cache_fields(dialect.cache, request)
     return {name: value for name, value in body.items() if name not in dialect.without}
 
 
@@ -191,16 +190,21 @@ def _call(call: ToolCall, dialect: Dialect) -> JsonObject:
     return {"id": dialect.tool_id(call.id), "type": "function", "function": function}
 
 
-def _mark_for_cache(messages: Sequence[JsonObject]) -> None:
-    """Claude caches only what is marked, through OpenRouter too."""
-    spoken = [message for message in messages if message["role"] in ("user", "tool")][-CACHED_TURNS:]
+def _marking(request: Request, dialect: Dialect) -> CacheStrategy:
+    lasts = dialect.cache.keeps_longer(request.spec.model_id)
+    return request.cache if lasts else replace(request.cache, lifetime="5m")
+
+
+def _mark_for_cache(messages: Sequence[JsonObject], cache: CacheStrategy) -> None:
+    """Tools cannot be marked on this wire; they are part of what the system prompt's mark keeps."""
     system = [message for message in messages[:1] if message["role"] in ("system", "developer")]
-    for message in [*system, *spoken]:
+    marked = [*(system if cache.system else ()), *(ends_of_turns(messages) if cache.messages else ())]
+    for message in marked:
         content = message["content"]
         parts: list[JsonValue] = [{"type": "text", "text": content}] if isinstance(content, str) else [*_list(content)]
         match parts:
             case [*_, dict() as last]:
-                last["cache_control"] = {"type": "ephemeral"}
+                last["cache_control"] = mark_of(cache)
             case _:
                 continue
         message["content"] = parts

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
 from harness.messages import JsonValue
 from harness.provider import Delta, Provider, Request
+from providers.caching import MarksTaken, cache_headers
 from providers.endpoint import Endpoint
 from providers.known import Known, Listed
 from providers.listing import known_in
@@ -35,6 +36,7 @@ class ChatProvider:
         base_url = endpoint.base_url.removesuffix("/chat/completions")
         self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
         self._dialect = dialect_of(self._transport.endpoint)
+        self._marks = MarksTaken()
 
     def warm(self) -> None:
         """Prepare for the first request; for a thread, after the first paint."""
@@ -79,10 +81,8 @@ class ChatProvider:
                         yield delta
                 return
             except RequestRejected as error:
-                mended = self._dialect.mended(str(error)) if error.status in (400, 422) else None
-                if mended is None:
+                if error.status not in (400, 422) or not self._mends(request, str(error)):
                     raise
-                self._dialect = mended
             except ModelNotFound as error:
                 raise await better_named(
                     error, transport, transport.endpoint.preset.models_path, request.spec.model_id
@@ -92,14 +92,26 @@ class ChatProvider:
                 yield delta
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
-        body = encode(request, self._dialect)
+        marked = dataclasses.replace(request, cache=self._marks.of(request.cache))
+        body = encode(marked, self._dialect)
         return deltas(transport, "/chat/completions", body, ChatDecoder(transport.endpoint))
 
+    def _mends(self, request: Request, refusal: str) -> bool:
+        """Whether the next request will be without what this one was refused for."""
+        marks = self._dialect.cache.wants_marks(request.spec.model_id)
+        if marks and self._marks.learn(request.cache, refusal.lower()):
+            return True
+        mended = self._dialect.mended(refusal)
+        self._dialect = mended or self._dialect
+        return mended is not None
+
     def _transport_for(self, request: Request) -> Transport:
-        if request.api_key is None:
+        endpoint = self._transport.endpoint
+        leading = cache_headers(self._dialect.cache, request)
+        if request.api_key is None and not leading:
             return self._transport
-        endpoint = self._transport.endpoint.with_key(request.api_key)
-        return self._transport.speaking_for(endpoint, _headers(endpoint))
+        endpoint = endpoint if request.api_key is None else endpoint.with_key(request.api_key)
+        return self._transport.speaking_for(endpoint, _headers(endpoint) | leading)
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:

@@ -24,6 +24,8 @@ from harness.messages import (
 )
 from harness.provider import Request, ToolSpec
 from providers.answer import in_words
+from providers.caching import cache_fields
+from providers.catalog import CacheRule
 from providers.names import safe_name
 from providers.openai_chat.answer import is_strict
 from providers.openai_chat.models import effort_for, reasons
@@ -33,9 +35,10 @@ NO_OUTPUT = "(no output)"
 ENCRYPTED = "reasoning.encrypted_content"
 FORMAT = "text"
 """The field that holds a model to a schema; where a server does not take it, the model is told in words."""
+USUAL_CACHING = CacheRule(key="prompt_cache_key")
 
 
-def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
+def encode(request: Request, without: Collection[str] = (), caching: CacheRule = USUAL_CACHING) -> JsonObject:
     """The body of `POST /responses`, without the fields that this server is known not to take."""
     spec = request.spec
     body: JsonObject = {
@@ -45,7 +48,7 @@ def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
         "store": False,
         "instructions": _instructions(request, in_words_only=FORMAT in without),
         "tools": [_tool(tool) for tool in request.tools],
-        "prompt_cache_key": request.session_id,
+        **cache_fields(caching, request),
     }
     if request.max_tokens is not None:
         body["max_output_tokens"] = max(LEAST_OUTPUT, request.max_tokens)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, RequestRejected
 from harness.provider import Delta, Provider, Request
+from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
 from providers.known import Listed
 from providers.models import better_named, listed_models, lists_of
@@ -21,6 +22,8 @@ MENDS = 3
 # What servers refuse, by a word of their refusal, and the field of the request that it is about.
 REFUSABLE = (
     ("encrypted", ENCRYPTED),
+    ("prompt_cache_retention", "prompt_cache_retention"),
+    ("prompt_cache_options", "prompt_cache_options"),
     ("prompt_cache_key", "prompt_cache_key"),
     ("include", "include"),
     ("reasoning", "reasoning"),
@@ -40,8 +43,9 @@ class ResponsesProvider:
         self.name = endpoint.preset.name
         base_url = endpoint.base_url.removesuffix("/responses")
         self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
+        self._without: set[str] = set()
         # What only the vendor's own service is known to take is not tried on others.
-        self._without: set[str] = set() if endpoint.is_vendors_own else {"prompt_cache_key"}
+        self._caching = endpoint.preset.cache if endpoint.is_vendors_own else CacheRule()
 
     def warm(self) -> None:
         """Prepare for the first request; for a thread, after the first paint."""
@@ -74,7 +78,7 @@ class ResponsesProvider:
                 yield delta
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
-        body = encode(request, self._without)
+        body = encode(request, self._without, self._caching)
         return deltas(transport, "/responses", body, ResponseDecoder(transport.endpoint))
 
     def _mends(self, error: RequestRejected) -> bool:

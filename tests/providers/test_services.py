@@ -47,7 +47,7 @@ CHAT = [preset for preset in presets().values() if preset.protocol == "openai_ch
 RESPONSES = [preset for preset in presets().values() if preset.protocol == "openai_responses"]
 NAMED_BY_PERSON = {"proxy", "azure", "azure-chat", "litellm", "ollama", "lmstudio", "llamacpp", "vllm"}
 """Where the models are the person's own, so that none can be taken without being named."""
-BEYOND_OPENAI = {"reasoning", "thinking", "tool_stream", "chat_template_kwargs", "reasoning_effort"}
+BEYOND_OPENAI = {"reasoning", "thinking", "tool_stream", "chat_template_kwargs", "reasoning_effort", "session_id"}
 """Fields that services have over OpenAI's, or with words of their own."""
 PIXEL = Image("image/png", "iVBORw0KGgo=")
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})

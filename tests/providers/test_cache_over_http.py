@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fakes.asking import Asker, ModelAt, Serve
+from fakes.model_server import Failure, Raw, Reply
+
+from harness.errors import RequestRejected
+from harness.messages import ModelSpec, Usage, user
+from harness.provider import NO_CACHE, CacheStrategy, Done, Request, ToolSpec
+from providers.catalog import presets
+from providers.endpoint import Endpoint
+from providers.openai_chat.provider import ChatProvider
+
+HOUR = CacheStrategy(lifetime="1h")
+LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("ANTHROPIC_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "FIREWORKS_API_KEY"):
+        monkeypatch.setenv(variable, "sk-test")
+
+
+def refused(words: str) -> Failure:
+    return Failure(400, {"type": "error", "error": {"type": "invalid_request_error", "message": words}})
+
+
+def marks_in(body: dict[str, Any]) -> tuple[int, int]:
+    """How much is marked, and how much of that for an hour."""
+    text = json.dumps(body)
+    return text.count('"cache_control"') + text.count('"cachePoint"'), text.count('"ttl": "1h"')
+
+
+async def test_a_server_that_refuses_marks_is_asked_without_them_from_then_on(serve: Serve, model_at: ModelAt) -> None:
+    server = serve(
+        [
+            refused("system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted"),
+            refused("tools.0.custom.cache_control: Extra inputs are not permitted"),
+            Reply("one"),
+            Reply("two"),
+        ]
+    )
+    provider = model_at(server, "anthropic").provider
+    asked = Request(ModelSpec("anthropic", "some-model"), "Be brief.", (user("Hi"),), (LOOK,), cache=HOUR)
+
+    for _ in range(2):
+        assert [delta async for delta in provider.stream(asked)]
+
+    assert [marks_in(recorded.body) for recorded in server.requests] == [(3, 3), (3, 0), (0, 0), (0, 0)]
+
+
+async def test_a_refusal_of_marks_that_were_not_made_is_told(serve: Serve, model_at: ModelAt) -> None:
+    server = serve([refused("cache_control: no")])
+    provider = model_at(server, "anthropic").provider
+    asked = Request(ModelSpec("anthropic", "some-model"), "Be brief.", (user("Hi"),), cache=NO_CACHE)
+
+    with pytest.raises(RequestRejected, match="cache_control: no"):
+        assert [delta async for delta in provider.stream(asked)]
+
+    assert len(server.requests) == 1
+
+
+async def test_what_a_model_on_bedrock_keeps_for_no_hour_is_kept_for_minutes(serve: Serve, model_at: ModelAt) -> None:
+    server = serve([Failure(400, {"message": "ttl: 1h is not supported for this model"}), Reply("one")])
+    provider = model_at(server, "bedrock").provider
+    spec = ModelSpec("bedrock", "us.anthropic.claude-sonnet-4-5")
+
+    assert [delta async for delta in provider.stream(Request(spec, "Be brief.", (user("Hi"),), (LOOK,), cache=HOUR))]
+
+    assert [marks_in(recorded.body) for recorded in server.requests] == [(3, 3), (3, 0)]
+
+
+async def test_a_chat_server_that_refuses_marks_is_asked_without_them_from_then_on(serve: Serve) -> None:
+    refusal = {"error": {"message": "messages.0.content.0.cache_control is not supported", "code": 400}}
+    server = serve([Failure(400, refusal), Reply("one"), Reply("two")])
+    preset = replace(presets()["openrouter"], base_url=server.openai_url)
+    provider = ChatProvider(Endpoint(preset, server.openai_url))
+    asked = Request(ModelSpec("openrouter", "anthropic/claude-sonnet-5.5"), "Be brief.", (user("Hi"),), session_id="s")
+
+    for _ in range(2):
+        assert [delta async for delta in provider.stream(asked)]
+    await provider.close()
+
+    assert [marks_in(recorded.body)[0] for recorded in server.requests] == [2, 0, 0]
+
+
+@pytest.mark.parametrize(("is_own", "cache", "said"), [(True, HOUR, "s 1"), (True, NO_CACHE, ""), (False, HOUR, "")])
+async def test_only_the_service_itself_is_told_which_conversation_it_is(
+    serve: Serve, is_own: bool, cache: CacheStrategy, said: str
+) -> None:
+    server = serve([Reply("one")])
+    url = server.openai_url
+    preset = replace(presets()["fireworks"], base_url=url if is_own else "https://elsewhere/v1")
+    provider = ChatProvider(Endpoint(preset, url))
+    asked = Request(ModelSpec("fireworks", "some-model"), "", (user("Hi"),), session_id="s 1", cache=cache)
+
+    assert [delta async for delta in provider.stream(asked)]
+    await provider.close()
+
+    header = server.requests[0].headers.get("x-session-affinity", "")
+    assert header[:1] == said[:1]
+    assert header.isascii()
+    assert " " not in header
+
+
+async def test_what_anthropic_kept_for_an_hour_is_told_apart(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+    written = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 200}
+    usage = {"input_tokens": 9, "cache_creation_input_tokens": 300, "cache_creation": written, "output_tokens": 1}
+    events = (
+        {"type": "message_start", "message": {"id": "m", "usage": usage}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 4}},
+        {"type": "message_stop"},
+    )
+    stream = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
+    deltas = await ask(model_at(serve([Raw(stream)]), "anthropic"))
+
+    assert deltas == [Done("stop", Usage(9, 4, 0, 300, cache_write_1h=200), "m")]

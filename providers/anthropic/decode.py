@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.messages import StopReason, Usage
+from harness.messages import Citation, StopReason, Usage
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.anthropic.shapes import ContentBlock, ErrorBody, StreamEvent, UsageCounts
+from providers.citations import Raw, as_object, citation, merged, objects
 from providers.endpoint import Endpoint
 from providers.failures import failure, plain
 
@@ -51,6 +53,7 @@ class MessageDecoder:
         self._stop = ""
         self._refusal = ""
         self._open: dict[int, BlockEnd] = {}
+        self._cited: dict[int, list[Raw]] = {}
         self._is_complete = False
         self.is_over = False
 
@@ -71,7 +74,7 @@ class MessageDecoder:
                 return self._begin(event["index"], event["content_block"])
             case "content_block_stop":
                 end = self._open.pop(event["index"], None)
-                return (end,) if end else ()
+                return (self._with_sources(end),) if end else ()
             case "message_start":
                 self._response_id = event["message"].get("id", "")
                 self._count(event["message"].get("usage"))
@@ -90,11 +93,14 @@ class MessageDecoder:
     def finish(self) -> Sequence[Delta]:
         stop = STOP_REASONS.get(self._stop, "stop")
         error = f"the model refused: {plain(self._refusal) or 'it gave no reason'}" if stop == "error" else None
-        return (*self._open.values(), Done(stop, self._usage(), self._response_id, error))
+        ends = [self._with_sources(end) for end in self._open.values()]
+        return (*ends, Done(stop, self._usage(), self._response_id, error))
 
     def _begin(self, index: int, block: ContentBlock) -> Sequence[Delta]:
         match block["type"]:
             case "text":
+                if cited := block.get("citations"):
+                    self._cited[index] = objects(cited)
                 return self._opened(BlockStart(index, "text"), block.get("text"))
             case "thinking":
                 return self._opened(BlockStart(index, "thinking"), block.get("thinking"), block.get("signature"))
@@ -127,9 +133,15 @@ class MessageDecoder:
             case "signature_delta":
                 so_far = self._open[index].signature or ""
                 self._open[index] = BlockEnd(index, so_far + delta["signature"])
+            case "citations_delta":
+                self._cited.setdefault(index, []).append(as_object(delta.get("citation")))
             case _:
                 pass
         return ()
+
+    def _with_sources(self, end: BlockEnd) -> BlockEnd:
+        cited = self._cited.pop(end.index, None)
+        return replace(end, citations=merged(map(_source, cited))) if cited else end
 
     def _count(self, counts: UsageCounts | None) -> None:
         """Later counts are totals and replace earlier ones; not every event has all of them."""
@@ -154,6 +166,12 @@ class MessageDecoder:
     def _fail(self, error: ErrorBody) -> None:
         status = STATUS_OF_ERROR.get(error.get("type", ""), 500)
         raise failure(self._endpoint, status, json.dumps({"error": error}), {})
+
+
+def _source(raw: Raw) -> Citation | None:
+    """A page of the web, a result of a search, or a place in a document; the places are the source's own."""
+    title = raw.get("title") or raw.get("document_title") or raw.get("file_id")
+    return citation(raw.get("url") or raw.get("source"), title, raw.get("cited_text"))
 
 
 if TYPE_CHECKING:

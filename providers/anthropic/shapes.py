@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypeAlias, TypedDict
+from typing import Any, NotRequired, TypeAlias, TypedDict
 
 UsageCounts: TypeAlias = "dict[str, int | dict[str, int | None] | str | None]"
 
@@ -17,6 +17,7 @@ class ContentBlock(TypedDict):
     text: NotRequired[str]
     thinking: NotRequired[str]
     signature: NotRequired[str]
+    citations: NotRequired[list[dict[str, Any]] | None]
     data: str
     id: str
     name: str
@@ -33,6 +34,7 @@ class EventDelta(TypedDict):
     partial_json: str
     thinking: str
     signature: str
+    citation: NotRequired[dict[str, Any] | None]
     stop_reason: NotRequired[str | None]
     stop_details: NotRequired[StopDetails | None]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from harness.messages import StopReason, Usage, new_id
+from harness.messages import Citation, StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.bedrock.shapes import (
     BlockDeltaEvent,
@@ -18,6 +18,7 @@ from providers.bedrock.shapes import (
     StreamEvent,
     TokenUsage,
 )
+from providers.citations import Raw, as_object, citation, merged, objects
 from providers.endpoint import Endpoint
 from providers.failures import failure
 
@@ -70,6 +71,7 @@ class ConverseDecoder:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._open: dict[int, _Block] = {}
+        self._cited: dict[int, list[Raw]] = {}
         self._begun = 0
         self._stop = ""
         self._usage = Usage()
@@ -102,7 +104,7 @@ class ConverseDecoder:
         return ()
 
     def finish(self) -> Sequence[Delta]:
-        ends = [block.end for block in self._open.values()]
+        ends = [delta for place in [*self._open] for delta in self._close(place)]
         error = BAD_ENDS.get(self._stop)
         stop = "error" if error else STOP_REASONS.get(self._stop, "stop")
         return (*ends, Done(stop, self._usage, "", error))
@@ -121,10 +123,13 @@ class ConverseDecoder:
 
     def _close(self, place: int) -> Iterator[Delta]:
         if block := self._open.pop(place, None):
-            yield block.end
+            cited = self._cited.pop(place, None) if block.kind == "text" else None
+            yield replace(block.end, citations=merged(map(_source, cited))) if cited else block.end
 
     def _more(self, event: BlockDeltaEvent) -> Iterator[Delta]:
         place, piece = event["contentBlockIndex"], event["delta"]
+        if source := piece.get("citation"):
+            self._cited.setdefault(place, []).append(as_object(source))
         kind = _kind_of(piece)
         block = self._open.get(place)
         if kind is None or (kind == "tool_call" and block is None):
@@ -163,6 +168,13 @@ def _told(block: _Block, piece: BlockPiece) -> Iterator[Delta]:
             block.redacted += b64decode(data)
         case _:
             pass
+
+
+def _source(raw: Raw) -> Citation | None:
+    """A page of the web, or something in what was sent; its places are the source's own."""
+    web = as_object(as_object(raw.get("location")).get("web"))
+    quote = "".join(str(piece.get("text") or "") for piece in objects(raw.get("sourceContent")))
+    return citation(web.get("url") or raw.get("source"), raw.get("title") or web.get("domain"), quote)
 
 
 def _counted(usage: TokenUsage) -> Usage:

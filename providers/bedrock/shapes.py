@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NotRequired, Protocol, TypedDict
+from typing import Any, NotRequired, Protocol, TypedDict
 
 
 class ToolUseStart(TypedDict):
@@ -32,6 +32,7 @@ class ReasoningPiece(TypedDict):
 
 class BlockPiece(TypedDict):
     text: NotRequired[str]
+    citation: NotRequired[dict[str, Any]]
     toolUse: NotRequired[ToolUsePiece]
     reasoningContent: NotRequired[ReasoningPiece]
 

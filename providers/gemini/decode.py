@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from harness.messages import StopReason, Usage, new_id
@@ -11,6 +12,7 @@ from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta,
 from providers.endpoint import Endpoint
 from providers.failures import failure, plain
 from providers.gemini.shapes import ErrorBody, FunctionCall, Part, PromptFeedback, StreamEvent, UsageMetadata
+from providers.gemini.sources import Sources
 
 if TYPE_CHECKING:
     from providers.stream import ReplyDecoder
@@ -49,13 +51,17 @@ STATUS_OF_ERROR: Mapping[str, int] = {
 class ContentDecoder:
     """Decodes one reply. Text and thoughts come in pieces, calls whole; a signature ends the block it came with.
 
-    Parts of kinds that we never ask for are passed over.
+    The end of a text waits for what comes next, since what it rests on may be told after it. Parts of kinds that we
+    never ask for are passed over.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._next = 0
         self._open: BlockKind | None = None
+        self._held: BlockEnd | None = None
+        self._text: list[str] = []
+        self._sources = Sources()
         self._calls = False
         self._finish = ""
         self._message = ""
@@ -92,10 +98,12 @@ class ContentDecoder:
 
     def finish(self) -> Sequence[Delta]:
         stop, error = self._ending()
-        return (*self._close(), Done(stop, _counted(self._usage), self._response_id, error))
+        return (*self._close(), *self._let_go(), Done(stop, _counted(self._usage), self._response_id, error))
 
     def _read(self, event: StreamEvent) -> Iterator[Delta]:
         for candidate in (event.get("candidates") or [])[:1]:
+            if "groundingMetadata" in candidate or "citationMetadata" in candidate:
+                self._sources.note(candidate)
             for part in (candidate.get("content") or {}).get("parts") or ():
                 yield from self._part(part)
             reason = candidate.get("finishReason") or ""
@@ -107,6 +115,7 @@ class ContentDecoder:
         call = part.get("functionCall")
         if call:
             yield from self._close()
+            yield from self._let_go()
             yield from self._call(call, signature)
         elif part.get("text") or signature:
             yield from self._said("thinking" if part.get("thought") else "text", part.get("text") or "", signature)
@@ -114,9 +123,11 @@ class ContentDecoder:
     def _said(self, kind: BlockKind, text: str, signature: str | None) -> Iterator[Delta]:
         if self._open != kind:
             yield from self._close()
-            self._open = kind
+            yield from self._let_go()
+            self._open, self._text = kind, []
             yield BlockStart(self._next, kind)
         if text:
+            self._text.append(text)
             yield BlockDelta(self._next, text)
         if signature:
             yield from self._close(signature)
@@ -129,10 +140,20 @@ class ContentDecoder:
         yield BlockEnd(index, signature)
 
     def _close(self, signature: str | None = None) -> Iterator[Delta]:
-        if self._open is not None:
-            yield BlockEnd(self._next, signature)
-            self._open = None
-            self._next += 1
+        if self._open is None:
+            return
+        end = BlockEnd(self._next, signature)
+        if self._open == "text":
+            self._held = end
+        else:
+            yield end
+        self._open = None
+        self._next += 1
+
+    def _let_go(self) -> Iterator[Delta]:
+        if self._held is not None:
+            yield replace(self._held, citations=self._sources.take("".join(self._text)))
+        self._held = None
 
     def _ending(self) -> tuple[StopReason, str | None]:
         if not self._finish:

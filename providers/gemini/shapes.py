@@ -29,6 +29,8 @@ class Candidate(TypedDict, total=False):
     content: Content | None
     finishReason: str | None
     finishMessage: str | None
+    groundingMetadata: dict[str, Any] | None
+    citationMetadata: dict[str, Any] | None
 
 
 class PromptFeedback(TypedDict, total=False):

@@ -12,6 +12,7 @@ from providers.endpoint import Endpoint
 from providers.failures import failure, plain
 from providers.openai_chat.calls import CallAssembler
 from providers.openai_chat.shapes import Chunk, ChunkDelta, ChunkUsage
+from providers.openai_chat.sources import LISTS, MENTIONS, Sources
 from providers.openai_chat.thoughts import Thoughts
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class ChatDecoder:
         self._blocks = 0
         self._text: int | None = None
         self._thoughts: Thoughts | None = None
+        self._sources = Sources()
         self._calls = CallAssembler(self._new_index)
         self.is_over = False
 
@@ -65,6 +67,8 @@ class ChatDecoder:
         self._response_id = self._response_id or event.get("id") or ""
         if usage := event.get("usage"):
             self._usage = _usage(usage)
+        if not LISTS.isdisjoint(event):
+            self._sources.note_lists(event)
         choices = event.get("choices")
         if not choices:
             return ()
@@ -92,9 +96,9 @@ class ChatDecoder:
         thought = Thoughts.said_in(delta)
         if thought is not None:
             yield from self._think(delta, thought)
-        content = delta.get("content")
-        text = _text_of(content) if isinstance(content, list) else content
-        if text:
+        if not MENTIONS.isdisjoint(delta):
+            self._sources.note_mentions(delta)
+        if text := self._text_in(delta):
             yield from self._say(text)
         if parts := delta.get("tool_calls"):
             yield from self._end_speech()
@@ -105,6 +109,13 @@ class ChatDecoder:
             yield from self._calls.take({"index": 0, "function": function})
         if refusal := delta.get("refusal"):
             self._refusal += refusal
+
+    def _text_in(self, delta: ChunkDelta) -> str | None:
+        content = delta.get("content")
+        if not isinstance(content, list):
+            return content
+        self._sources.note_parts(content)
+        return _text_of(content)
 
     def _think(self, delta: ChunkDelta, thought: str) -> Iterator[Delta]:
         if self._thoughts is None:
@@ -127,7 +138,7 @@ class ChatDecoder:
 
     def _end_speech(self) -> Iterator[Delta]:
         if self._text is not None:
-            yield BlockEnd(self._text)
+            yield BlockEnd(self._text, citations=self._sources.take())
         if self._thoughts is not None:
             yield BlockEnd(self._thoughts.index, self._thoughts.signature)
         self._text = self._thoughts = None

@@ -24,6 +24,8 @@ class ChunkDelta(TypedDict, total=False):
     reasoning_details: list[dict[str, Any]] | None
     tool_calls: list[CallPart] | None
     function_call: FunctionPart | None
+    annotations: list[dict[str, Any]] | None
+    executed_tools: list[dict[str, Any]] | None
 
 
 class ChunkChoice(TypedDict, total=False):
@@ -48,4 +50,7 @@ class Chunk(TypedDict, total=False):
     object: str | None
     choices: list[ChunkChoice] | None
     usage: ChunkUsage | None
+    citations: list[str] | None
+    search_results: list[dict[str, Any]] | None
+    web_search: list[dict[str, Any]] | None
     error: str | dict[str, Any] | None

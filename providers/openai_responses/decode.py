@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.messages import StopReason, Usage, new_id
+from harness.messages import Citation, StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from providers.citations import Raw, annotated, as_object, joined, listed, merged, objects, page, placed
 from providers.endpoint import Endpoint
 from providers.failures import failure, plain
 from providers.openai_responses.shapes import OutputItem, ResponseBody, ResponseUsage, StreamEvent
@@ -41,11 +42,17 @@ class _Block:
 
 
 class ResponseDecoder:
-    """Decodes one reply; items of kinds that we never ask for are passed over."""
+    """Decodes one reply; items of kinds that we never ask for are passed over.
+
+    The end of a text waits for what comes next: some services tell what it rests on after it.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._open: dict[int, _Block] = {}
+        self._held: BlockEnd | None = None
+        self._noted: list[Citation | None] = []
+        self._results: list[Raw] = []
         self._response: ResponseBody = {}
         self._ending = ""
         self._refusal = ""
@@ -72,8 +79,8 @@ class ResponseDecoder:
                 return tuple(self._end(event["output_index"], event["item"]))
             case "response.reasoning_summary_part.added" if event.get("summary_index"):
                 return tuple(self._more(event["output_index"], "\n\n"))
-            case "response.refusal.delta":
-                self._refusal += event["delta"]
+            case "response.output_text.annotation.added" | "response.refusal.delta":
+                self._note(event)
             case "response.completed" | "response.incomplete":
                 self._response, self._ending, self.is_over = event["response"], kind, True
             case "response.failed" | "error":
@@ -83,7 +90,7 @@ class ResponseDecoder:
         return ()
 
     def finish(self) -> Sequence[Delta]:
-        closing = [BlockEnd(index) for index in self._open]
+        closing = [*self._let_go(), *(BlockEnd(index) for index in self._open)]
         stop: StopReason = "tool_use" if self._calls else "stop"
         error = None
         if self._ending == "response.incomplete":
@@ -101,6 +108,7 @@ class ResponseDecoder:
         kind = KINDS.get(item["type"])
         if kind is None or index in self._open:
             return
+        yield from self._let_go()
         self._open[index] = _Block(kind)
         if kind == "tool_call":
             self._calls = True
@@ -120,11 +128,39 @@ class ResponseDecoder:
         yield from self._begin(index, item)
         block = self._open.get(index)
         if block is None:
+            self._results.extend(objects(item.get("results")) if item["type"] == "search_results" else ())
             return
         if not block.written:
             yield from self._more(index, _whole(item))
         del self._open[index]
-        yield BlockEnd(index, _signature(item) if block.kind == "thinking" else None)
+        if block.kind == "text":
+            self._held = BlockEnd(index, citations=self._sources(item))
+        else:
+            yield BlockEnd(index, _signature(item) if block.kind == "thinking" else None)
+
+    def _let_go(self) -> Iterator[Delta]:
+        if self._held is not None:
+            # xAI lists the pages that were seen at the end of the response.
+            yield replace(self._held, citations=self._held.citations or listed(self._response.get("citations")))
+        self._held = None
+
+    def _note(self, event: StreamEvent) -> None:
+        if event["type"] == "response.refusal.delta":
+            self._refusal += event["delta"]
+            return
+        found = annotated(as_object(event.get("annotation")))
+        # Places count from the start of a part, of which only the first begins where the block does.
+        self._noted.append(replace(found, start=None, end=None) if found and event.get("content_index") else found)
+
+    def _sources(self, item: OutputItem) -> tuple[Citation, ...]:
+        """What a message rests on, by its own annotations or, where it comes without, those told before."""
+        found, length = list[Citation | None](), 0
+        for part in objects(item.get("content")):
+            found += [annotated(each, length) for each in objects(part.get("annotations"))]
+            length += len(str(part.get("text") or ""))
+        found, self._noted = found or self._noted, []
+        results, self._results = placed(map(page, self._results)), []
+        return joined(results, merged(found))
 
     def _fail(self, event: StreamEvent) -> None:
         error = (event.get("response") or {}).get("error") or event.get("error") or {**event}

@@ -34,6 +34,7 @@ class OutputItem(TypedDict, total=False):
     content: list[dict[str, Any]] | None
     summary: list[dict[str, Any]] | None
     encrypted_content: str | None
+    results: list[dict[str, Any]] | None
 
 
 class ResponseBody(TypedDict, total=False):
@@ -41,12 +42,15 @@ class ResponseBody(TypedDict, total=False):
     usage: ResponseUsage | None
     incomplete_details: IncompleteDetails | None
     error: dict[str, Any] | None
+    citations: list[str] | None
 
 
 class StreamEvent(TypedDict, total=False):
     type: Required[str]
     output_index: Required[int]
     summary_index: int
+    content_index: int
+    annotation: dict[str, Any] | None
     delta: Required[str]
     item: Required[OutputItem]
     response: Required[ResponseBody]

@@ -21,8 +21,9 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
-from harness.messages import Cost, StopReason, Usage, new_id
+from harness.messages import Citation, Cost, StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from providers.citations import citation, objects, placed
 from providers.endpoint import Endpoint
 from providers.failures import OVERFLOW, plain
 from providers.proxy.shapes import StreamEvent, WireCost, WireUsage
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 BLOCKS: Mapping[str, BlockKind] = {"text": "text", "thinking": "thinking", "tool_call": "tool_call"}
 STOPS: Mapping[str, StopReason] = {"length": "length", "tool_use": "tool_use"}
+CITED = ("url", "title", "quote", "start", "end")
 FILTERED = "content_filtered"
 """An error that is the model's answer, and no failure of the request."""
 
@@ -106,7 +108,7 @@ class ProxyDecoder:
                 return BlockDelta(index, event["delta"])
             case "end":
                 del self._open[index]
-                return BlockEnd(index, event.get("signature"), event.get("redacted"))
+                return BlockEnd(index, event.get("signature"), event.get("redacted"), _sources(event))
             case _:
                 raise ValueError(f"unknown event {kind}_{step}")
 
@@ -122,6 +124,10 @@ class ProxyDecoder:
         raise ERRORS.get(kind, StreamError)(
             f"{self._endpoint.preset.label}: {said}", retry_after=event.get("retry_after")
         )
+
+
+def _sources(event: StreamEvent) -> tuple[Citation, ...]:
+    return placed(citation(*map(raw.get, CITED)) for raw in objects(event.get("citations")))
 
 
 def _kind_by_words(said: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class WireUsage(TypedDict, total=False):
@@ -37,8 +37,9 @@ class StreamEvent(TypedDict):
     usage: NotRequired[WireUsage | None]
     cost: NotRequired[WireCost | None]
     error_message: str
-    # Ours: thinking that a vendor encrypted, and what an error is.
+    # Ours: thinking that a vendor encrypted, what a text rests on, and what an error is.
     redacted: NotRequired[str | None]
+    citations: NotRequired[list[dict[str, Any]] | None]
     response_id: NotRequired[str | None]
     error_kind: NotRequired[str | None]
     retry_after: NotRequired[float | None]

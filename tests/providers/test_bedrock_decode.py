@@ -246,7 +246,7 @@ def test_a_block_that_changes_its_kind_is_two_and_an_unknown_one_is_none() -> No
             event("contentBlockDelta", {"delta": {"text": "Yes"}, "contentBlockIndex": 0}),
             event("contentBlockStart", {"start": {"image": {"format": "png"}}, "contentBlockIndex": 1}),
             event("contentBlockDelta", {"delta": {"image": {}}, "contentBlockIndex": 1}),
-            event("contentBlockDelta", {"delta": {"citation": {"title": "t"}}, "contentBlockIndex": 0}),
+            event("contentBlockDelta", {"delta": {"toolResult": [{"text": "t"}]}, "contentBlockIndex": 0}),
             event("contentBlockStop", {"contentBlockIndex": 1}),
             event("messageStop", {"stopReason": "end_turn"}),
         )

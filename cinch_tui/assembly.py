@@ -15,7 +15,7 @@ from cinch_tui.credentials import KeyStore
 from cinch_tui.last_choice import recall
 from cinch_tui.options import Continue, Options, Resume
 from cinch_tui.settings import Settings
-from cinch_tui.terms import execution_of, limits_of, retry_of, subagents_of
+from cinch_tui.terms import cache_of, execution_of, limits_of, retry_of, subagents_of
 from harness.agent import Agent
 from harness.approval.rules import Grants, Rule
 from harness.context.normalise import normalise
@@ -237,6 +237,7 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
             mode=PLAN if settings.plan.first else EXECUTE,
             limits=limits_of(settings.limits, headless=options.headless),
             retry=retry_of(settings.retry),
+            cache=cache_of(settings.cache),
             steering=settings.steering.queue,
             follow_up=settings.steering.follow_up,
             steering_mode=settings.steering.mode,

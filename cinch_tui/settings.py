@@ -19,6 +19,8 @@ ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
 Concurrency: TypeAlias = Literal["parallel", "sequential"]
 SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
 QueueMode: TypeAlias = Literal["one", "all"]
+CacheName: TypeAlias = Literal["auto", "off", "manual"]
+Lifetime: TypeAlias = Literal["5m", "1h"]
 Guard: TypeAlias = Literal["open", "held", "tighten"]
 """Before its folder is trusted, a project's file may: set it · not set it · set it, but only to a stricter value."""
 
@@ -62,6 +64,19 @@ class LimitSettings:
 class RetrySettings:
     max_retries: int = setting(3, "how often a failed request is sent again", minimum=0)
     max_retry_after_s: float = setting(120.0, "longest wait that a service may ask for", minimum=0)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """Of prompts, at the services that keep them."""
+
+    strategy: CacheName = setting(
+        "auto", "what a service keeps of a prompt for the next one: auto: all; off: nothing; manual: as said below"
+    )
+    tools: bool = setting(default=True, doc="with manual: what the model is told of the tools")
+    system: bool = setting(default=True, doc="with manual: the system prompt")
+    messages: bool = setting(default=True, doc="with manual: the conversation")
+    lifetime: Lifetime = setting("5m", "how long: 5m, or 1h, which costs more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +143,7 @@ class Settings:
     providers: ProviderSettings = field(default_factory=ProviderSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     retry: RetrySettings = field(default_factory=RetrySettings)
+    cache: CacheSettings = field(default_factory=CacheSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
     plan: PlanSettings = field(default_factory=PlanSettings)

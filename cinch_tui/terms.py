@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cinch_tui.settings import AgentsSettings, LimitSettings, RetrySettings, ToolSettings
+from cinch_tui.settings import AgentsSettings, CacheSettings, LimitSettings, RetrySettings, ToolSettings
 from harness.limits import Limits
 from harness.options import Concurrency, Execution, Subagents
+from harness.provider import NO_CACHE, CacheStrategy
 from harness.retry import RetryPolicy
 
 
@@ -19,6 +20,16 @@ def limits_of(settings: LimitSettings, *, headless: bool) -> Limits:
 
 def retry_of(settings: RetrySettings) -> RetryPolicy:
     return RetryPolicy(max_retries=settings.max_retries, max_retry_after=settings.max_retry_after_s)
+
+
+def cache_of(settings: CacheSettings) -> CacheStrategy:
+    match settings.strategy:
+        case "auto":
+            return CacheStrategy(lifetime=settings.lifetime)
+        case "manual":
+            return CacheStrategy(settings.tools, settings.system, settings.messages, settings.lifetime)
+        case "off":
+            return NO_CACHE
 
 
 def execution_of(settings: ToolSettings) -> Execution:

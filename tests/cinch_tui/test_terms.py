@@ -14,6 +14,7 @@ from cinch_tui.settings import Value, build
 from harness.events import AgentEnd, Event, ModelFallback
 from harness.options import Execution, Subagents
 from harness.person import Nobody
+from harness.provider import NO_CACHE, CacheStrategy
 
 
 def assembled(folder: Path, values: dict[str, Value]) -> Assembly:
@@ -58,6 +59,22 @@ def test_what_is_set_reaches_the_agent(tmp_path: Path) -> None:
     assert options.execution == Execution("sequential", 9.0, {}, 500, 7, 3)
     assert options.subagents == Subagents(1, 2, 4, 60, 5_000)
     assert (options.steering_mode, options.steering, options.follow_up) == ("after_batch", "all", "all")
+
+
+@pytest.mark.parametrize(
+    ("values", "meant"),
+    [
+        ({}, CacheStrategy()),
+        ({"cache.lifetime": "1h", "cache.tools": False}, CacheStrategy(lifetime="1h")),
+        ({"cache.strategy": "off", "cache.lifetime": "1h"}, NO_CACHE),
+        (
+            {"cache.strategy": "manual", "cache.tools": False, "cache.lifetime": "1h"},
+            CacheStrategy(tools=False, lifetime="1h"),
+        ),
+    ],
+)
+def test_what_is_kept_of_prompts_is_as_set(tmp_path: Path, values: dict[str, Value], meant: CacheStrategy) -> None:
+    assert assembled(tmp_path, values).agent.options.cache == meant
 
 
 @pytest.mark.parametrize(("concurrency", "meant"), [("parallel", 3), ("sequential", "sequential")])

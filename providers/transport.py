@@ -22,7 +22,7 @@ from harness.errors import NetworkError, ProviderError, RequestRejected, StreamE
 from harness.messages import JsonObject, JsonValue
 from harness.stopping import stop_once, told_once, undisturbed
 from providers.endpoint import Endpoint
-from providers.failures import failure, message_in, plain
+from providers.failures import failure, no_stream, plain
 
 if TYPE_CHECKING:
     import httpx
@@ -123,11 +123,7 @@ class Transport:
         body = await _bounded(response)
         if response.status_code >= 300:
             raise failure(self.endpoint, response.status_code, body, _lower(response.headers))
-        # A whole reply says nothing of a failure; a web page or an error does.
-        is_reply = kind == "application/json" and "error" not in body
-        said = "" if is_reply else plain(self.endpoint.hide_key(message_in(body)))
-        reason = f"{self.endpoint.preset.label}: answered with {kind}, not with a stream"
-        raise StreamError(f"{reason}: {said}" if said else reason)
+        raise no_stream(self.endpoint, kind, body)
 
     @contextmanager
     def _failures(self) -> Generator[None]:

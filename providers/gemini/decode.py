@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
+from harness.errors import UnusableReply
 from harness.messages import StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
@@ -29,13 +30,16 @@ WHY: Mapping[str, str] = {
     "SPII": "it would have told personal data",
     "MODEL_ARMOR": "Model Armor blocked it",
     "JAILBREAK": "it was taken for a jailbreak",
-    "MALFORMED_FUNCTION_CALL": "the model wrote a tool call that cannot be read",
-    "MALFORMED_RESPONSE": "the model wrote what cannot be read",
-    "UNEXPECTED_TOOL_CALL": "the model called a tool it was not given",
     "TOO_MANY_TOOL_CALLS": "the model called too many tools",
     "MISSING_THOUGHT_SIGNATURE": "a thought came back without its signature",
     "OTHER": "for reasons it does not tell",
 }
+GARBLED: Mapping[str, str] = {
+    "MALFORMED_FUNCTION_CALL": "the model wrote a tool call that cannot be read",
+    "MALFORMED_RESPONSE": "the model wrote what cannot be read",
+    "UNEXPECTED_TOOL_CALL": "the model called a tool it was not given",
+}
+"""Endings after which the model is asked again."""
 STATUS_OF_ERROR: Mapping[str, int] = {
     "INVALID_ARGUMENT": 400,
     "FAILED_PRECONDITION": 400,
@@ -97,6 +101,14 @@ class ContentDecoder:
         return deltas
 
     def finish(self) -> Sequence[Delta]:
+        """What closes the reply, `Done` last.
+
+        Raises:
+            UnusableReply: the model garbled it.
+        """
+        if self._finish in GARBLED:
+            why = plain(self._message) or GARBLED[self._finish]
+            raise UnusableReply(f"{self._endpoint.preset.label}: {self._endpoint.hide_key(why)} ({self._finish})")
         stop, error = self._ending()
         return (*self._close(), *self._let_go(), Done(stop, _counted(self._usage), self._response_id, error))
 

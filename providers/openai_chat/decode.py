@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.messages import StopReason, Usage
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
-from providers.failures import failure, plain
+from providers.failures import failure, plain, status_inside
 from providers.openai_chat.calls import CallAssembler
 from providers.openai_chat.shapes import Chunk, ChunkDelta, ChunkUsage
 from providers.openai_chat.sources import LISTS, MENTIONS, Sources
@@ -149,7 +149,7 @@ class ChatDecoder:
 
     def _fail(self, chunk: Chunk) -> None:
         body = json.dumps(chunk)
-        raise failure(self._endpoint, _status(chunk.get("error") or chunk, body.lower()), body, {})
+        raise failure(self._endpoint, status_inside(body), body, {})
 
 
 def _text_of(parts: Sequence[Mapping[str, object]]) -> str:
@@ -162,27 +162,6 @@ def _usage(counts: ChunkUsage) -> Usage:
     stored = details.get("cache_write_tokens") or 0
     prompt = counts.get("prompt_tokens") or 0
     return Usage(max(0, prompt - cached - stored), counts.get("completion_tokens") or 0, cached, stored)
-
-
-def _status(error: object, words: str) -> int:
-    """The HTTP status an error inside a stream would have had."""
-    match error:
-        case {"code": int(status)} | {"status": int(status)} if 400 <= status < 600:
-            return status
-        case {"code": str(code)} if code.isdigit() and 400 <= int(code) < 600:
-            return int(code)
-        case _:
-            pass
-    for sign, status in (
-        ("rate_limit", 429),
-        ("rate limit", 429),
-        ("overloaded", 529),
-        ("context", 400),
-        ("quota", 429),
-    ):
-        if sign in words:
-            return status
-    return 400 if "invalid_request" in words else 500
 
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from harness.messages import Citation, StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.citations import Raw, annotated, as_object, joined, listed, merged, objects, page, placed
 from providers.endpoint import Endpoint
-from providers.failures import failure, plain
+from providers.failures import failure, plain, status_inside
 from providers.openai_responses.shapes import OutputItem, ResponseBody, ResponseUsage, StreamEvent
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class ResponseDecoder:
         error = (event.get("response") or {}).get("error") or event.get("error") or {**event}
         body = json.dumps({"error": error})
         code = str(error.get("code") or "")
-        status = STATUS.get(code) or (400 if "context" in body.lower() or code.startswith("invalid") else 500)
+        status = STATUS.get(code) or (400 if code.startswith("invalid") else status_inside(body))
         raise failure(self._endpoint, status, body, {})
 
 

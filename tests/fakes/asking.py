@@ -14,6 +14,8 @@ Serve: TypeAlias = Callable[[Script], ModelServer]
 """Starts a server that answers from a script."""
 ModelAt: TypeAlias = Callable[[ModelServer, str], Model]
 """The model of a server, spoken to on a wire."""
+AnswerRaw: TypeAlias = Callable[[bytes], Awaitable[str]]
+"""Starts a server that answers everything with these bytes; its address."""
 Asker: TypeAlias = Callable[..., Awaitable[list[Delta]]]
 """Asks a model and waits for all deltas; further arguments are messages."""
 

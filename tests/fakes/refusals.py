@@ -70,7 +70,7 @@ def _of_openai(overflow: str) -> dict[str, Refusal]:
     gone = "The model `some-model` does not exist or you do not have access to it."
     return {
         "key": Refusal(401, _openai("invalid_api_key", f"Incorrect API key provided: {KEY}."), AuthenticationFailed),
-        "rights": Refusal(403, _openai(None, "Country, region, or territory not supported"), AuthenticationFailed),
+        "rights": Refusal(403, _openai(None, "You have insufficient permissions."), AuthenticationFailed),
         "model": Refusal(404, _openai("model_not_found", gone), ModelNotFound),
         "rate": Refusal(429, _openai("rate_limit_exceeded", pace), ModelThrottled),
         "quota": Refusal(429, _openai("insufficient_quota", plan), QuotaExhausted),

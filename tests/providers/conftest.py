@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from fakes.asking import Asker, ModelAt, Serve
+from fakes.asking import AnswerRaw, Asker, ModelAt, Serve
 from fakes.model_server import ModelServer
 from fakes.script import Script
 
@@ -36,6 +37,28 @@ def serve() -> Iterator[Serve]:
     yield start
     for server in servers:
         server.__exit__()
+
+
+@pytest.fixture
+async def answer_raw() -> AsyncIterator[AnswerRaw]:
+    """Starts a server that answers everything with these bytes."""
+    servers: list[asyncio.Server] = []
+
+    async def start(answer: bytes) -> str:
+        async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = next((line for line in head.lower().splitlines() if line.startswith(b"content-length:")), b":0")
+            await reader.readexactly(int(length.partition(b":")[2]))
+            writer.write(answer)
+            await writer.drain()
+            writer.close()
+
+        servers.append(await asyncio.start_server(reply, "127.0.0.1", 0))
+        return f"http://127.0.0.1:{servers[-1].sockets[0].getsockname()[1]}"
+
+    yield start
+    for server in servers:
+        server.close()
 
 
 @pytest.fixture(params=["anthropic", "openai-chat", "openai", "gemini", "ollama", "proxy", "bedrock"])

@@ -21,6 +21,7 @@ from harness.errors import (
     ProviderError,
     QuotaExhausted,
     StreamError,
+    UnusableReply,
 )
 from harness.messages import ModelSpec, Text, Thinking, ToolCall, Usage
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
@@ -206,8 +207,6 @@ def test_each_reason_to_stop_has_a_meaning(reason: str, stop: str) -> None:
             "the service stopped the reply: it repeated a text it has read, which may be protected (RECITATION)",
         ),
         ("PROHIBITED_CONTENT", "the service stopped the reply: the content is prohibited (PROHIBITED_CONTENT)"),
-        ("MALFORMED_FUNCTION_CALL", "the model wrote a tool call that cannot be read (MALFORMED_FUNCTION_CALL)"),
-        ("UNEXPECTED_TOOL_CALL", "the model called a tool it was not given"),
         ("A_REASON_OF_TOMORROW", "the service stopped the reply: A_REASON_OF_TOMORROW"),
     ],
 )
@@ -221,12 +220,18 @@ def test_a_reply_that_was_stopped_says_why_and_nothing_of_it_runs(reason: str, t
 
 
 def test_the_words_of_the_service_come_before_ours() -> None:
-    event = chunk(finish="MALFORMED_FUNCTION_CALL")
-    event["candidates"][0]["finishMessage"] = "Malformed function call: print(\x1b[31mx"
+    event = chunk(finish="SAFETY")
+    event["candidates"][0]["finishMessage"] = "Not this: print(\x1b[31mx"
 
-    assert decoded(event)[-1].error == (
-        "the service stopped the reply: Malformed function call: print( [31mx (MALFORMED_FUNCTION_CALL)"
-    )
+    assert decoded(event)[-1].error == "the service stopped the reply: Not this: print( [31mx (SAFETY)"
+
+
+@pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"])
+def test_a_reply_that_the_model_garbled_is_asked_for_again(reason: str) -> None:
+    with pytest.raises(UnusableReply, match=f"the model .*{reason}") as caught:
+        decoded(chunk({"text": "So"}), chunk(finish=reason))
+
+    assert caught.value.retryable
 
 
 @pytest.mark.parametrize(

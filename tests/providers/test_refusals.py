@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import asyncio
 import logging
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 from fakes import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
-from fakes.asking import Asker, ModelAt, Serve
+from fakes.asking import AnswerRaw, Asker, ModelAt, Serve
 from fakes.model_server import Cut, Failure, Raw, Reply
 from fakes.refusals import KEY, REFUSALS, WITHIN
 from fakes.simple_tools import SimpleTool
@@ -37,8 +35,6 @@ EVENTS = {
 LAST_WORDS = {"anthropic": 2, "openai-chat": 3, "bedrock": 2}
 """Events at the end of a reply without which it is not complete, where they are more than one."""
 
-AnswerRaw = Callable[[bytes], Awaitable[str]]
-
 
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,28 +49,6 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=REFUSALS)
 def wire(request: pytest.FixtureRequest) -> str:
     return request.param
-
-
-@pytest.fixture
-async def answer_raw() -> AsyncIterator[AnswerRaw]:
-    """Starts a server that answers everything with these bytes."""
-    servers: list[asyncio.Server] = []
-
-    async def start(answer: bytes) -> str:
-        async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = next((line for line in head.lower().splitlines() if line.startswith(b"content-length:")), b":0")
-            await reader.readexactly(int(length.partition(b":")[2]))
-            writer.write(answer)
-            await writer.drain()
-            writer.close()
-
-        servers.append(await asyncio.start_server(reply, "127.0.0.1", 0))
-        return f"http://127.0.0.1:{servers[-1].sockets[0].getsockname()[1]}"
-
-    yield start
-    for server in servers:
-        server.close()
 
 
 async def refused(ask: Asker, model: Model) -> ProviderError:

@@ -1,0 +1,95 @@
+"""How long a service asks us to wait before the next request; each says it in its own place and its own unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+LONGEST_BODY = 4096
+
+# In words (`Please try again in 1m30.5s`, `120ms`) and as a field of the body (`"retryDelay": "7s"`).
+SAID = r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s)(?![a-z]))+|\d+(?:\.\d+)? seconds?)"
+FIELD = r'"retryDelay": *"(\d+(?:\.\d+)?s)"|"resets_in_seconds": *(\d+)'
+# A stamp that a gateway put into the body for the one that was in a header: milliseconds since 1970.
+STAMP = r'"X-RateLimit-Reset": *"?(\d{10,13})'
+
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+LATEST = 10_000_000_000
+"""As seconds since 1970, a day in the year 2286: what is larger counts milliseconds."""
+
+
+def told_wait(headers: Mapping[str, str], body: str) -> float | None:
+    """Seconds to wait, by what the service says most plainly; None if it says nothing.
+
+    Headers have lower-case names.
+    """
+    plainly = retry_after(headers)
+    if plainly is not None:
+        return plainly
+    # A limit that is over already says nothing of the next one.
+    return _in_body(body[:LONGEST_BODY]) or _until_reset(headers) or None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """What `Retry-After` says, in seconds, in milliseconds or as a date."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers["retry-after"].strip()
+    except (KeyError, ValueError):
+        return None
+    if re.fullmatch(r"\d+(\.\d+)?", value):
+        return float(value)
+    # Dates are rare here, and their reader is slow to import.
+    from email.utils import parsedate_to_datetime
+
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return _from_now(moment)
+
+
+def _in_body(body: str) -> float | None:
+    if field := re.search(FIELD, body):
+        return _seconds(field[1] or field[2])
+    if stamp := re.search(STAMP, body, re.IGNORECASE):
+        return _seconds(stamp[1])
+    said = re.search(SAID, body, re.IGNORECASE)
+    return _seconds(re.sub(r" seconds?$", "s", said[1].lower())) if said else None
+
+
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    """The latest reset among the limits that are used up; among several, only those that say so count."""
+    waits = [wait for wait in _resets(headers) if wait is not None]
+    return max(waits, default=None)
+
+
+def _resets(headers: Mapping[str, str]) -> Iterator[float | None]:
+    for name, value in headers.items():
+        limit = re.fullmatch(r"((?:x|anthropic)-ratelimit-)(.+-)?reset(-.+)?", name)
+        if limit is None:
+            continue
+        left = f"{limit[1]}{limit[2] or ''}remaining{limit[3] or ''}"
+        if headers.get(left, "0").strip() in ("0", ""):
+            yield _seconds(value.strip())
+
+
+def _seconds(value: str) -> float | None:
+    """From `12`, `6m0s`, `120ms`, a time since 1970 or a date as in `2026-11-22T04:00:00Z`."""
+    if re.fullmatch(r"\d+(\.\d+)?", value):
+        number = float(value)
+        if number > LATEST:
+            number /= 1000
+        return max(0.0, number - datetime.now(UTC).timestamp()) if number > 1_000_000_000 else number
+    if re.fullmatch(r"(\d+(\.\d+)?(ms|[smhd]))+", value):
+        return sum(float(count) * SECONDS[unit] for count, unit in re.findall(r"(\d+(?:\.\d+)?)(ms|[smhd])", value))
+    try:
+        return _from_now(datetime.fromisoformat(value))
+    except ValueError:
+        return None
+
+
+def _from_now(moment: datetime) -> float:
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+import pytest
+from fakes.asking import AnswerRaw, Asker, ModelAt, Serve
+from fakes.model_server import Failure, Raw, Reply
+from fakes.refusals import KEY
+from fakes.vendor_refusals import VENDOR_REFUSALS, VendorRefusal
+
+from harness.agent import Agent
+from harness.errors import (
+    ContextWindowOverflow,
+    ModelOverloaded,
+    ModelThrottled,
+    NetworkError,
+    ProviderError,
+    QuotaExhausted,
+    RequestRejected,
+    StreamError,
+    UnusableReply,
+)
+from harness.options import AgentOptions
+from harness.provider import Model
+from harness.retry import RetryPolicy
+from providers import connect
+from providers.catalog import presets
+
+STEADY = RetryPolicy(random=lambda: 0.5)
+AT_ONCE = RetryPolicy(initial=0, max_delay=0)
+PAGE = "<!DOCTYPE html><html><head><title>{}</title></head><body>model api_key context</body></html>"
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for preset in presets().values():
+        for variable in preset.key_variables:
+            monkeypatch.setenv(variable, KEY)
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "my-project")
+
+
+async def refused(ask: Asker, model: Model) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        await ask(model)
+    await model.provider.close()
+    return caught.value
+
+
+@pytest.mark.parametrize("refusal", VENDOR_REFUSALS, ids=str)
+async def test_each_vendors_own_words_are_understood(
+    serve: Serve, model_at: ModelAt, ask: Asker, caplog: pytest.LogCaptureFixture, refusal: VendorRefusal
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    answer = Failure(refusal.status, refusal.body, dict(refusal.headers))
+
+    error = await refused(ask, model_at(serve([answer]), refusal.service))
+
+    assert type(error) is refusal.kind
+    assert refusal.told in str(error)
+    assert presets()[refusal.service].label in str(error)
+    assert STEADY.delay(error, 1) == (refusal.wait and pytest.approx(refusal.wait, abs=1.1))
+    assert "{" not in str(error)
+    assert KEY not in f"{error!r} {caplog.text}"
+
+
+@pytest.mark.parametrize(
+    ("status", "title", "kind", "told"),
+    [
+        (403, "Just a moment...", RequestRejected, "(Just a moment...): something on the way"),
+        (401, "Sign in", RequestRejected, "the key is not to blame"),
+        (407, "Proxy Authentication Required", RequestRejected, "wants a login (HTTP 407)"),
+        (429, "Too Many", ModelThrottled, "(Too Many)"),
+        (502, "Bad Gateway", NetworkError, "(Bad Gateway): what stands in front"),
+        (503, "Sorry", ModelOverloaded, "(Sorry): what stands in front"),
+        (511, "", RequestRejected, "the network wants a login"),
+        (404, "nginx", RequestRejected, "is the base URL right? a web page answered: nginx"),
+        (200, "Airport", StreamError, "(Airport), and no model"),
+    ],
+)
+async def test_a_web_page_is_told_as_one_and_never_blamed_on_the_key(
+    answer_raw: AnswerRaw, wire: str, ask: Asker, *, status: int, title: str, kind: type[ProviderError], told: str
+) -> None:
+    head = f"HTTP/1.1 {status} So\r\ncontent-type: text/html; charset=utf-8\r\nconnection: close\r\n\r\n"
+    url = await answer_raw((head + PAGE.format(title)).encode())
+
+    error = await refused(ask, connect(f"{wire}/some-model", base_url=url))
+
+    assert type(error) is kind
+    assert told in str(error)
+    assert "127.0.0.1" in str(error)
+    assert "#key" not in str(error)
+    assert (STEADY.delay(error, 1) is not None) is (status in (429, 502, 503))
+
+
+async def test_where_a_service_sends_us_on_to_is_told(answer_raw: AnswerRaw, wire: str, ask: Asker) -> None:
+    to = "https://login.example.com/sso?next=x"
+    url = await answer_raw(f"HTTP/1.1 302 So\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n".encode())
+
+    error = await refused(ask, connect(f"{wire}/some-model", base_url=url))
+
+    assert type(error) is RequestRejected
+    assert "it sends us on to login.example.com" in str(error)
+
+
+def event(data: str, name: str = "") -> str:
+    return f"{name and f'event: {name}'}\ndata: {data}\n\n".lstrip("\n")
+
+
+INSIDE: Mapping[str, list[tuple[str, type[ProviderError]]]] = {
+    "anthropic": [
+        ('{"type":"error","error":{"type":"api_error","message":"Internal"}}', NetworkError),
+        (
+            '{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long"}}',
+            ContextWindowOverflow,
+        ),
+    ],
+    "openai": [
+        ('{"type":"error","code":"server_error","message":"An error occurred"}', NetworkError),
+        ('{"type":"error","error":{"code":"insufficient_quota","message":"plan and billing"}}', QuotaExhausted),
+        (
+            '{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"no"}}}',
+            ContextWindowOverflow,
+        ),
+        (
+            '{"type":"response.failed","response":{"error":{"code":"upstream","message":"context deadline exceeded"}}}',
+            NetworkError,
+        ),
+    ],
+    "openai-chat": [
+        ('{"error":{"message":"The server had an error","type":"server_error"}}', NetworkError),
+        ('{"error":{"message":"context deadline exceeded"}}', NetworkError),
+        ('{"error":{"code":502,"message":"Provider disconnected"},"choices":[]}', NetworkError),
+        ('{"error":{"code":"429","message":"slow down"}}', ModelThrottled),
+        (
+            '{"error":{"message":"bad","type":"invalid_request_error","code":"tool_use_failed","failed_generation":""}}',
+            UnusableReply,
+        ),
+        (
+            '{"error":{"message":"This model\'s maximum context length is 9","type":"BadRequestError"}}',
+            ContextWindowOverflow,
+        ),
+        ('{"object":"error","message":"bad field","type":"invalid_request_error"}', RequestRejected),
+    ],
+    "gemini": [('{"error":{"code":504,"status":"DEADLINE_EXCEEDED","message":"late"}}', NetworkError)],
+}
+CASES = [(wire, said, kind) for wire, cases in INSIDE.items() for said, kind in cases]
+
+
+@pytest.mark.parametrize(("wire", "said", "kind"), CASES)
+@pytest.mark.parametrize("media_type", ["text/event-stream", "application/json"])
+async def test_an_error_of_status_200_is_understood_in_a_stream_and_in_place_of_one(
+    serve: Serve, model_at: ModelAt, ask: Asker, *, wire: str, said: str, kind: type[ProviderError], media_type: str
+) -> None:
+    body = event(said, "error" if wire == "anthropic" else "") if media_type == "text/event-stream" else said
+
+    error = await refused(ask, model_at(serve([Raw(body.encode(), content_type=media_type)]), wire))
+
+    assert type(error) is kind
+    assert (STEADY.delay(error, 1) is not None) is kind.retryable
+
+
+async def test_a_reply_the_model_garbled_is_asked_for_again_and_at_last_told(serve: Serve, model_at: ModelAt) -> None:
+    body = {
+        "error": {"message": "Failed to call a function.", "type": "invalid_request_error", "code": "tool_use_failed"}
+    }
+    mended, never = serve([Failure(400, body), Reply("Done.")]), serve([Failure(400, body)] * 9)
+
+    good = await Agent(model_at(mended, "groq"), options=AgentOptions(retry=AT_ONCE)).prompt("Go")
+    bad = await Agent(model_at(never, "groq"), options=AgentOptions(retry=AT_ONCE)).prompt("Go")
+
+    assert (good.text, len(mended.requests)) == ("Done.", 2)
+    assert "the model wrote a reply that cannot be used" in (bad.error or "")
+    assert len(never.requests) == 1 + AT_ONCE.max_retries

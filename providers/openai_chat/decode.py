@@ -37,12 +37,16 @@ FAILURES: Mapping[str, tuple[int, str]] = {
 
 
 class ChatDecoder:
-    """Decodes one reply. Its first choice only: we never ask for more."""
+    """Decodes one reply. Its first choice only: we never ask for more.
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    `keeps_an_hour`: what it cached was asked to be kept for so long, of which the counts say nothing.
+    """
+
+    def __init__(self, endpoint: Endpoint, *, keeps_an_hour: bool = False) -> None:
         self._endpoint = endpoint
         self._response_id = ""
         self._usage = Usage()
+        self._keeps_an_hour = keeps_an_hour
         self._finish = ""
         self._refusal = ""
         self._blocks = 0
@@ -66,7 +70,7 @@ class ChatDecoder:
             self._fail(event)
         self._response_id = self._response_id or event.get("id") or ""
         if usage := event.get("usage"):
-            self._usage = _usage(usage)
+            self._usage = _usage(usage, keeps_an_hour=self._keeps_an_hour)
         if not LISTS.isdisjoint(event):
             self._sources.note_lists(event)
         choices = event.get("choices")
@@ -156,12 +160,18 @@ def _text_of(parts: Sequence[Mapping[str, object]]) -> str:
     return "".join(str(part["text"]) for part in parts if part.get("type") == "text" and "text" in part)
 
 
-def _usage(counts: ChunkUsage) -> Usage:
+def _usage(counts: ChunkUsage, *, keeps_an_hour: bool) -> Usage:
     details = counts.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens") or counts.get("prompt_cache_hit_tokens") or 0
     stored = details.get("cache_write_tokens") or 0
     prompt = counts.get("prompt_tokens") or 0
-    return Usage(max(0, prompt - cached - stored), counts.get("completion_tokens") or 0, cached, stored)
+    return Usage(
+        max(0, prompt - cached - stored),
+        counts.get("completion_tokens") or 0,
+        cached,
+        stored,
+        cache_write_1h=stored if keeps_an_hour else 0,
+    )
 
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
     if system := _system(request, dialect):
         messages.insert(0, {"role": dialect.system_role, "content": system})
     if dialect.cache.wants_marks(request.spec.model_id):
-        _mark_for_cache(messages, _marking(request, dialect))
+        _mark_for_cache(messages, marking(request, dialect))
     body: JsonObject = {"model": request.spec.model_id, "messages": [*messages], "stream": True}
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
@@ -190,7 +190,8 @@ def _call(call: ToolCall, dialect: Dialect) -> JsonObject:
     return {"id": dialect.tool_id(call.id), "type": "function", "function": function}
 
 
-def _marking(request: Request, dialect: Dialect) -> CacheStrategy:
+def marking(request: Request, dialect: Dialect) -> CacheStrategy:
+    """How the request's messages are marked, if they are."""
     lasts = dialect.cache.keeps_longer(request.spec.model_id)
     return request.cache if lasts else replace(request.cache, lifetime="5m")
 

@@ -18,7 +18,7 @@ from providers.local import WindowSource, window_in
 from providers.models import better_named, listed_models, lists_of
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
-from providers.openai_chat.encode import encode
+from providers.openai_chat.encode import encode, marking
 from providers.stream import deltas
 from providers.transport import Transport
 
@@ -94,7 +94,10 @@ class ChatProvider:
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         marked = dataclasses.replace(request, cache=self._marks.of(request.cache))
         body = encode(marked, self._dialect)
-        return deltas(transport, "/chat/completions", body, ChatDecoder(transport.endpoint))
+        is_marked = self._dialect.cache.wants_marks(request.spec.model_id)
+        keeps = is_marked and marking(marked, self._dialect).lifetime == "1h"
+        decoder = ChatDecoder(transport.endpoint, keeps_an_hour=keeps)
+        return deltas(transport, "/chat/completions", body, decoder)
 
     def _mends(self, request: Request, refusal: str) -> bool:
         """Whether the next request will be without what this one was refused for."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from fakes import bedrock_wire
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Failure, Raw, Reply
 
@@ -120,3 +121,34 @@ async def test_what_anthropic_kept_for_an_hour_is_told_apart(serve: Serve, model
     deltas = await ask(model_at(serve([Raw(stream)]), "anthropic"))
 
     assert deltas == [Done("stop", Usage(9, 4, 0, 300, cache_write_1h=200), "m")]
+
+
+@pytest.mark.parametrize(("cache", "kept"), [(HOUR, 300), (CacheStrategy(), 0)])
+async def test_what_openrouter_wrote_counts_as_kept_for_as_long_as_was_asked(
+    serve: Serve, cache: CacheStrategy, kept: int
+) -> None:
+    counts = {"prompt_tokens": 309, "completion_tokens": 4, "prompt_tokens_details": {"cache_write_tokens": 300}}
+    chunk = {"id": "c", "choices": [{"delta": {}, "finish_reason": "stop"}], "usage": counts}
+    server = serve([Raw(b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n")])
+    preset = replace(presets()["openrouter"], base_url=server.openai_url)
+    provider = ChatProvider(Endpoint(preset, server.openai_url))
+    asked = Request(ModelSpec("openrouter", "anthropic/claude-sonnet-5.5"), "", (user("Hi"),), cache=cache)
+
+    deltas = [delta async for delta in provider.stream(asked)]
+    await provider.close()
+
+    assert deltas == [Done("stop", Usage(9, 4, 0, 300, cache_write_1h=kept), "c")]
+
+
+async def test_what_bedrock_kept_for_an_hour_is_told_apart(serve: Serve, model_at: ModelAt, ask: Asker) -> None:
+    details = [{"ttl": "5m", "inputTokens": 100}, {"ttl": "1h", "inputTokens": 200}]
+    counts = {"inputTokens": 9, "outputTokens": 4, "totalTokens": 313, "cacheWriteInputTokens": 300}
+    frames = (
+        bedrock_wire.event("messageStop", {"stopReason": "end_turn"}),
+        bedrock_wire.event("metadata", {"usage": counts | {"cacheDetails": details}}),
+    )
+    stream = Raw(b"".join(frames), content_type=bedrock_wire.CONTENT_TYPE)
+
+    deltas = await ask(model_at(serve([stream]), "bedrock"))
+
+    assert deltas == [Done("stop", Usage(9, 4, 0, 300, cache_write_1h=200))]

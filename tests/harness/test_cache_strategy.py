@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from fakes.contests import model
+from fakes.family import cast, delegates
+
+from harness.parallel import Branch, run_parallel
+from harness.provider import NO_CACHE, CacheStrategy
+from tools.delegate import DelegateTool
+
+
+async def test_sub_agents_cache_as_their_agent_does(make_agent):
+    family = cast({"go": [delegates("dig"), "ok"], "dig": ["Found it."]})
+    agent = make_agent(model=family, tools=[DelegateTool()], cache=NO_CACHE)
+
+    await agent.prompt("go")
+
+    assert [request.cache for request in family.provider.requests] == [NO_CACHE] * 3
+
+
+async def test_models_beside_one_another_cache_as_their_agent_does(make_agent):
+    hour = CacheStrategy(lifetime="1h")
+    agent = make_agent("never asked", cache=hour)
+    one, other = model("a", "A"), model("b", "B")
+
+    await run_parallel(agent, "hi", [Branch(one), Branch(other)])
+
+    assert [request.cache for each in (one, other) for request in each.provider.requests] == [hour] * 2

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, get_args
 
 from harness.errors import CinchError, ConfigError, StreamError
-from harness.provider import Delta, Request
+from harness.messages import Cost, StopReason, Usage
+from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done, Request
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.failures import plain
@@ -24,7 +26,8 @@ VERBS = ("stream", "close", "warm", "models")
 class GuardedService:
     """Another package's service, none of whose failures is more than a failed request.
 
-    What it raises while it streams is told by whoever asked: `harness.think` takes a provider for a stranger's code.
+    What it raises while it streams goes through: `harness.think` takes every provider for a stranger's code. What it
+    hands over is looked at here, since it would break what comes to it later.
     """
 
     def __init__(self, name: str, service: Service) -> None:
@@ -37,8 +40,17 @@ class GuardedService:
         except Exception as error:  # noqa: BLE001 a stranger's code
             logger.warning("%s cannot be warmed: %s", self.name, in_words(error))
 
-    def stream(self, request: Request) -> AsyncIterator[Delta]:
-        return self._service.stream(request)
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        deltas = self._service.stream(request)
+        try:
+            async for delta in deltas:
+                if not _is_sound(delta):
+                    raise StreamError(f"{self.name} sent a delta that is none: {plain(repr(delta))}")
+                yield delta
+        finally:
+            # It was opened here, and would otherwise be closed when somebody collects it.
+            if isinstance(deltas, AsyncGenerator):
+                await deltas.aclose()
 
     async def models(self) -> list[str]:
         try:
@@ -74,6 +86,24 @@ def open_guarded(plugin: ProviderPlugin, endpoint: Endpoint) -> Service:
     if missing:
         raise ConfigError(f"the provider {name} could not be started: it has no {' and no '.join(missing)}")
     return GuardedService(name, service)
+
+
+def _is_sound(delta: object) -> bool:
+    match delta:
+        case BlockDelta(int(), str()) | BlockEnd(int(), str() | None, str() | None, tuple()):
+            return True
+        case BlockStart(int(), kind, str(), str()):
+            return kind in get_args(BlockKind)
+        case Done(reason, Usage() as usage, str(), str() | None):
+            return reason in get_args(StopReason) and _counts(usage)
+        case _:
+            return False
+
+
+def _counts(usage: Usage) -> bool:
+    held = {field.name: getattr(usage, field.name) for field in fields(usage)}
+    cost = held.pop("cost")
+    return all(isinstance(number, int) for number in held.values()) and isinstance(cost, Cost | None)
 
 
 def fault_in(plugin: ProviderPlugin, name: str) -> str | None:

@@ -22,6 +22,7 @@ NOT_YET = {
     "harness.messages",
     "harness.views",
     "httpx",
+    "importlib.metadata",
     "markdown_it",
     "providers",
     "pydantic",

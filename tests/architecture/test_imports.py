@@ -9,6 +9,7 @@ import pytest
 from fakes.model_server import ModelServer, Reply
 
 HEAVY = {"textual", "rich", "httpx", "pydantic", "keyring", "genai_prices", "asyncio"}
+LOOKS_FOR_PACKAGES = {"importlib.metadata", "providers.plugins", "providers.guard"}
 OURS = {"cinch_tui", "providers", "tools", "themes"}
 
 
@@ -42,6 +43,13 @@ def test_an_answer_in_print_mode_loads_no_more_than_the_request_needs(tmp_path: 
 
     assert "httpx" in loaded
     assert loaded.isdisjoint({"textual", "rich", "click", "pygments", "pydantic", "genai_prices", "keyring"})
+    assert loaded.isdisjoint(LOOKS_FOR_PACKAGES)
+
+
+def test_nobody_looks_for_packages_where_none_brings_a_provider() -> None:
+    loaded = loaded_by("from providers.installed import all_presets, problems; all_presets(); problems()")
+
+    assert loaded.isdisjoint(LOOKS_FOR_PACKAGES)
 
 
 @pytest.mark.parametrize("flag", ["--version", "--help"])

@@ -1,0 +1,140 @@
+"""A request as what a chat template is given; pure.
+
+Templates differ in what they take, and say so only by failing: `MANNERS` are the ways to say the same, plainest first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.messages import (
+    AssistantMessage,
+    JsonObject,
+    ModelMessage,
+    ModelSpec,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
+from harness.provider import Request, ToolSpec
+from providers.answer import in_words
+from providers.names import nine_letters, safe_name
+
+NO_OUTPUT = "(no output)"
+UNSEEN = "(an image, which this model cannot see)"
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """`one_call`: no message holds two calls. `no_system`: the person says it. `text_arguments`: JSON in a string."""
+
+    one_call: bool = False
+    no_system: bool = False
+    text_arguments: bool = False
+
+
+MANNERS = (
+    Manner(),
+    Manner(one_call=True),
+    Manner(no_system=True),
+    Manner(one_call=True, no_system=True),
+    Manner(text_arguments=True),
+)
+
+
+def encode(request: Request, manner: Manner = MANNERS[0]) -> list[JsonObject]:
+    """The messages. Ids have nine letters, which is what the strictest template wants."""
+    messages = list(_joined(_messages(request.spec, request.messages, manner)))
+    words = [request.system] if request.system.strip() else []
+    if request.answer_schema is not None:
+        words.append(in_words(request.answer_schema))
+    if words and manner.no_system:
+        return list(_joined([{"role": "user", "content": "\n\n".join(words)}, *messages]))
+    return [{"role": "system", "content": "\n\n".join(words)}, *messages] if words else messages
+
+
+def encode_tools(tools: Sequence[ToolSpec]) -> list[JsonObject]:
+    return [_tool(tool) for tool in tools]
+
+
+def _tool(tool: ToolSpec) -> JsonObject:
+    # A schema from elsewhere may leave out what templates insist on.
+    parameters: JsonObject = {"type": "object", "properties": {}, **tool.parameters}
+    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def _joined(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
+    """With one message where a person said several in a row: many templates insist on turns."""
+    said: list[str] = []
+    for message in messages:
+        if message["role"] == "user":
+            said.append(str(message["content"]))
+            continue
+        if said:
+            yield {"role": "user", "content": "\n\n".join(said)}
+            said = []
+        yield message
+    if said:
+        yield {"role": "user", "content": "\n\n".join(said)}
+
+
+def _messages(spec: ModelSpec, messages: Sequence[ModelMessage], manner: Manner) -> Iterator[JsonObject]:
+    results = {message.call_id: message for message in messages if isinstance(message, ToolResult)}
+    for message in messages:
+        match message:
+            case UserMessage():
+                yield {"role": "user", "content": _words(message.content)}
+            case ToolResult() if not manner.one_call:
+                yield _result(message)
+            case ToolResult():
+                pass
+            case AssistantMessage() if manner.one_call and message.tool_calls:
+                yield from _one_by_one(spec, message, results)
+            case AssistantMessage():
+                if message.tool_calls or message.text.strip():
+                    yield _reply(spec, message, message.tool_calls, manner)
+
+
+def _one_by_one(spec: ModelSpec, message: AssistantMessage, results: dict[str, ToolResult]) -> Iterator[JsonObject]:
+    """Each call with its result, as if one had come after the other."""
+    for number, call in enumerate(message.tool_calls):
+        reply = _reply(spec, message, (call,), MANNERS[0])
+        yield reply if number == 0 else {**reply, "content": ""}
+        if call.id in results:
+            yield _result(results[call.id])
+
+
+def _words(content: Iterable[UserContent]) -> str:
+    return "\n".join(block.text if isinstance(block, Text) else UNSEEN for block in content)
+
+
+def _result(message: ToolResult) -> JsonObject:
+    text = _words(message.content)
+    text = text if text.strip() else NO_OUTPUT
+    # Templates have no mark for failures.
+    if message.is_error and not text.lower().startswith("error"):
+        text = f"Error: {text}"
+    call_id = nine_letters(message.call_id)
+    return {"role": "tool", "name": safe_name(message.tool_name), "tool_call_id": call_id, "content": text}
+
+
+def _reply(spec: ModelSpec, message: AssistantMessage, calls: Sequence[ToolCall], manner: Manner) -> JsonObject:
+    reply: JsonObject = {"role": "assistant", "content": message.text.strip()}
+    thought = "".join(block.text for block in message.content if isinstance(block, Thinking))
+    if thought and (message.provider, message.model) == (spec.provider, spec.model_id):
+        reply["reasoning_content"] = thought
+    if calls:
+        reply["tool_calls"] = [_call(call, manner) for call in calls]
+    return reply
+
+
+def _call(call: ToolCall, manner: Manner) -> JsonObject:
+    arguments = json.dumps(call.arguments, ensure_ascii=False) if manner.text_arguments else call.arguments
+    function: JsonObject = {"name": safe_name(call.name), "arguments": arguments}
+    return {"id": nine_letters(call.id), "type": "function", "function": function}

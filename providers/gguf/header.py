@@ -1,0 +1,121 @@
+"""What a GGUF file says of itself: its window, its template, its parts. Read without llama.cpp or the weights."""
+
+from __future__ import annotations
+
+import mmap
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import ModelNotFound, RequestRejected
+
+MAGIC = b"GGUF"
+STRING, ARRAY = 8, 9
+# The form of each kind of value, by the number the file gives it.
+FORMS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+TEMPLATE = "tokenizer.chat_template"
+PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The fields that have one value each."""
+
+    fields: dict[str, str | int | float | bool]
+
+    @property
+    def trained_window(self) -> int:
+        """How many tokens the model was trained to read; 0 where it does not say."""
+        window = self.fields.get(f"{self.fields.get('general.architecture')}.context_length", 0)
+        return window if isinstance(window, int) else 0
+
+    @property
+    def template(self) -> str:
+        """How a conversation is written for it; empty for a model that holds none."""
+        template = self.fields.get(f"{TEMPLATE}.tool_use") or self.fields.get(TEMPLATE, "")
+        return template if isinstance(template, str) else ""
+
+    @property
+    def knows_tools(self) -> bool:
+        return "tools" in self.template
+
+    @property
+    def thinks(self) -> bool:
+        return "<think>" in self.template
+
+
+def read_header(path: Path) -> Header:
+    """The header of a file.
+
+    Raises:
+        ModelNotFound: there is no such file, or it cannot be read.
+        RequestRejected: it is no GGUF file, or a broken one.
+    """
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return Header(_Reader(data).fields())
+    except FileNotFoundError as error:
+        raise ModelNotFound(f"{path} does not exist") from error
+    except OSError as error:
+        raise ModelNotFound(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, struct.error) as error:
+        raise RequestRejected(f"{path} is no GGUF file, or a broken one; take another, or pull it again") from error
+
+
+def missing_part(path: Path) -> Path | None:
+    """The first part of a model in several files that is not beside the given one."""
+    found = PART.search(path.name)
+    if found is None:
+        return None
+    stem = path.name[: found.start()]
+    parts = (path.with_name(f"{stem}-{number:05}-of-{found[2]}.gguf") for number in range(1, int(found[2]) + 1))
+    return next((part for part in parts if not part.is_file()), None)
+
+
+class _Reader:
+    """Reads on from the beginning; raises ValueError, KeyError or struct.error where the file is broken."""
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self._data = data
+        self._at = 0
+
+    def fields(self) -> dict[str, str | int | float | bool]:
+        if self._data[:4] != MAGIC:
+            raise ValueError("no GGUF")
+        self._at = 4
+        version, _, count = self._number("<I"), self._number("<Q"), self._number("<Q")
+        if version not in (2, 3):
+            raise ValueError(f"version {version}")
+        fields: dict[str, str | int | float | bool] = {}
+        for _ in range(int(count)):
+            name, kind = self._string(), int(self._number("<I"))
+            if kind == ARRAY:
+                self._skip_array()
+            else:
+                fields[name] = self._string() if kind == STRING else self._number(FORMS[kind])
+        return fields
+
+    def _number(self, form: str) -> int | float | bool:
+        (value,) = struct.unpack_from(form, self._data, self._at)
+        self._at += struct.calcsize(form)
+        return value
+
+    def _string(self) -> str:
+        begin = self._at + 8
+        self._skip_string()
+        return self._data[begin : self._at].decode(errors="replace")
+
+    def _skip_string(self) -> None:
+        size = self._number("<Q")
+        self._at += int(size)
+        if self._at > len(self._data):
+            raise ValueError("cut off")
+
+    def _skip_array(self) -> None:
+        kind, count = int(self._number("<I")), int(self._number("<Q"))
+        if kind != STRING:
+            self._at += struct.calcsize(FORMS[kind]) * count
+            return
+        for _ in range(count):
+            self._skip_string()

@@ -1,0 +1,98 @@
+"""What a person names a model by: a path, or a repository of a hub with a file or a quantisation; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from harness.errors import ConfigError
+from providers.gguf.header import PART
+
+HUBS = ("hf.co/", "huggingface.co/", "https://hf.co/", "https://huggingface.co/")
+SUFFIX = ".gguf"
+# What a name has without more is what most people take: the best that a usual machine runs.
+USUAL = ("Q4_K_M", "Q4_K_S", "Q4_0", "Q5_K_M", "Q8_0")
+QUANTISATION = re.compile(
+    r"(?:^|[-._/])((?:UD-)?(?:I?Q\d[A-Z0-9_]*|MXFP4[A-Z0-9_]*|BF16|F16|F32))(?=[-./]|$)", re.IGNORECASE
+)
+FORMS = "a path as ./model.gguf or /models/model.gguf, or OWNER/REPOSITORY, OWNER/REPOSITORY:Q4_K_M"
+
+
+@dataclass(frozen=True, slots=True)
+class HubName:
+    """`file`: a path in the repository; `quantisation`: such as `Q4_K_M`; at most one of them is set."""
+
+    repository: str
+    file: str = ""
+    quantisation: str = ""
+
+    def __str__(self) -> str:
+        return self.repository + (
+            f":{self.quantisation}" if self.quantisation else f"/{self.file}" if self.file else ""
+        )
+
+
+def read_name(name: str) -> Path | HubName:
+    """What a name means.
+
+    Raises:
+        ConfigError: nothing.
+    """
+    plain = next((name.removeprefix(hub) for hub in HUBS if name.startswith(hub)), name)
+    parts = plain.split("/")
+    if plain == name and (
+        name.startswith(("/", "~", "./", "../")) or (len(parts) < 3 and name.lower().endswith(SUFFIX))
+    ):
+        return Path(name).expanduser()
+    # As copied from a browser.
+    if len(parts) > 4 and parts[2] in ("blob", "resolve"):
+        parts = [*parts[:2], *parts[4:]]
+    if len(parts) < 2 or not all(parts) or ".." in parts or "." in parts:
+        raise ConfigError(f"local/{name} names no model: say {FORMS}")
+    repository, _, quantisation = "/".join(parts[:2]).partition(":")
+    return HubName(repository, "/".join(parts[2:]), quantisation if len(parts) == 2 else "")
+
+
+def choose(files: Sequence[str], name: HubName) -> list[str]:
+    """The files of the model that is named, the parts of one in several files in order.
+
+    Raises:
+        ConfigError: none is; the text says what there is.
+    """
+    models = sorted(file for file in files if file.lower().endswith(SUFFIX) and "mmproj" not in file.lower())
+    if not models:
+        raise ConfigError(f"{name.repository} holds no GGUF file; look for a repository whose name ends in -GGUF")
+    if name.file:
+        found = [file for file in models if file == name.file]
+        if not found:
+            near = get_close_matches(name.file, models, 3, cutoff=0.3) or models[:3]
+            raise ConfigError(f"{name.repository} has no {name.file}; did you mean {' or '.join(near)}?")
+        return _whole(found[0], models)
+    kinds = {kind.upper(): file for file in reversed(models) if (kind := quantisation_of(file))}
+    wanted = name.quantisation.upper()
+    if wanted and wanted not in kinds:
+        raise ConfigError(
+            f"{name.repository} has no {name.quantisation}; it has {', '.join(sorted(kinds)) or ', '.join(models)}"
+        )
+    kind = wanted or next((usual for usual in USUAL if usual in kinds), "")
+    return _whole(kinds[kind] if kind else models[0], models)
+
+
+def quantisation_of(file: str) -> str:
+    """How many bits the file's numbers have, by its name; empty where that does not say."""
+    found = QUANTISATION.findall(file.removesuffix(SUFFIX))
+    # A folder may be named for it as well, and the file more exactly.
+    return found[-1] if found else ""
+
+
+def _whole(file: str, files: Sequence[str]) -> list[str]:
+    found = PART.search(file)
+    if found is None:
+        return [file]
+    stem = file[: found.start()]
+    return [
+        each for each in files if (part := PART.search(each)) and each[: part.start()] == stem and part[2] == found[2]
+    ]

@@ -1,0 +1,112 @@
+"""The provider for models on this machine that need no server."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import ConfigError, ProviderError, RequestRejected
+from harness.messages import ModelSpec
+from harness.provider import Delta, Facts, Model, ModelFacts, Provider, Request
+from harness.thinking import ThinkingLevel
+from providers.gguf.header import Header, read_header
+from providers.gguf.store import find_model, models_folder, pulled_models
+from providers.gguf.thread import ModelThread
+from providers.gguf.window import UNTOLD, window_of
+
+NAME = "local"
+MISSING = "local models need llama.cpp: pip install 'cinch-tui[local]'"
+
+
+def local_model(model_id: str, thinking: ThinkingLevel = "off") -> Model:
+    """A model by its path, or by the name it was pulled by. Nothing is loaded before the first request.
+
+    Raises:
+        ConfigError: it is not here, or llama.cpp is not installed.
+    """
+    if importlib.util.find_spec("llama_cpp") is None:
+        raise ConfigError(MISSING)
+    if not model_id:
+        raise ConfigError("local: say which model, as in local/./model.gguf; cinch models local lists those pulled")
+    path = find_model(model_id, models_folder())
+    return Model(GgufProvider(), ModelSpec(NAME, model_id, thinking), HeaderFacts(path), native_schema=True)
+
+
+class GgufProvider:
+    """Holds one model at a time; another one that is asked for takes its place."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self._thread: ModelThread | None = None
+
+    def warm(self) -> None:
+        """Nothing can be prepared that is not as dear as the request itself."""
+
+    async def models(self) -> list[str]:
+        return [model.name for model in pulled_models(models_folder())]
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        path = _path_of(request.spec)
+        thread = await self._thread_of(path)
+        if request.tools and not thread.header.knows_tools:
+            raise RequestRejected(f"{request.spec.name} cannot use tools: its chat template has no place for them")
+        async with aclosing(thread.stream(request)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def close(self) -> None:
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            await thread.close()
+
+    async def _thread_of(self, path: Path) -> ModelThread:
+        if self._thread is not None and self._thread.path != path:
+            await self.close()
+        if self._thread is None:
+            opened = ModelThread(path, await asyncio.to_thread(read_header, path))
+            # Another request may have opened it meanwhile.
+            self._thread = self._thread or opened
+        return self._thread
+
+
+class HeaderFacts:
+    """Facts of a model from its file; there is no price."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._now: ModelFacts | None = None
+
+    @property
+    def now(self) -> ModelFacts | None:
+        return self._now
+
+    async def load(self) -> ModelFacts:
+        if self._now is None:
+            try:
+                self._now = _facts(await asyncio.to_thread(read_header, self._path))
+            except ProviderError:
+                # The first request says what is wrong.
+                self._now = ModelFacts(UNTOLD)
+        return self._now
+
+
+def _facts(header: Header) -> ModelFacts:
+    return ModelFacts(window_of(header), images=False, tools=header.knows_tools, thinking=header.thinks)
+
+
+def _path_of(spec: ModelSpec) -> Path:
+    try:
+        return find_model(spec.model_id, models_folder())
+    except ConfigError as error:
+        # It was here when the run began.
+        raise RequestRejected(str(error)) from error
+
+
+if TYPE_CHECKING:
+    _: type[Provider] = GgufProvider
+    _facts_port: type[Facts] = HeaderFacts

@@ -1,0 +1,51 @@
+"""What llama.cpp has to say, kept off the terminal: it goes to our log, and its last errors to who asks why."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from collections import deque
+from functools import cache
+
+import llama_cpp
+
+logger = logging.getLogger(__name__)
+
+WARNING, ERROR, CONTINUED = 3, 4, 5
+KEPT_LINES = 12
+
+
+class Said:
+    """The errors of late. llama.cpp has one log for the whole process, hence one of these."""
+
+    def __init__(self) -> None:
+        self._errors: deque[str] = deque(maxlen=KEPT_LINES)
+        # C code calls it for as long as the process lives.
+        self._callback = llama_cpp.llama_log_callback(self._hear)
+
+    def listen(self) -> None:
+        llama_cpp.llama_log_set(self._callback, ctypes.c_void_p(0))
+
+    def take_errors(self) -> list[str]:
+        """What went wrong since this was asked for last."""
+        errors = list(self._errors)
+        self._errors.clear()
+        return errors
+
+    def _hear(self, level: int, text: bytes, _: ctypes.c_void_p) -> None:
+        line = text.decode(errors="replace").strip(" .\n")
+        if not line or level == CONTINUED:
+            return
+        if level == ERROR:
+            self._errors.append(line)
+        # Never a warning: where nobody set up logging those go to the terminal.
+        logger.log(logging.INFO if level in (WARNING, ERROR) else logging.DEBUG, "%s", line)
+
+
+@cache
+def silenced() -> Said:
+    """From the first call on nothing is printed any more."""
+    said = Said()
+    said.listen()
+    llama_cpp.llama_backend_init()
+    return said

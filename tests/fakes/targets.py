@@ -61,7 +61,7 @@ def _accepted_by_chat(body: JsonObject) -> bool:
 
 def _common(body: JsonObject) -> JsonObject:
     """The body without what its service has beside OpenAI's fields."""
-    own = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "cache_control")
+    own = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "cache_control", "session_id")
     return {name: _without(value, own) for name, value in body.items() if name not in own}
 
 

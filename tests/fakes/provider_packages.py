@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from filelock import FileLock
 
 ROOT = Path(__file__).parents[2]
@@ -21,15 +22,27 @@ from providers.plugins import Preset
 """
 
 
-def installed_example(shared: Path) -> Path:
-    """The folder into which pip installs the example, once for all processes that share the other folder."""
+def installed_example(temporary: pytest.TempPathFactory) -> Path:
+    """The folder into which pip installed the example, once for all processes of a test run."""
+    own = temporary.getbasetemp()
+    # With several workers, each has a folder in that of all.
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     target = shared / "cinch-echo"
     with FileLock(shared / "cinch-echo.lock"):
         if not target.exists():
-            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-            offline = ["--no-build-isolation", "--disable-pip-version-check", "--target", str(target), str(EXAMPLE)]
-            subprocess.run([*command, *offline], check=True, capture_output=True, timeout=120)
+            pip_install(EXAMPLE, target)
     return target
+
+
+def pip_install(source: Path, target: Path) -> None:
+    """Build a package and install it into a folder, without what it depends on and without the network."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+    subprocess.run(
+        [*command, "--disable-pip-version-check", "--target", str(target), str(source)],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
 
 
 def install(folder: Path, name: str, code: str, *, entry: str = "", package: str = "", version: str = "1.2") -> Path:

@@ -92,11 +92,11 @@ def test_the_others_are_listed_after_ours(report: dict[str, list[str]]):
 
 def test_a_name_of_ours_stays_ours(tmp_path: Path):
     folder = install(tmp_path, "anthropic", IMPORTED + preset_code("anthropic"))
-    code = "import json; from providers import connect; print(json.dumps(type(connect('anthropic').provider).__name__))"
+    code = "import json; from providers import connect; print(json.dumps(connect('anthropic').spec.model_id))"
 
-    provider = python(code, folder, ANTHROPIC_API_KEY="k", TRACE=str(tmp_path / "trace"))
+    model = python(code, folder, ANTHROPIC_API_KEY="k", TRACE=str(tmp_path / "trace"))
 
-    assert provider == "AnthropicProvider"
+    assert model.startswith("claude-")
     assert not (tmp_path / "trace").exists()
 
 
@@ -155,6 +155,19 @@ def test_a_key_that_is_missing_is_told_as_for_any_other(tmp_path: Path):
     assert done.returncode == 2
     assert "no key for A label: nothing in ACME_API_KEY" in done.stderr
     assert "#key acme" in done.stderr
+
+
+def test_what_its_code_raises_while_it_streams_is_a_failed_reply(tmp_path: Path):
+    code = OWN.format(name="acme", more="", open="lambda endpoint: WireService(endpoint, Wire())").replace(
+        "import Preset", "import WireService, Preset"
+    )
+    wire = "class Wire:\n    def format_request(self, request): raise RuntimeError('no such words')\n"
+    folder = install(tmp_path / "packages", "acme", wire + code)
+
+    done = cinch("-p", "Hello", "-m", "acme/large", cwd=tmp_path, installed=folder, ACME_API_KEY="k")
+
+    assert done.stderr == "cinch: acme failed: RuntimeError: no such words\n"
+    assert done.returncode == 1
 
 
 def test_what_it_tells_of_a_model_is_known_at_once(tmp_path: Path):

@@ -14,6 +14,7 @@ from harness.events import (
     BranchEvent,
     Event,
     MessageDiscarded,
+    MessageEnd,
     MessageStart,
     MessageUpdate,
     ParallelEnd,
@@ -22,8 +23,10 @@ from harness.events import (
     ToolExecutionStart,
 )
 from harness.judging import Selection, candidates
+from harness.messages import AssistantMessage
 from harness.parallel import Branch, run_parallel
 from harness.provider import BlockDelta, BlockStart
+from harness.sources import sources_markdown, sources_of
 
 if TYPE_CHECKING:
     from cinch_tui.desk import Desk
@@ -139,13 +142,10 @@ class BranchView:
 
     def _show(self, block: BranchBlock, event: Event) -> None:
         match event:
-            case MessageStart(role="assistant"):
-                block.begin_reply()
-                block.label("running")
+            case MessageStart() | MessageEnd() | MessageDiscarded():
+                _turn(block, event)
             case MessageUpdate(delta=delta):
                 self._grow(block, event.loop_id, delta)
-            case MessageDiscarded():
-                block.drop_reply()
             case RetryScheduled(attempt=attempt, max_retries=most):
                 block.label("running", f"retry {attempt}/{most}")
             case ToolExecutionStart(label=label, summary=summary):
@@ -188,6 +188,20 @@ def numbered(names: Sequence[str]) -> list[str]:
         f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
         for place, name in enumerate(names)
     ]
+
+
+def _turn(block: BranchBlock, event: MessageStart | MessageEnd | MessageDiscarded) -> None:
+    match event:
+        case MessageStart(role="assistant"):
+            block.begin_reply()
+            block.label("running")
+        case MessageEnd(message=AssistantMessage(content=content)):
+            if sources := sources_of(content):
+                block.append(f"\n\n{sources_markdown(sources)}")
+        case MessageDiscarded():
+            block.drop_reply()
+        case _:
+            pass
 
 
 def _end(block: BranchBlock, end: AgentEnd) -> None:

@@ -14,6 +14,7 @@ from cinch_tui.retry_notice import RetryNotice
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
 from cinch_tui.transcript.past import show_result
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
 from harness.errors import ContextWindowOverflow, ModelOverloaded, ModelThrottled, NetworkError, UnusableReply
@@ -48,6 +49,7 @@ from harness.events import (
 from harness.messages import AssistantMessage, Text, Thinking, UserMessage
 from harness.modes import PLAN
 from harness.provider import BlockDelta, BlockEnd, BlockStart
+from harness.sources import sources_of
 from harness.views import TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
@@ -183,6 +185,8 @@ class Bridge:
             self._finish_block(index)
         if not self._said:
             self._show_whole(message)
+        if sources := sources_of(message.content):
+            self._board.transcript.add(SourcesBlock(sources))
         if message.stop_reason == "error" and message.error:
             self._board.notice(message.error, "error")
 

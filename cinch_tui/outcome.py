@@ -18,7 +18,7 @@ from harness.events import (
     ToolApprovalResolved,
     TurnEnd,
 )
-from harness.messages import AssistantMessage, JsonObject, JsonValue, ToolCall, Usage
+from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolCall, Usage
 from harness.result import AgentResult
 from harness.session.records import STOP_REASONS
 
@@ -85,6 +85,13 @@ class Outcome:
         return "\n\n".join(filter(None, (self.tally.plan.strip(), self.result.text)))
 
     @property
+    def reply(self) -> AssistantMessage | None:
+        """The message that the answer is from."""
+        replies = (each for each in reversed(self.result.messages) if isinstance(each, AssistantMessage) and each.text)
+        found = next(replies, None)
+        return found if found and found.text == self.result.text else None
+
+    @property
     def failed(self) -> bool:
         return self.result.stop_reason in ("error", "aborted")
 
@@ -138,9 +145,29 @@ def result_object(outcome: Outcome) -> JsonObject:
         "modelUsage": {outcome.model: _model_usage(usage)},
         "permission_denials": denials,
     }
+    if outcome.reply and (citations := citations_of(outcome.reply)):
+        told["citations"] = citations
     if outcome.status not in (ExitStatus.DONE, ExitStatus.UNASKED):
         told["errors"] = [outcome.problem]
     return told
+
+
+def citations_of(reply: AssistantMessage) -> list[JsonValue]:
+    """What a reply rests on; places are counted in the whole of its text."""
+    found: list[JsonValue] = []
+    length = 0
+    for block in reply.content:
+        if isinstance(block, Text):
+            found.extend(_citation(each, length) for each in block.citations)
+            length += len(block.text)
+    return found
+
+
+def _citation(told: Citation, before: int) -> JsonObject:
+    named: JsonObject = {"url": told.url, "title": told.title, "quote": told.quote}
+    if told.start is None or told.end is None:
+        return named
+    return {**named, "start": told.start + before, "end": told.end + before}
 
 
 def _subtype(outcome: Outcome) -> str:

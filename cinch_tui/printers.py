@@ -23,6 +23,7 @@ from harness.events import (
 )
 from harness.messages import ToolResult
 from harness.retry import in_words
+from harness.sources import sources_of, sources_text
 from tools.text.control import harmless
 
 
@@ -53,7 +54,8 @@ class AnswerPrinter:
         if self._as_json:
             self._output.write_json(result_object(outcome))
         elif outcome.text and not outcome.failed:
-            self._output.write_text(outcome.text)
+            sources = sources_of(outcome.reply.content) if outcome.reply else ()
+            self._output.write_text(f"{outcome.text.rstrip()}\n\n{sources_text(sources)}" if sources else outcome.text)
 
 
 class EventPrinter:

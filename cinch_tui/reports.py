@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
 from harness.session.places import project_dir, session_files
+from harness.sources import text_with_sources
 from providers.installed import each_preset
 
 if TYPE_CHECKING:
@@ -24,13 +25,12 @@ _FENCED = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}
 
 def source(messages: Sequence[Message], part: TranscriptPart) -> str:
     """The last reply, all that was said, or the last reply's fenced code, as it was written."""
-    replies = [message.text for message in messages if isinstance(message, AssistantMessage) and message.text]
-    last = replies[-1] if replies else ""
+    replies = [message for message in messages if isinstance(message, AssistantMessage) and message.text]
     match part:
         case "reply":
-            return last
+            return text_with_sources(replies[-1]) if replies else ""
         case "code":
-            return "\n".join(found["code"] for found in _FENCED.finditer(last))
+            return "\n".join(found["code"] for found in _FENCED.finditer(replies[-1].text)) if replies else ""
         case "all":
             return "\n\n".join(_said(messages))
 
@@ -117,7 +117,7 @@ def _said(messages: Iterable[Message]) -> Iterable[str]:
         if isinstance(message, UserMessage):
             yield f"> {message.text}".replace("\n", "\n> ")
         elif isinstance(message, AssistantMessage) and message.text:
-            yield message.text
+            yield text_with_sources(message)
 
 
 def _row(turn: str, model: str, usage: Usage) -> str:

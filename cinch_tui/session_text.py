@@ -12,6 +12,7 @@ from harness.messages import AssistantMessage, Message, Text, Thinking, ToolCall
 from harness.session.fork import chain_records
 from harness.session.records import title_line, to_bytes
 from harness.session.resume import LoadedSession
+from harness.sources import sources_markdown, sources_of, sources_text
 from tools.text.control import harmless
 
 _RESULT_LINES = 12
@@ -68,6 +69,8 @@ def _plain_parts(message: Message) -> Iterator[str]:
             yield f"\n> {message.text}"
         case AssistantMessage():
             yield from (_plain_block(block) for block in message.content if isinstance(block, Text | ToolCall))
+            if sources := sources_of(message.content):
+                yield f"\n{sources_text(sources)}"
             if message.error:
                 yield f"\n! {message.error}"
         case ToolResult():
@@ -92,6 +95,8 @@ def _markdown_parts(message: Message) -> Iterator[str]:
         case AssistantMessage():
             yield "## Assistant"
             yield from (_markdown_block(block) for block in message.content)
+            if sources := sources_of(message.content):
+                yield sources_markdown(sources)
             if message.error:
                 yield f"**Failed:** {message.error}"
         case ToolResult():

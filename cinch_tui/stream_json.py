@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from cinch_tui import __version__
 from cinch_tui.outcome import Outcome, result_object
 from harness.agent import Agent
 from harness.events import Event, HookRan, MessageEnd, RetryScheduled, SubagentEvent, ToolExecutionEnd
-from harness.messages import AssistantMessage, JsonObject, JsonValue, ToolResult, new_id
+from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolResult, new_id
 from harness.modes import PLAN
+from harness.session.reading import object_at
 from harness.session.records import Envelope, assistant_lines, result_line
 
 
@@ -40,7 +42,7 @@ def event_lines(event: Event, session_id: str) -> Iterator[JsonObject]:
     envelope = Envelope(session_id, cwd="")
     match event:
         case MessageEnd(message=AssistantMessage() as message):
-            for line in assistant_lines(message, None, envelope):
+            for line in _reply_lines(message, envelope):
                 yield _message_line(line, session_id, {"error": message.error} if message.error else {})
         case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
             details: JsonObject = {} if result.details is None else {"tool_use_result": result.details}
@@ -58,6 +60,27 @@ def event_lines(event: Event, session_id: str) -> Iterator[JsonObject]:
 def end_line(outcome: Outcome) -> JsonObject:
     """The last line, exactly one a run."""
     return {**result_object(outcome), "uuid": new_id()}
+
+
+def _reply_lines(message: AssistantMessage, envelope: Envelope) -> Iterator[JsonObject]:
+    """A line for each block; a text has what it rests on in the form of the Messages API."""
+    for line, block in zip_longest(assistant_lines(message, None, envelope), message.content):
+        if isinstance(block, Text) and block.citations:
+            cited: list[JsonValue] = [_citation(each) for each in block.citations]
+            said: JsonObject = {"type": "text", "text": block.text, "citations": cited}
+            yield {**line, "message": {**object_at(line, "message"), "content": [said]}}
+        else:
+            yield line
+
+
+def _citation(told: Citation) -> JsonObject:
+    return {
+        "type": "web_search_result_location",
+        "url": told.url,
+        "title": told.title,
+        "cited_text": told.quote,
+        "encrypted_index": "",
+    }
 
 
 def _message_line(line: JsonObject, session_id: str, more: JsonObject) -> JsonObject:

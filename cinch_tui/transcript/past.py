@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from harness.messages import AssistantMessage, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
+from harness.sources import sources_of
 from harness.tool import Tool
 
 # About what fills a screen or two.
@@ -46,12 +48,15 @@ class _Past:
                     pass
 
     def _reply(self, message: AssistantMessage) -> Iterator[Block]:
+        texts = [content for content in message.content if isinstance(content, Text)]
         for content in message.content:
             match content:
                 case Text(text):
                     reply = ReplyBlock(text)
                     reply.finish()
                     yield reply
+                    if content is texts[-1] and (sources := sources_of(texts)):
+                        yield SourcesBlock(sources)
                 case Thinking(text):
                     if text:
                         thought = ThinkingBlock(text)

@@ -15,6 +15,7 @@ from harness.codec import decode, tag_of
 from harness.messages import (
     AssistantContent,
     AssistantMessage,
+    Citation,
     Cost,
     Image,
     JsonObject,
@@ -125,7 +126,11 @@ def read_assistant(records: Sequence[JsonObject]) -> AssistantMessage:
 def _blocks(content: JsonValue) -> list[JsonObject]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return _objects(content)
+
+
+def _objects(items: JsonValue) -> list[JsonObject]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _user_content(blocks: list[JsonObject]) -> tuple[UserContent, ...]:
@@ -143,16 +148,38 @@ def _user_block(raw: JsonObject) -> tuple[UserContent, ...]:
 
 
 def _reply_blocks(record: JsonObject) -> Iterator[AssistantContent]:
-    signature = text_at(object_at(record, "cinch"), "signature") or None
+    ours = object_at(record, "cinch")
+    signature = text_at(ours, "signature") or None
+    citations = tuple(_citations(ours))
     for raw in blocks_of(record):
         for block in _assistant_block(raw):
-            yield replace(block, signature=signature) if signature and isinstance(block, Text | ToolCall) else block
+            if signature and isinstance(block, Text | ToolCall):
+                block = replace(block, signature=signature)
+            yield replace(block, citations=citations) if citations and isinstance(block, Text) else block
+
+
+def _citations(ours: JsonObject) -> Iterator[Citation]:
+    """Ours, whose places in the list have a meaning: what cannot be read is no source, but keeps its place."""
+    for raw in _objects(ours.get("citations")):
+        try:
+            yield decode(Citation, raw)
+        except ValueError:
+            yield Citation("")
+
+
+def _foreign_citations(raw: JsonObject) -> Iterator[Citation]:
+    """Those of a text block of the Messages API."""
+    for told in _objects(raw.get("citations")):
+        url = text_at(told, "url") or text_at(told, "source")
+        title = text_at(told, "title") or text_at(told, "document_title")
+        if url or title:
+            yield Citation(url, title, text_at(told, "cited_text"))
 
 
 def _assistant_block(raw: JsonObject) -> tuple[AssistantContent, ...]:
     match raw:
         case {"type": "text", "text": str(text)}:
-            return (Text(text),)
+            return (Text(text, citations=tuple(_foreign_citations(raw))),)
         case {"type": "thinking", "thinking": str(text)}:
             return (Thinking(text, text_at(raw, "signature") or None),)
         case {"type": "redacted_thinking", "data": str(data)}:

@@ -123,7 +123,7 @@ def assistant_lines(message: AssistantMessage, parent: str | None, envelope: Env
             "requestId": message.id,
             **envelope.tail(),
             "message": _api_message(message, block),
-            "cinch": {**_reply_facts(message), **_signed(message.content[index : index + 1])},
+            "cinch": {**_reply_facts(message), **_block_facts(message.content[index : index + 1])},
         }
         if not blocks:
             line["isApiErrorMessage"] = True
@@ -201,13 +201,15 @@ def _assistant_block(block: AssistantContent) -> JsonObject:
             return {"type": "tool_use", "id": call_id, "name": name, "input": unread if partial_json else arguments}
 
 
-def _signed(content: tuple[AssistantContent, ...]) -> JsonObject:
-    """The signature of a block for which Claude Code's format has none."""
-    match content:
-        case (Text(signature=str(signature)) | ToolCall(signature=str(signature)),):
-            return {"signature": signature}
-        case _:
-            return {}
+def _block_facts(content: tuple[AssistantContent, ...]) -> JsonObject:
+    """What of a block Claude Code's format has no place for: a signature, and citations, which must not be sent."""
+    facts: JsonObject = {}
+    for block in content:
+        if isinstance(block, Text | ToolCall) and block.signature is not None:
+            facts["signature"] = block.signature
+        if isinstance(block, Text) and block.citations:
+            facts["citations"] = [encode(each) for each in block.citations]
+    return facts
 
 
 def _api_message(message: AssistantMessage, block: JsonObject) -> JsonObject:

@@ -1,0 +1,101 @@
+"""What a reply rests on, listed below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from cinch_tui.rendering.harmless import harmless
+from cinch_tui.transcript.block import Block, Part
+from cinch_tui.transcript.lines import Line, indented, plain_line, wrap_runs
+from harness.sources import sources_text
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.look import Look
+    from harness.sources import Source
+
+# More are folded away until they are asked for.
+FEW = 5
+
+
+class SourcesBlock(Block):
+    """Numbered links; only the first few of many, unless unfolded."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        super().__init__()
+        self.sources = tuple(sources)
+        self._folded = len(self.sources) > FEW
+
+    @property
+    def source(self) -> str:
+        return harmless(sources_text(self.sources))
+
+    @property
+    def foldable(self) -> bool:
+        return len(self.sources) > FEW
+
+    @property
+    def folded(self) -> bool:
+        return self._folded
+
+    @folded.setter
+    def folded(self, folded: bool) -> None:
+        self._folded = folded
+
+    @property
+    def shown(self) -> Sequence[Source]:
+        return self.sources[:FEW] if self._folded else self.sources
+
+    def guess(self, width: int) -> int:
+        return self.heights.total if self._opened_for == width else self.gap + 1 + len(self.shown)
+
+    def make_parts(self) -> list[Part]:
+        return [_SourcesPart(self)]
+
+
+class _SourcesPart(Part):
+    """One part, so that a click on any of its lines that is no link folds or unfolds it."""
+
+    __slots__ = ("_block",)
+
+    def __init__(self, block: SourcesBlock) -> None:
+        super().__init__()
+        self._block = block
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        block = self._block
+        dim = look.on_base("muted")
+        cursor = look["cursor"] if block.selected else Style.null()
+        mark = ("▸ " if block.folded else "▾ ") if block.foldable else ""
+        digits = len(str(max((each.number for each in block.shown), default=0)))
+        lines = [plain_line(f"{mark}Sources", dim + cursor)]
+        for source in block.shown:
+            lines.extend(_source_lines(source, digits, look, width))
+        if rest := len(block.sources) - len(block.shown):
+            lines.append(plain_line(f"  … {rest} more", dim))
+        return lines
+
+    def guess(self, width: int) -> int:
+        return 1 + len(self._block.shown)
+
+
+def _source_lines(source: Source, digits: int, look: Look, width: int) -> list[Line]:
+    dim = look.on_base("muted")
+    label, host = harmless(source.label), harmless(source.host)
+    linked = dim + Style(underline=True, link=source.link) if source.link else dim
+    where = f" – {host}" if host and host not in label else ""
+    number = f"  {source.number:>{digits}} "
+    lines = indented(
+        wrap_runs([(label, linked), (where, dim)], max(1, width - len(number))),
+        (number, dim),
+        (" " * len(number), dim),
+    )
+    # Who copies the line wants the address too.
+    address = f" {source.link}\n" if source.link else "\n"
+    # The number is part of what is said, and the indentation below it is not.
+    first = replace(lines[0], gutter=2)
+    lines = [first, *lines[1:]]
+    return [*lines[:-1], replace(lines[-1], end=address)]

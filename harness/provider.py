@@ -7,7 +7,7 @@ the reply failed, also after the first delta. It never retries: `harness.retry` 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -55,7 +55,8 @@ class Request:
     """One question to a model. `max_tokens` None lets the provider take the model's own limit.
 
     `answer_schema` is only set where `Model.native_schema` says that the provider knows what to do with it. `api_key`,
-    where it is not None, is used instead of the provider's own for this request.
+    where it is not None, is used instead of the provider's own for this request. `tell` takes what the person should
+    know of how the model is asked.
     """
 
     spec: ModelSpec
@@ -68,6 +69,7 @@ class Request:
     answer_schema: AnswerSchema | None = None
     api_key: str | None = field(default=None, repr=False)
     cache: CacheStrategy = CacheStrategy()
+    tell: Callable[[str], None] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

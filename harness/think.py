@@ -150,6 +150,7 @@ class _Thought:
             answer_schema=run.entry.answer_schema if self._model.native_schema else None,
             api_key=key,
             cache=run.options.cache,
+            tell=lambda text: run.bus.publish(Notice(text=text)),
         )
         return await run.hooks.before_model(request) if run.hooks else request
 

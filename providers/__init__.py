@@ -17,6 +17,7 @@ from providers.installed import all_presets, preset_for, service_at, told_facts
 from providers.local import LocalFacts, WindowSource
 from providers.prices import PricedFacts
 from providers.service import Service
+from providers.sight import Sighted
 
 __all__ = [
     "Credentials",
@@ -56,7 +57,7 @@ def connect(
     if preset_name == "replay":
         from providers.cassette.provider import replay_model
 
-        return replay_model(model_id, service_at, thinking)
+        return replay_model(model_id, lambda endpoint: Sighted(service_at(endpoint), endpoint), thinking)
     preset = preset_for(name)
     model_id = model_id or preset.default_model
     endpoint = _taped(_reached(preset, base_url, credentials), model_id, record)
@@ -66,7 +67,8 @@ def connect(
     spec = ModelSpec(preset.name, model_id, thinking, base_url=base_url or "")
     # Another server that speaks the dialect may not know this part of it.
     holds = endpoint.is_vendors_own and preset.holds_to_schema(model_id)
-    return Model(service, spec, _facts(preset, model_id, service), native_schema=holds)
+    facts = _facts(preset, model_id, service)
+    return Model(Sighted(service, endpoint, facts), spec, facts, native_schema=holds)
 
 
 async def list_models(

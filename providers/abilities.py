@@ -29,4 +29,5 @@ def told_by_name(preset: Preset, model_id: str) -> Known:
         or any(rule.applies_to(model_id) for rule in preset.thinking)
     )
     tools = False if "tools" in preset.without else talented
-    return Known(images=talented, tools=tools, thinking=True if thinks else None)
+    sees = False if preset.is_blind(model_id) else talented
+    return Known(images=sees, tools=tools, thinking=True if thinks else None)

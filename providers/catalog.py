@@ -115,6 +115,7 @@ class Preset:
     local_port: int | None = None
     window_path: str = ""
     native_schema: str = ""
+    blind: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
@@ -144,6 +145,10 @@ class Preset:
     def holds_to_schema(self, model_id: str) -> bool:
         """Whether the service can make this model answer in a form."""
         return bool(self.native_schema) and re.match(self.native_schema, model_id) is not None
+
+    def is_blind(self, model_id: str) -> bool:
+        """Whether the model is known to see no images."""
+        return _is_of(self.blind, model_id)
 
     @property
     def is_local(self) -> bool:

@@ -22,14 +22,15 @@ from harness.thinking import ThinkingLevel
 from providers.answer import in_words
 from providers.names import safe_name
 from providers.ollama.card import ModelCard
+from providers.sight import without_images
 
 NO_OUTPUT = "(no output)"
-UNSEEN = "(an image, which this model cannot see)"
 
 
 def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObject:
     """The body of `POST /api/chat`. `keep_alive`: how long the model stays loaded; empty leaves it to the server."""
-    messages = list(_messages(request.spec, request.messages, card))
+    shown = request.messages if card.can("vision") else without_images(request.messages)
+    messages = list(_messages(request.spec, shown))
     if system := _system(request):
         messages.insert(0, {"role": "system", "content": system})
     body: JsonObject = {"model": request.spec.model_id, "messages": [*messages], "stream": True}
@@ -88,40 +89,38 @@ def _tool(tool: ToolSpec) -> JsonObject:
     return {"type": "function", "function": function}
 
 
-def _messages(spec: ModelSpec, messages: Iterable[ModelMessage], card: ModelCard) -> Iterator[JsonObject]:
+def _messages(spec: ModelSpec, messages: Iterable[ModelMessage]) -> Iterator[JsonObject]:
     images: list[UserContent] = []
     for message in messages:
         if images and not isinstance(message, ToolResult):
-            yield from _shown(images, card)
+            yield from _shown(images)
             images = []
         match message:
             case ToolResult():
                 yield _result(message)
                 images.extend(block for block in message.content if isinstance(block, Image))
             case UserMessage():
-                yield from _said(message.content, card)
+                yield from _said(message.content)
             case AssistantMessage():
                 yield from _reply(spec, message)
-    yield from _shown(images, card)
+    yield from _shown(images)
 
 
-def _shown(images: list[UserContent], card: ModelCard) -> Iterator[JsonObject]:
+def _shown(images: list[UserContent]) -> Iterator[JsonObject]:
     """Images from tool results, which templates look for in what a person says; only after the last of the results."""
     if images:
-        yield from _said([Text("Images from the tool results above:"), *images], card)
+        yield from _said([Text("Images from the tool results above:"), *images])
 
 
-def _said(content: Iterable[UserContent], card: ModelCard) -> Iterator[JsonObject]:
+def _said(content: Iterable[UserContent]) -> Iterator[JsonObject]:
     words: list[str] = []
     images: list[str] = []
     for block in content:
         match block:
             case Text(text):
                 words += [text] if text.strip() else []
-            case Image(_, data) if card.can("vision"):
+            case Image(_, data):
                 images.append(data)
-            case Image():
-                words.append(UNSEEN)
     if words or images:
         message: JsonObject = {"role": "user", "content": "\n".join(words)}
         if images:

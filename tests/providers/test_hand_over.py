@@ -14,6 +14,7 @@ from harness.context.normalise import normalise
 from harness.messages import AssistantMessage, JsonObject, ModelMessage
 from harness.provider import Request, ToolSpec
 from harness.thinking import ThinkingLevel
+from providers.sight import without_images
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 CANARIES = (THOUGHT, SIGNATURE, REDACTED)
@@ -134,7 +135,20 @@ def test_images_reach_all_but_those_known_to_be_blind(target: str) -> None:
     body = handed(to, history_of("gemini", "parallel_calls"))
 
     assert json.dumps(body).count(PICTURE.data) == (0 if target == "ollama" else 2)
-    assert ("cannot see" in json.dumps(body)) is (target == "ollama")
+    assert ("sees no images" in json.dumps(body)) is (target == "ollama")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_words_in_place_of_images_fit_everywhere(target: str) -> None:
+    to = TARGETS[target]
+
+    for author in AUTHORS:
+        body = handed(to, without_images(history_of(author, "parallel_calls")))
+
+        assert to.accepts(body), author
+        assert_fits(to, said_by(to.protocol, body))
+        assert json.dumps(body).count("sees no images") == 2, author
+        assert PICTURE.data not in json.dumps(body), author
 
 
 @pytest.mark.parametrize("target", TARGETS)

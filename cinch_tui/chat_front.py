@@ -12,6 +12,7 @@ from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode, Front, TranscriptPart
+    from cinch_tui.market import Market
     from cinch_tui.transcript.blocks import NoticeLevel
     from harness.thinking import ThinkingLevel
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 class ChatFront:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._market: Market | None = None
 
     # The screen
 
@@ -118,24 +120,18 @@ class ChatFront:
     def model_names(self) -> Sequence[str]:
         from cinch_tui import reports
 
-        return reports.model_names()
+        offered = [offer.name for offer in self._market.offers] if self._market else []
+        return tuple(dict.fromkeys([*offered, *reports.model_names()]))
 
     async def choose_model(self) -> None:
-        current = self._desk.agent.state.model.spec.name
-        names = [(name, "in use" if name == current else "") for name in await self._offered_models(current)]
-        chosen = await self._desk.pick("Which model?", names)
+        from cinch_tui.market import Market, pick_model, used_in
+
+        self._market = self._market or Market(self._desk.assembly.keys)
+        agent = self._desk.agent
+        spec, used = agent.state.model.spec, used_in(agent.history.messages)
+        chosen = await pick_model(self._desk.app, self._market, spec, used)
         if chosen:
             await self.set_model(chosen)
-
-    async def _offered_models(self, current: str) -> list[str]:
-        """The one in use, what its service and the servers on this machine offer, and the usual ones."""
-        from cinch_tui import offers
-
-        spec = self._desk.agent.state.model.spec
-        self._desk.screen.board.note("asking for models…")
-        found = await offers.models(spec, self._desk.assembly.keys)
-        self._desk.screen.board.note("")
-        return list(dict.fromkeys([current, *found, *self.model_names()]))
 
     async def set_model(self, name: str) -> None:
         level = self._desk.agent.state.model.spec.thinking

@@ -1,70 +1,221 @@
-"""`cinch models`: who offers models, whether a key is at hand, and what one provider serves."""
+"""`cinch models`: which models can be had, what each can do and costs, and who offers models at all."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 
 from cinch_tui.credentials import KeyStore
+from cinch_tui.matching import ranked
+from cinch_tui.offer_text import LEGEND, abilities_text, ability_letters, price_text, summary, window_text
+from cinch_tui.offers import Answer, answer_of, ask, ask_local, at_hand
 from cinch_tui.output import Output
 from cinch_tui.paths import find_paths
 from harness.errors import ConfigError
-from providers import connect
-from providers.catalog import Preset
-from providers.installed import all_presets, preset_for, problems
+from harness.messages import JsonObject
+from providers.catalog import Preset, nearest
+from providers.installed import each_preset, find_preset, problems
 from providers.local import find_local_servers
+from providers.offers import Offer, priced_offers
+
+HELP = """\
+cinch models              every model that can be had now, as names for --model, with the tokens it reads, dollars per
+                          million tokens in and out, and what it can do
+cinch models WORD…        those that match: cinch models claude, cinch models openrouter/qwen
+cinch models PROVIDER     those of one provider, also without a key
+  --all                   also those of providers without a key, from the price data
+  --json                  one JSON object a line
+  --providers             who offers models, and whether a key is at hand
+"""
+HOW = """\
+No key is at hand and no server answers on this machine. Enter a key in the app (cinch), set a provider's variable, or
+start Ollama or LM Studio. What a provider has: cinch models PROVIDER; all of them: cinch models --all
+"""
+FLAGS = ("--all", "--json", "--providers", "-h", "--help")
+NARROW = 100
 
 
-@runtime_checkable
-class Lister(Protocol):
-    """A provider that can be asked what it serves."""
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for. `provider` is the one that a word names."""
 
-    async def models(self) -> list[str]: ...
+    words: tuple[str, ...]
+    flags: frozenset[str]
+    provider: Preset | None = None
+
+    @property
+    def query(self) -> str:
+        words = self.words
+        if self.provider and words[0] == self.provider.name:
+            words = words[1:]
+        return " ".join(words)
+
+
+@dataclass(slots=True)
+class Found:
+    """What was found so far, and what to tell of it on the side."""
+
+    offers: list[Offer] = field(default_factory=list[Offer])
+    remarks: list[str] = field(default_factory=list[str])
+
+    def take(self, answer: Answer) -> None:
+        self.offers.extend(answer.offers)
+        if answer.problem:
+            origin = "; its models here are those of the price data" if answer.offers else ""
+            self.remarks.append(f"{answer.preset.name}: {answer.problem}{origin}")
 
 
 def run_models(argv: Sequence[str], *, out: Output) -> int:
-    """List the providers, or the models of one as names for `--model`.
+    """List models or providers; the status is 1 when nothing matches.
 
     Raises:
-        ConfigError: there is no such provider, or no key for it.
-        ProviderError: it did not answer as it should.
+        ConfigError: the arguments cannot be understood, or one provider was named and there is nothing to be had.
     """
+    wish = _wish(argv)
     store = KeyStore(find_paths(os.environ), os.environ)
-    match list(argv):
-        case []:
-            local = {server.preset for server in asyncio.run(find_local_servers())}
-            for preset in all_presets().values():
-                out.write_text(f"{preset.name:<14}{preset.label:<28}{_state(preset, store, local)}")
-            out.write_text(
-                f"{'demo':<14}{'A tour, scripted':<28}needs no key\n\ncinch models PROVIDER lists its models"
-            )
-            for problem in problems():
-                out.write_text(problem)
-        case [name] if not name.startswith("-"):
-            for model in asyncio.run(_models_of(preset_for(name), store)):
-                out.write_text(f"{name}/{model}")
-        case _:
-            raise ConfigError("say at most one provider: cinch models [PROVIDER]")
-    return 0
+    if wish.flags & {"-h", "--help"}:
+        out.write_text(HELP)
+        return 0
+    if "--providers" in wish.flags:
+        _show_providers(store, out)
+        return 0
+    found = asyncio.run(_find(wish, store))
+    offers = _matching(wish, found.offers)
+    _show(offers, out, as_json="--json" in wish.flags)
+    remarks = list(found.remarks)
+    if not found.offers and not wish.words:
+        out.write_text(HOW)
+        _show_providers(store, out)
+    elif not offers:
+        remarks.append(_no_match(wish))
+    aside = Output(sys.stderr)
+    for remark in remarks:
+        aside.write_text(remark)
+    return 0 if offers or not wish.words else 1
+
+
+def _wish(argv: Sequence[str]) -> Wish:
+    flags = [word for word in argv if word.startswith("-")]
+    if wrong := next((flag for flag in flags if flag not in FLAGS), None):
+        raise ConfigError(f"cinch models knows no {wrong}; it knows {', '.join(FLAGS[:3])}")
+    words = tuple(word for word in argv if not word.startswith("-"))
+    named = find_preset(words[0].partition("/")[0]) if words else None
+    return Wish(words, frozenset(flags), named)
+
+
+async def _find(wish: Wish, store: KeyStore) -> Found:
+    found = Found()
+    if wish.provider is not None:
+        await _ask_one(wish.provider, store, found)
+        return found
+    ready = await asyncio.to_thread(at_hand, store)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(ask(ready, store, found.take))
+        group.create_task(ask_local(store, found.take))
+    if "--all" in wish.flags:
+        for preset in _others(ready):
+            found.offers.extend(await priced_offers(preset))
+    order = {preset.name: place for place, preset in enumerate(each_preset())}
+    found.offers.sort(key=lambda offer: order[offer.provider])
+    found.remarks.sort()
+    return found
+
+
+def _others(ready: list[Preset]) -> Iterator[Preset]:
+    """The providers that were not asked; two names of one service count once."""
+    seen = {preset.base_url for preset in ready}
+    for preset in each_preset():
+        if preset.base_url not in seen:
+            seen.add(preset.base_url)
+            yield preset
+
+
+async def _ask_one(preset: Preset, store: KeyStore, found: Found) -> None:
+    answer = await answer_of(preset, store)
+    if answer.problem and not answer.offers:
+        raise ConfigError(answer.problem)
+    found.take(answer)
+
+
+def _matching(wish: Wish, offers: list[Offer]) -> list[Offer]:
+    """Those that hold the words anywhere; if none does, those whose names hold their letters. The order stays."""
+    words = wish.query.casefold().split()
+    lines = [f"{offer.name} {summary(offer.known)}".casefold() for offer in offers]
+    whole = [offer for offer, line in zip(offers, lines, strict=True) if all(word in line for word in words)]
+    return whole or [offers[place] for place in sorted(ranked(wish.query, [offer.name.casefold() for offer in offers]))]
+
+
+def _no_match(wish: Wish) -> str:
+    close = [] if wish.provider else nearest(wish.words[0], [preset.name for preset in each_preset()], 1)
+    hint = f"; did you mean the provider {close[0]}?" if close else ""
+    return f"no model matches {' '.join(wish.words)!r}{hint}"
+
+
+def _show(offers: list[Offer], out: Output, *, as_json: bool) -> None:
+    if as_json:
+        for offer in offers:
+            out.write_json(_record(offer))
+        return
+    width = shutil.get_terminal_size().columns if out.stream.isatty() else 0
+    for line in _table(offers, width):
+        out.write_text(line)
+    if offers and width:
+        short = LEGEND if width < NARROW else ""
+        out.write_text("\n" + " · ".join(part for part in ("tokens it reads", "$ per million in / out", short) if part))
+
+
+def _table(offers: list[Offer], width: int) -> list[str]:
+    """The offers in columns; in a narrow terminal abilities are letters, and then names are cut."""
+    can = ability_letters if 0 < width < NARROW else abilities_text
+    facts = [
+        (window_text(offer.known.context_window), price_text(offer.known.price), can(offer.known)) for offer in offers
+    ]
+    window, price, ability = (max((len(row[place]) for row in facts), default=0) for place in range(3))
+    room = max((len(offer.name) for offer in offers), default=0)
+    if width:
+        room = min(room, max(20, width - window - price - ability - 6))
+    return [
+        f"{_cut(offer.name, room):<{room}}  {row[0]:>{window}}  {row[1]:<{price}}  {row[2]}".rstrip()
+        for offer, row in zip(offers, facts, strict=True)
+    ]
+
+
+def _cut(name: str, width: int) -> str:
+    return name if len(name) <= width else f"{name[: width - 1]}…"
+
+
+def _record(offer: Offer) -> JsonObject:
+    known = offer.known
+    return {
+        "name": offer.name,
+        "provider": offer.provider,
+        "id": offer.model_id,
+        "listed": offer.is_listed,
+        "context_window": known.context_window,
+        "max_output": known.max_output,
+        "price": asdict(known.price) if known.price else None,
+        "images": known.images,
+        "tools": known.tools,
+        "thinking": known.thinking,
+    }
+
+
+def _show_providers(store: KeyStore, out: Output) -> None:
+    local = {server.preset for server in asyncio.run(find_local_servers())}
+    for preset in each_preset():
+        out.write_text(f"{preset.name:<14} {preset.label:<32} {_state(preset, store, local)}")
+    out.write_text(f"{'demo':<14} {'A tour, scripted':<32} needs no key")
+    for problem in problems():
+        out.write_text(problem)
 
 
 def _state(preset: Preset, store: KeyStore, local: set[str]) -> str:
     if preset.is_local:
         return f"{'answers' if preset.name in local else 'nothing answers'} on port {preset.local_port}"
-    secret = store.find(preset.name, preset.variables)
-    if secret:
+    if secret := store.find(preset.name, preset.variables):
         return f"key from {secret.source}"
-    return f"no key; {preset.variables[0]} is not set" if preset.variables else "needs no key"
-
-
-async def _models_of(preset: Preset, store: KeyStore) -> list[str]:
-    # Which model is named does not matter for asking what there is.
-    provider = connect(f"{preset.name}/any", credentials=store).provider
-    if not isinstance(provider, Lister):
-        raise ConfigError(f"{preset.name} cannot be asked for its models")
-    try:
-        return await provider.models()
-    finally:
-        await provider.close()
+    return f"no key; {preset.key_variables[0]} is not set" if preset.key_variables else "needs no key"

@@ -64,6 +64,9 @@ def priced_models(preset: Preset) -> dict[str, Known]:
 
 
 def _is_asked_so(preset: Preset, name: str) -> bool:
+    # The beginnings of names that people give to models of their own.
+    if name.startswith("ft:") or name.endswith("-"):
+        return False
     if preset.prices == "google":
         return name.startswith("gemini-")
     in_folders = bool(preset.families) and all("/" in family for family in preset.families)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
@@ -34,6 +34,8 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
     """Picks one of many. Typing filters, Enter picks, Esc answers None. `current` is where the cursor starts.
 
     Most are opened by the person, who is not typing a prompt at that moment; one that comes by itself has a `grace`.
+    `typed` makes an item of the filter: it is offered where nothing else matches, and goes first when it is labelled as
+    what was typed and no item holds that.
     """
 
     CSS_PATH = stylesheets("picker")
@@ -49,14 +51,20 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
     ]
 
     def __init__(
-        self, title: str, items: Sequence[Item[ValueT]], *, current: ValueT | None = None, grace: float = 0
+        self,
+        title: str,
+        items: Sequence[Item[ValueT]],
+        *,
+        current: ValueT | None = None,
+        grace: float = 0,
+        typed: Callable[[str], Item[ValueT] | None] = lambda _: None,
     ) -> None:
         super().__init__(grace=grace)
         self._heading = title
-        self._items = items
-        self._rows = [ItemRow(one_line(item.label), one_line(item.detail)) for item in items]
-        self._texts = [f"{row.label} {row.detail}".casefold() for row in self._rows]
-        self._shown: list[int] = list(range(len(items)))
+        self._typed_item = typed
+        self._note = ""
+        self._take_items(items)
+        self._shown: list[Item[ValueT]] = list(items)
         self._start = next((index for index, item in enumerate(items) if item.value == current), 0)
 
     def compose(self) -> ComposeResult:
@@ -68,13 +76,26 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
             yield Static("", id="count", markup=False)
 
     def opened(self) -> None:
-        self._show("", self._start)
+        self._show(self._start)
+
+    def refill(self, items: Sequence[Item[ValueT]], note: str = "") -> None:
+        """Offer these items instead; the filter stays, and so does the cursor where its item does. `note` goes beside
+        the count."""
+        self._note = note
+        self._take_items(items)
+        if self._answered or not self._open:
+            self._shown = list(items)
+            return
+        cursor = self.query_one(ItemList).cursor
+        value = self._shown[cursor].value if self._shown else None
+        self._shown = self._found()
+        self._show(next((index for index, item in enumerate(self._shown) if item.value == value), 0))
 
     @on(Input.Changed, "#filter")
     def filter(self, event: Input.Changed) -> None:
-        if event.value or len(self._shown) < len(self._rows):
-            self._shown = ranked(event.value, self._texts)
-            self._show(event.value, 0)
+        if event.value or len(self._shown) < len(self._items):
+            self._shown = self._found()
+            self._show(0)
 
     @on(Input.Submitted, "#filter")
     def pick(self) -> None:
@@ -94,18 +115,38 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
     def action_cancel(self) -> None:
         self.answer(None)
 
+    def _take_items(self, items: Sequence[Item[ValueT]]) -> None:
+        self._items = items
+        self._texts = [f"{one_line(item.label)} {one_line(item.detail)}".casefold() for item in items]
+
+    @property
+    def _query(self) -> str:
+        return self.query_one("#filter", Input).value
+
+    def _found(self) -> list[Item[ValueT]]:
+        query = self._query
+        found = [self._items[index] for index in ranked(query, self._texts)]
+        item = self._typed_item(query) if query.strip() else None
+        if item is None or any(item.value == other.value for other in found):
+            return found
+        is_whole = item.label == query.strip() and not any(item.label.casefold() in text for text in self._texts)
+        return [item, *found] if is_whole or not found else found
+
     def _answer_with(self, place: int) -> None:
         if self._shown:
-            self.answer(self._items[self._shown[place]].value)
+            self.answer(self._shown[place].value)
 
-    def _show(self, query: str, cursor: int) -> None:
-        self.query_one(ItemList).show([self._rows[index] for index in self._shown], query, cursor)
-        self.query_one("#count", Static).update(self._count())
+    def _show(self, cursor: int) -> None:
+        rows = [ItemRow(one_line(item.label), one_line(item.detail)) for item in self._shown]
+        self.query_one(ItemList).show(rows, self._query, cursor)
+        self.query_one("#count", Static).update(
+            " · ".join(part for part in (self._count(), one_line(self._note)) if part)
+        )
 
     def _count(self) -> str:
-        if not self._rows:
+        if not self._items:
             return "there is nothing to pick"
         if not self._shown:
             return "nothing matches"
-        total = f"{len(self._rows):,}"
-        return f"{total} in all" if len(self._shown) == len(self._rows) else f"{len(self._shown):,} of {total}"
+        total = f"{len(self._items):,}"
+        return f"{total} in all" if len(self._shown) == len(self._items) else f"{len(self._shown):,} of {total}"

@@ -22,6 +22,7 @@ from cinch_tui.rendering.styles import component_style
 from cinch_tui.transcript.code import text_runs
 
 DETAIL_SHARE = 0.45
+"""Of the width, where the label needs the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,8 @@ class ItemList(ScrollView):
         return Strip([Segment(text, style) for text, style in runs]).crop_extend(0, width, base)
 
     def _line(self, row: ItemRow, width: int) -> Text:
-        detail = _cropped(row.detail, int(width * DETAIL_SHARE)) if row.label else row.detail
+        spare = width - cell_len(row.label) - 2
+        detail = _cropped(row.detail, max(spare, int(width * DETAIL_SHARE))) if row.label else row.detail
         room = width - cell_len(detail) - (2 if detail else 0)
         label = Text(_cropped(row.label, room))
         mark: Style = component_style(self, "item-list--match")

@@ -10,13 +10,15 @@ from typing import Any
 
 
 class ListServer:
-    """A running server on 127.0.0.1; use it as a context manager. `answers` is by path, without its query.
+    """A running server on 127.0.0.1; use it as a context manager. `answers` is by path, without its query;
+    anything else is answered with `status`.
 
     While `released` is not set nothing is answered.
     """
 
-    def __init__(self, answers: Mapping[str, Any], *, port: int = 0) -> None:
+    def __init__(self, answers: Mapping[str, Any], *, port: int = 0, status: int = 404) -> None:
         self.answers = answers
+        self.status = status
         self.asked: list[str] = []
         self.released = threading.Event()
         self.released.set()
@@ -64,7 +66,7 @@ class _Handler(BaseHTTPRequestHandler):
         fake.released.wait()
         answer = fake.answers.get(path)
         body = json.dumps({"error": "no such path"} if answer is None else answer).encode()
-        self.send_response(404 if answer is None else 200)
+        self.send_response(fake.status if answer is None else 200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()

@@ -44,7 +44,7 @@ class Endpoint:
 
     @property
     def is_loopback(self) -> bool:
-        return urlsplit(self.base_url).hostname in LOOPBACK
+        return is_loopback(urlsplit(self.base_url).hostname or "")
 
     @property
     def is_encrypted(self) -> bool:
@@ -89,6 +89,11 @@ class Endpoint:
         before a server of one's own, is no secret and may be part of any word."""
         is_secret = self.secret is not None and len(self.secret.value) >= SHORTEST_KEY
         return text.replace(self.secret.value, "[key]") if self.secret and is_secret else text
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it is this machine."""
+    return host in LOOPBACK or host.endswith(".localhost") or re.fullmatch(r"127\.\d+\.\d+\.\d+", host) is not None
 
 
 def address_in(text: str, usual_port: int | None) -> str:

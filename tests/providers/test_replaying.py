@@ -19,7 +19,7 @@ from harness.messages import Message, ToolResult, user
 from harness.options import AgentOptions
 from harness.provider import Model
 from harness.retry import RetryPolicy
-from providers import connect, transport
+from providers import connect, pool
 from providers.cassette.deck import difference
 from providers.cassette.listening import listen
 from providers.cassette.provider import ReplayProvider
@@ -81,7 +81,7 @@ async def test_a_run_is_played_again_without_its_server(serve: Serve, wire: str,
 async def test_failures_are_played_as_they_were(
     serve: Serve, wire: str, tape: Path, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transport, "LOCAL_SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr(pool, "LOCAL_SILENCE_SECONDS", 0.1)
     script = [
         Failure(429, "slow down", {"retry-after": "7"}),
         Cut(Reply("one two three four five"), after_events=2),

@@ -14,7 +14,7 @@ from harness.errors import NetworkError, ProviderError, StreamError
 from harness.messages import ModelSpec, Usage, user
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Request
 from harness.reply import ReplyBuilder
-from providers import connect, transport
+from providers import connect, pool
 from providers.anthropic.decode import MessageDecoder
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder
@@ -272,7 +272,7 @@ async def test_a_server_that_holds_the_line_after_the_end_does_not_hold_the_repl
 async def test_a_server_that_falls_silent_is_given_up(
     serve: Serve, wire: str, model_at: ModelAt, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transport, "LOCAL_SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr(pool, "LOCAL_SILENCE_SECONDS", 0.1)
     server = serve([Hang(Reply("one two"), after_events=2)])
 
     with pytest.raises(NetworkError, match="fell silent"):

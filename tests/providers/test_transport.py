@@ -8,7 +8,7 @@ import pytest
 from fakes.asking import Asker, ModelAt, Serve, said_in
 from fakes.model_server import Failure, Reply
 
-from harness.errors import NetworkError, RequestRejected
+from harness.errors import RequestRejected
 from harness.messages import user
 from providers import connect
 
@@ -50,15 +50,6 @@ async def test_a_proxy_that_cannot_be_used_is_told_at_the_first_request(
 
     with pytest.raises(RequestRejected, match="proxy"):
         await ask(model)
-
-
-async def test_a_socks_proxy_is_understood(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
-    model = connect("anthropic/x", base_url="http://models.example")
-
-    with pytest.raises(NetworkError, match="or the proxy of the environment is not"):
-        await ask(model)
-    await model.provider.close()
 
 
 async def test_a_redirect_is_not_followed(serve: Serve, wire: str, model_at: ModelAt, ask: Asker) -> None:

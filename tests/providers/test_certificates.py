@@ -1,0 +1,195 @@
+"""Whom we believe over TLS, spoken to over real TLS."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fakes.asking import Asker, Serve
+from fakes.authorities import Authority
+from fakes.model_server import Reply
+from fakes.relays import Relay
+
+from harness.errors import RequestRejected
+from harness.provider import Done
+from providers import connect
+from providers.trust import OWN_CERTIFICATE, OWN_KEY, VARIABLES, issuer_in, trusted
+
+Behind = Callable[[ssl.SSLContext], str]
+"""Starts a model server behind TLS; its base URL."""
+
+
+@pytest.fixture(autouse=True)
+def nobody_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in (*VARIABLES, OWN_CERTIFICATE, OWN_KEY):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def behind(serve: Serve) -> Iterator[Behind]:
+    relays: list[Relay] = []
+
+    def start(context: ssl.SSLContext) -> str:
+        relays.append(Relay(serve([Reply("Hi"), Reply("Hi")]).port, tls=context).__enter__())
+        return f"https://localhost:{relays[-1].port}"
+
+    yield start
+    for relay in relays:
+        relay.__exit__()
+
+
+async def said_by(url: str, ask: Asker) -> object:
+    model = connect("anthropic/x", base_url=url)
+    try:
+        return (await ask(model))[-1]
+    finally:
+        await model.provider.close()
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+async def test_an_authority_named_in_a_usual_variable_is_trusted(
+    variable: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = hashed(authority.file).parent if variable == "SSL_CERT_DIR" else authority.file
+    monkeypatch.setenv(variable, str(named))
+
+    last = await said_by(behind(authority.server("localhost")), ask)
+
+    assert isinstance(last, Done)
+
+
+def hashed(file: Path) -> Path:
+    """The file under the name by which OpenSSL looks for it."""
+    told = subprocess.run(
+        ["openssl", "x509", "-hash", "-noout", "-in", file], capture_output=True, text=True, check=True
+    )
+    folder = file.parent / "authorities"
+    folder.mkdir()
+    return file.rename(folder / f"{told.stdout.strip()}.0")
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_what_is_named_is_trusted_beside_the_usual_and_not_instead(variable: str, authority: Authority) -> None:
+    usual = trusted({}).cert_store_stats()["x509_ca"]
+
+    named = trusted({variable: str(authority.file)}).cert_store_stats()["x509_ca"]
+
+    assert usual > 100
+    assert named == usual + 1
+
+
+@pytest.mark.parametrize("variable", ["NODE_EXTRA_CA_CERTS", "SSL_CERT_DIR"])
+async def test_an_authority_named_to_the_systems_own_judge_is_trusted(
+    variable: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("providers.pool.trusted", lambda environment: trusted(environment, "darwin"))
+    monkeypatch.setenv(variable, str(authority.file.parent if variable == "SSL_CERT_DIR" else authority.file))
+
+    last = await said_by(behind(authority.server("localhost")), ask)
+
+    assert isinstance(last, Done)
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+async def test_an_unknown_authority_is_named_with_what_to_do(
+    platform: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("providers.pool.trusted", lambda environment: trusted(environment, platform))
+    url = behind(authority.server("localhost"))
+
+    with pytest.raises(RequestRejected) as caught:
+        await said_by(url, ask)
+
+    who = (
+        "was issued by 'Acme Inspection', whom this machine does not know" if platform == "linux" else "is not trusted"
+    )
+    assert str(caught.value).startswith(f"the certificate of {url} {who} (")
+    assert "name the PEM file of its certificate in SSL_CERT_FILE" in str(caught.value)
+    assert not caught.value.retryable
+
+
+async def test_an_expired_certificate_is_told(
+    authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+
+    with pytest.raises(RequestRejected, match="has expired; if this machine's clock is right"):
+        await said_by(behind(authority.server("localhost", expired=True)), ask)
+
+
+async def test_a_certificate_for_another_host_is_told(
+    authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+
+    with pytest.raises(RequestRejected, match=r"is for another host: .*'localhost'.* Is the base URL right\?"):
+        await said_by(behind(authority.server("other.example")), ask)
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_a_file_that_is_not_there_is_told_with_its_variable(variable: str, tmp_path: Path) -> None:
+    missing = tmp_path / "gone.pem"
+
+    with pytest.raises(RequestRejected) as caught:
+        trusted({variable: str(missing)})
+
+    assert str(caught.value) == f"{variable} names {missing}, which does not exist"
+
+
+def test_a_file_that_holds_no_certificate_is_told_with_its_variable(tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("no certificate")
+
+    with pytest.raises(RequestRejected) as caught:
+        trusted({"CURL_CA_BUNDLE": str(other)})
+
+    assert str(caught.value) == f"CURL_CA_BUNDLE names {other}, which holds no certificates in PEM form"
+
+
+async def test_a_gateway_that_asks_for_a_certificate_is_shown_ours(
+    authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    certificate, key = authority.client(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    monkeypatch.setenv(OWN_CERTIFICATE, str(certificate))
+    monkeypatch.setenv(OWN_KEY, str(key))
+
+    last = await said_by(behind(authority.server("localhost", asks_back=True)), ask)
+
+    assert isinstance(last, Done)
+
+
+@pytest.mark.parametrize(("certificate", "key", "blamed"), [("gone", "", OWN_CERTIFICATE), ("there", "gone", OWN_KEY)])
+def test_a_certificate_of_ours_that_is_not_there_is_told(
+    authority: Authority, tmp_path: Path, certificate: str, key: str, blamed: str
+) -> None:
+    authority.file.rename(tmp_path / "there")
+    named = {OWN_CERTIFICATE: str(tmp_path / certificate), OWN_KEY: str(tmp_path / key) if key else ""}
+
+    with pytest.raises(RequestRejected, match=f"{blamed} names .*gone, which does not exist"):
+        trusted(named)
+
+
+def test_a_certificate_of_ours_without_its_key_is_told(authority: Authority) -> None:
+    with pytest.raises(RequestRejected, match="they must be a certificate and its key"):
+        trusted({OWN_CERTIFICATE: str(authority.file)})
+
+
+def test_companies_authorities_need_not_keep_to_the_newest_rules() -> None:
+    assert not trusted({}).verify_flags & ssl.VERIFY_X509_STRICT
+
+
+@pytest.mark.parametrize("cut", [0, 1, 10, 40, 100])
+def test_a_broken_certificate_has_no_issuer(authority: Authority, cut: int) -> None:
+    whole = ssl.PEM_cert_to_DER_cert(authority.file.read_text())
+
+    assert issuer_in(whole) == "Acme Inspection"
+    assert issuer_in(whole[:cut]) in ("", "Acme Inspection")

@@ -28,8 +28,9 @@ class Answer:
     problem: str = ""
 
 
-def at_hand(keys: KeyStore, first: str = "") -> list[Preset]:
-    """The providers there is a key or an address for; of two ways to one service only `first`, or else the first.
+def at_hand(keys: KeyStore, in_use: str = "") -> list[Preset]:
+    """The providers there is a key or an address for, and the one in use; of two ways to one service only that one, or
+    else the first.
 
     For a thread: the keyring may take its time.
 
@@ -39,7 +40,8 @@ def at_hand(keys: KeyStore, first: str = "") -> list[Preset]:
     chosen: dict[tuple[str, ...], Preset] = {}
     for preset in each_preset():
         way = (preset.base_url or preset.name, *preset.key_variables)
-        if (way not in chosen or preset.name == first) and _is_at_hand(preset, keys):
+        is_in_use = preset.name == in_use and not preset.is_local
+        if is_in_use or (way not in chosen and _is_at_hand(preset, keys)):
             chosen[way] = preset
     return list(chosen.values())
 

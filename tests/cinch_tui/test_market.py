@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.dialogs import Host
 from fakes.list_server import ListServer
 from textual.app import App
 from textual.pilot import Pilot
@@ -12,11 +13,15 @@ from textual.widgets import Static
 
 from cinch_tui.credentials import KeyStore
 from cinch_tui.market import Market, items, pick_model, typed, used_in
+from cinch_tui.offer_text import summary
+from cinch_tui.offers import at_hand
 from cinch_tui.paths import find_paths
-from cinch_tui.screens.picker import Picker
+from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.widgets.item_list import ItemList
 from harness.messages import AssistantMessage, ModelSpec, Text, UserMessage
+from harness.provider import Price
 from providers.installed import each_preset
+from providers.known import Known
 
 CLAUDES: dict[str, Any] = {
     "data": [
@@ -197,6 +202,15 @@ async def test_a_model_from_another_address_is_asked_for_there(keys: KeyStore, c
     assert claudes.asked == []
 
 
+def test_the_provider_in_use_is_asked_whatever_lets_it_in_and_each_service_once(keys: KeyStore) -> None:
+    both = KeyStore(keys.paths, {**keys.environ, "OPENAI_API_KEY": "sk-openai"})
+
+    assert [preset.name for preset in at_hand(both)] == ["anthropic", "openai"]
+    assert [preset.name for preset in at_hand(both, "openai-chat")] == ["anthropic", "openai-chat"]
+    assert [preset.name for preset in at_hand(keys, "bedrock")] == ["anthropic", "bedrock"]
+    assert [preset.name for preset in at_hand(keys, "ollama")] == ["anthropic"]
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -219,3 +233,23 @@ def test_the_models_that_replied_come_latest_first_and_once() -> None:
     replies = [AssistantMessage((), model=name, provider="p") for name in ("a", "b", "a")]
 
     assert used_in([UserMessage((Text("hi"),)), *replies]) == ["p/a", "p/b"]
+
+
+def test_picture_of_the_models_while_a_provider_is_asked(snap_compare):
+    known = {
+        "anthropic/claude-sonnet-5-5": Known(200_000, price=Price(3, 15), images=True, tools=True, thinking=True),
+        "openai/gpt-6-codex": Known(400_000, price=Price(1.25, 10), tools=True, thinking=True),
+        "openrouter/nvidia/nemotron-3-super-120b-a12b:free": Known(262_144, price=Price(0, 0), tools=False),
+        "openrouter/qwen/qwen3-coder-480b-a35b-instruct": Known(262_144, price=Price(0.22, 0.95), tools=True),
+        "ollama/qwen3:8b": Known(32_768, images=False, tools=True, thinking=True),
+        "vllm/Qwen/Qwen3-8B": Known(40_960),
+        "demo/tour": Known(),
+    }
+    lines = [Item(name, summary(each), name) for name, each in known.items()]
+
+    async def refill(pilot: Pilot[None]) -> None:
+        assert isinstance(pilot.app.screen, Picker)
+        pilot.app.screen.refill(lines, "asking mistral…")
+        await pilot.press("down")
+
+    assert snap_compare(Host(Picker("Which model?", lines[:1])), terminal_size=(80, 24), run_before=refill)

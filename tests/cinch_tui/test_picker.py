@@ -111,6 +111,57 @@ async def test_ten_thousand_items_are_filtered_and_only_those_seen_are_drawn():
     assert app.results == [1]
 
 
+async def test_items_that_come_later_leave_filter_and_cursor_alone():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert isinstance(app.screen, Picker)
+        await pilot.press("o", "down")
+        await pilot.pause()
+        before = lines(app)
+        app.screen.refill([Item("o", "", 9), *MODELS, Item("zebra", "", 8)], "asking")
+        shown = lines(app)
+        count = str(app.screen.query_one("#count", Static).render())
+        await pilot.press("enter")
+
+    assert before[1] == shown[2]
+    assert shown[2].startswith("ollama/qwen3")
+    assert shown[0] == "o"
+    assert count == "5 of 6 · asking"
+    assert app.results == [3]
+
+
+async def test_the_cursor_goes_to_the_first_line_when_its_own_is_gone():
+    app = host(current=4)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert isinstance(app.screen, Picker)
+        app.screen.refill(MODELS[:2])
+        await pilot.press("enter")
+
+    assert app.results == [1]
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        ("n e w 7 enter", "new7"),
+        ("g p t enter", 2),
+        ("o d d enter", 4),
+        ("escape", None),
+    ],
+)
+async def test_what_was_typed_is_offered_where_no_item_holds_it(keys: str, value: str | int | None):
+    picker = Picker[str | int]("Which model?", MODELS, typed=lambda text: Item(text, "as typed", text))
+    app = Host(picker)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*keys.split())
+        await pilot.pause()
+
+    assert app.results == [value]
+
+
 async def test_an_empty_list_says_so_and_enter_picks_nothing():
     app = host([])
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
 
 from harness.messages import (
     AssistantMessage,
     Image,
     JsonObject,
     JsonValue,
-    ModelMessage,
-    ModelSpec,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
     UserContent,
-    UserMessage,
 )
 from harness.provider import Request
 from providers.answer import in_words
@@ -24,7 +22,9 @@ from providers.anthropic.answer import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.caching import ends_of_turns, mark_of
 from providers.names import safe_name
+from providers.turns import Speaker, Writer, turns_of
 
+ROLES: Mapping[Speaker, str] = {"user": "user", "model": "assistant"}
 BEGINNING: JsonObject = {"type": "text", "text": "Go on."}
 """What the person is taken to have said before a history that begins with a reply, which the service refuses."""
 
@@ -38,9 +38,8 @@ def encode(
     `unreadable` are ids of assistant messages whose thinking the service would refuse; it is left out.
     At most four points are marked for the cache, as many as the service takes: tools, system prompt, two user turns.
     """
-    turns = list(_turns(request.spec, request.messages, unreadable))
-    if turns and turns[0]["role"] == "assistant":
-        turns.insert(0, {"role": "user", "content": [{**BEGINNING}]})
+    told = turns_of(request.messages, _Writer(request, unreadable), {**BEGINNING})
+    turns: list[JsonObject] = [{"role": ROLES[speaker], "content": said} for speaker, said in told]
     if request.cache.messages:
         _mark_for_cache(turns, mark_of(request.cache))
     body: JsonObject = {
@@ -107,29 +106,45 @@ def _mark_for_cache(turns: Sequence[JsonObject], mark: JsonObject) -> None:
                 pass
 
 
-def _turns(spec: ModelSpec, messages: Iterable[ModelMessage], unreadable: Set[str]) -> Iterator[JsonObject]:
-    """Messages by alternating roles: all results of a reply's calls must be in the one message that follows it."""
-    results: list[JsonValue] = []
-    said: list[JsonValue] = []
-    for message in messages:
-        match message:
-            case ToolResult():
-                results.append(_result(message))
-            case UserMessage():
-                said.extend(_user_blocks(message.content))
-            case AssistantMessage():
-                yield from _turn("user", [*results, *said])
-                results, said = [], []
-                yield from _turn("assistant", list(_assistant_blocks(spec, message, unreadable)))
-    yield from _turn("user", [*results, *said])
+class _Writer:
+    """Writes for one model."""
+
+    def __init__(self, request: Request, unreadable: Set[str]) -> None:
+        self._spec = request.spec
+        self._unreadable = unreadable
+
+    def said(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
+        return _user_blocks(content)
+
+    def result(self, message: ToolResult) -> JsonObject:
+        block: JsonObject = {"type": "tool_result", "tool_use_id": safe_name(message.call_id)}
+        if content := list(_user_blocks(message.content)):
+            block["content"] = content
+        if message.is_error:
+            block["is_error"] = True
+        return block
+
+    def beside(self, message: ToolResult) -> Iterator[JsonValue]:
+        """Nothing: results hold all that they may hold here."""
+        del message
+        return iter(())
+
+    def reply(self, message: AssistantMessage) -> Iterator[JsonValue]:
+        is_own = (message.provider, message.model) == (self._spec.provider, self._spec.model_id)
+        for block in message.content:
+            match block:
+                case Text(text):
+                    if text.strip():
+                        yield {"type": "text", "text": text}
+                case Thinking():
+                    # Thinking is signed for the model that wrote it; to another it is worth nothing, or an error.
+                    if is_own and message.id not in self._unreadable:
+                        yield from _thinking(block)
+                case ToolCall(call_id, name, arguments):
+                    yield {"type": "tool_use", "id": safe_name(call_id), "name": safe_name(name), "input": arguments}
 
 
-def _turn(role: str, content: list[JsonValue]) -> Iterator[JsonObject]:
-    if content:
-        yield {"role": role, "content": content}
-
-
-def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonObject]:
+def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonValue]:
     for block in content:
         match block:
             case Text(text):
@@ -140,21 +155,6 @@ def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonObject]:
                 yield {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
 
 
-def _assistant_blocks(spec: ModelSpec, message: AssistantMessage, unreadable: Set[str]) -> Iterator[JsonObject]:
-    is_own = (message.provider, message.model) == (spec.provider, spec.model_id) and message.id not in unreadable
-    for block in message.content:
-        match block:
-            case Text(text):
-                if text.strip():
-                    yield {"type": "text", "text": text}
-            case Thinking():
-                # Thinking is signed for the model that wrote it; to another it is worth nothing, or an error.
-                if is_own:
-                    yield from _thinking(block)
-            case ToolCall(call_id, name, arguments):
-                yield {"type": "tool_use", "id": safe_name(call_id), "name": safe_name(name), "input": arguments}
-
-
 def _thinking(block: Thinking) -> Iterator[JsonObject]:
     if block.redacted:
         yield {"type": "redacted_thinking", "data": block.redacted}
@@ -162,10 +162,5 @@ def _thinking(block: Thinking) -> Iterator[JsonObject]:
         yield {"type": "thinking", "thinking": block.text, "signature": block.signature}
 
 
-def _result(message: ToolResult) -> JsonObject:
-    block: JsonObject = {"type": "tool_result", "tool_use_id": safe_name(message.call_id)}
-    if content := list(_user_blocks(message.content)):
-        block["content"] = [*content]
-    if message.is_error:
-        block["is_error"] = True
-    return block
+if TYPE_CHECKING:
+    _: type[Writer] = _Writer

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING
 
 from harness.messages import (
     AssistantMessage,
@@ -16,7 +17,6 @@ from harness.messages import (
     ToolCall,
     ToolResult,
     UserContent,
-    UserMessage,
 )
 from harness.provider import NO_CACHE, AnswerSchema, CacheStrategy, Request, ToolSpec
 from providers.answer import in_words
@@ -24,12 +24,14 @@ from providers.anthropic.answer import output_format
 from providers.bedrock.traits import Traits, traits_of
 from providers.caching import ends_of_turns
 from providers.names import safe_name
+from providers.turns import Speaker, Writer, turns_of
 
 THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"
 """What a model may be known not to take; a lifetime is that of what it caches."""
 FORMATS = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 NO_OUTPUT = "(no output)"
-BEGINNING = "Go on."
+BEGINNING: JsonObject = {"text": "Go on."}
+ROLES: Mapping[Speaker, str] = {"user": "user", "model": "assistant"}
 GONE = "This tool is no longer there; do not call it."
 
 
@@ -41,7 +43,8 @@ def encode(request: Request, without: Collection[str] = (), unreadable: Set[str]
     traits = traits_of(request.spec, thinks=THINKING not in without)
     cache = request.cache if traits.caches and CACHING not in without else NO_CACHE
     point = _point(cache, traits, without)
-    turns = _Turns(request, traits, unreadable).all()
+    told = turns_of(request.messages, _Writer(request, traits, unreadable), BEGINNING)
+    turns: list[JsonObject] = [{"role": ROLES[speaker], "content": said} for speaker, said in told]
     if cache.messages:
         _mark_for_cache(turns, point)
     answer = _output_config(request.answer_schema) if request.answer_schema and SCHEMA not in without else None
@@ -118,49 +121,18 @@ def _mark_for_cache(turns: Sequence[JsonObject], point: JsonObject) -> None:
                 pass
 
 
-class _Turns:
-    """A history read for one model."""
+class _Writer:
+    """Writes for one model."""
 
     def __init__(self, request: Request, traits: Traits, unreadable: Set[str]) -> None:
         self._spec = request.spec
-        self._messages = request.messages
         self._traits = traits
         self._unreadable = unreadable
 
-    def all(self) -> list[JsonObject]:
-        """Turns of alternating roles, a person's first: the service refuses all others."""
-        turns: list[JsonObject] = []
-        role, content = "", list[JsonValue]()
-        for speaker, said in self._read():
-            if not said:
-                continue
-            if speaker != role:
-                role, content = speaker, list[JsonValue]()
-                turns.append({"role": role, "content": content})
-            content.extend(said)
-        if turns and turns[0]["role"] == "assistant":
-            turns.insert(0, {"role": "user", "content": [{"text": BEGINNING}]})
-        return turns
+    def said(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
+        return _user_blocks(content)
 
-    def _read(self) -> Iterator[tuple[str, list[JsonValue]]]:
-        """Results of a reply's calls come first in what follows it."""
-        results: list[JsonValue] = []
-        said: list[JsonValue] = []
-        for message in self._messages:
-            match message:
-                case ToolResult():
-                    results.append(self._result(message))
-                    said.extend(self._beside(message))
-                case UserMessage():
-                    said.extend(_user_blocks(message.content))
-                case AssistantMessage():
-                    # Nothing between two replies: they become one.
-                    yield "user", [*results, *said]
-                    results, said = [], []
-                    yield "assistant", list(self._reply(message))
-        yield "user", [*results, *said]
-
-    def _reply(self, message: AssistantMessage) -> Iterator[JsonObject]:
+    def reply(self, message: AssistantMessage) -> Iterator[JsonObject]:
         is_own = (message.provider, message.model) == (self._spec.provider, self._spec.model_id)
         for block in message.content:
             match block:
@@ -175,7 +147,7 @@ class _Turns:
                 case ToolCall(call_id, name, arguments):
                     yield {"toolUse": {"toolUseId": _id(call_id), "name": _name(name), "input": arguments}}
 
-    def _result(self, message: ToolResult) -> JsonObject:
+    def result(self, message: ToolResult) -> JsonObject:
         shown = [block for block in message.content if isinstance(block, Text) or self._traits.results_show]
         content = [*_user_blocks(shown)] or [{"text": NO_OUTPUT}]
         result: JsonObject = {"toolUseId": _id(message.call_id), "content": content}
@@ -183,7 +155,7 @@ class _Turns:
             result["status"] = "error"
         return {"toolResult": result}
 
-    def _beside(self, message: ToolResult) -> Iterator[JsonValue]:
+    def beside(self, message: ToolResult) -> Iterator[JsonValue]:
         """Images of a result, for a model that sees them only outside."""
         images = [block for block in message.content if isinstance(block, Image)]
         if images and not self._traits.results_show:
@@ -217,3 +189,7 @@ def _id(call_id: str) -> str:
 
 def _name(name: str) -> str:
     return name if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) else safe_name(name)
+
+
+if TYPE_CHECKING:
+    _: type[Writer] = _Writer

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from harness.messages import (
     AssistantContent,
@@ -11,19 +12,17 @@ from harness.messages import (
     Image,
     JsonObject,
     JsonValue,
-    ModelMessage,
-    ModelSpec,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
     UserContent,
-    UserMessage,
 )
 from harness.provider import Request, ToolSpec
 from providers.answer import in_words
 from providers.gemini.models import generation, thinking_config
 from providers.names import safe_name
+from providers.turns import Writer, turns_of
 
 THINKING = "thinkingConfig"
 FORMAT = "responseJsonSchema"
@@ -42,7 +41,8 @@ def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
 
     Where it cannot be held to the form of an answer, the model is told of it in words.
     """
-    body: JsonObject = {"contents": [*_contents(request, without)]}
+    told = turns_of(request.messages, _Writer(request, signs=UNSIGNED in without), BEGINNING)
+    body: JsonObject = {"contents": [{"role": speaker, "parts": said} for speaker, said in told]}
     if system := _system(request, is_held=FORMAT not in without):
         body["systemInstruction"] = {"parts": [{"text": system}]}
     if request.tools:
@@ -88,55 +88,21 @@ def _with_thoughts(wanted: int, budget: int) -> int:
     return wanted if wanted > budget else wanted + budget
 
 
-def _contents(request: Request, without: Collection[str]) -> Iterator[JsonObject]:
-    """Turns by alternating roles: the service refuses others, and results that do not follow their calls."""
-    turns = _Turns(request.spec, request.messages, signs=UNSIGNED in without)
-    role, parts = "", list[JsonValue]()
-    for speaker, said in turns.read():
-        if speaker == "model" and not role:
-            yield {"role": "user", "parts": [BEGINNING]}
-        if speaker != role and parts:
-            yield {"role": role, "parts": parts}
-            parts = []
-        role = speaker
-        parts.extend(said)
-    if parts:
-        yield {"role": role, "parts": parts}
+class _Writer:
+    """Writes for one model. `signs`: it wants signatures, though its name does not tell."""
 
-
-class _Turns:
-    """A history read for one model. `signs`: it wants signatures, though its name does not tell."""
-
-    def __init__(self, spec: ModelSpec, messages: Sequence[ModelMessage], *, signs: bool) -> None:
-        version = generation(spec.model_id)
-        self._spec = spec
-        self._messages = messages
+    def __init__(self, request: Request, *, signs: bool) -> None:
+        version = generation(request.spec.model_id)
+        self._spec = request.spec
         self._signs = signs or version >= (3, 0)
         self._sees_in_results = version >= (3, 0)
-        replies = [message for message in messages if isinstance(message, AssistantMessage)]
+        replies = [message for message in request.messages if isinstance(message, AssistantMessage)]
         self._names: Mapping[str, str] = {call.id: call.name for reply in replies for call in reply.tool_calls}
 
-    def read(self) -> Iterator[tuple[str, list[JsonValue]]]:
-        results: list[JsonValue] = []
-        said: list[JsonValue] = []
-        for message in self._messages:
-            match message:
-                case ToolResult():
-                    results.append(self._result(message))
-                    said.extend(self._beside(message))
-                case UserMessage():
-                    said.extend(_parts(message.content))
-                case AssistantMessage():
-                    yield from self._turn("user", [*results, *said])
-                    results, said = [], []
-                    yield from self._turn("model", self._reply(message))
-        yield from self._turn("user", [*results, *said])
+    def said(self, content: Iterable[UserContent]) -> Iterator[JsonValue]:
+        return _parts(content)
 
-    def _turn(self, role: str, parts: list[JsonValue]) -> Iterator[tuple[str, list[JsonValue]]]:
-        if parts:
-            yield role, parts
-
-    def _result(self, message: ToolResult) -> JsonObject:
+    def result(self, message: ToolResult) -> JsonObject:
         images = [*_parts(block for block in message.content if isinstance(block, Image))]
         text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
         answer: JsonObject = {
@@ -148,7 +114,7 @@ class _Turns:
             answer["parts"] = images
         return {"functionResponse": answer}
 
-    def _beside(self, message: ToolResult) -> Iterator[JsonValue]:
+    def beside(self, message: ToolResult) -> Iterator[JsonValue]:
         """Images of a result, for a model that sees them only outside."""
         images = [block for block in message.content if isinstance(block, Image)]
         if images and not self._sees_in_results:
@@ -159,7 +125,7 @@ class _Turns:
         """The tool as its call names it: the service matches both."""
         return _name(self._names.get(message.call_id) or message.tool_name)
 
-    def _reply(self, message: AssistantMessage) -> list[JsonValue]:
+    def reply(self, message: AssistantMessage) -> list[JsonValue]:
         is_own = (message.provider, message.model) == (self._spec.provider, self._spec.model_id)
         parts = [part for block in message.content for part in _said(block, is_own=is_own)]
         calls = [part for part in parts if "functionCall" in part]
@@ -200,3 +166,7 @@ def _name(name: str) -> str:
         return name
     plain = safe_name(name)
     return plain if plain[:1].isalpha() else f"_{plain}"
+
+
+if TYPE_CHECKING:
+    _: type[Writer] = _Writer

@@ -83,6 +83,7 @@ TARGETS: Mapping[str, Target] = {
         lambda asked: to_anthropic(asked, thinking_form(asked.spec)),
         accepted_by_anthropic,
         begins_with_user=True,
+        alternates=True,
     ),
     "openai-chat": _chat(ModelSpec("openai-chat", "gpt-5.6-terra"), _accepted_by_chat, ids=CHAT_IDS),
     "openrouter": _chat(ModelSpec("openrouter", "anthropic/claude-sonnet-5.5"), _accepted_by_chat, ids=CHAT_IDS),

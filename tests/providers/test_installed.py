@@ -157,6 +157,19 @@ def test_a_key_that_is_missing_is_told_as_for_any_other(tmp_path: Path):
     assert "#key acme" in done.stderr
 
 
+def test_its_key_is_in_no_recording_of_another_provider(tmp_path: Path):
+    packages = install(tmp_path / "packages", "acme", preset_code("acme", variable="ACME_LOGIN"))
+    tape = tmp_path / "tape.jsonl"
+
+    with ModelServer([Reply("Good day.")]) as server:
+        command = ["-p", "It is acme-login-1234", "-m", "openai-chat/m", "--base-url", server.openai_url]
+        cinch(*command, "--record", str(tape), cwd=tmp_path, installed=packages, ACME_LOGIN="acme-login-1234")
+
+    recorded = tape.read_text(encoding="utf-8")
+    assert "It is [removed]" in recorded
+    assert "acme-login-1234" not in recorded
+
+
 def test_what_its_code_raises_while_it_streams_is_a_failed_reply(tmp_path: Path):
     code = OWN.format(name="acme", more="", open="lambda endpoint: WireService(endpoint, Wire())").replace(
         "import Preset", "import WireService, Preset"

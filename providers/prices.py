@@ -74,7 +74,9 @@ def _is_asked_so(preset: Preset, name: str) -> bool:
 
 
 def _known(model: ModelInfo) -> Known:
-    return Known(model.context_window, price=_price(model))
+    # What costs nothing has no price in the data.
+    price = Price(0, 0) if model.id.endswith(":free") else _price(model)
+    return Known(model.context_window, price=price)
 
 
 def _price(model: ModelInfo) -> Price | None:

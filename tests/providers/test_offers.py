@@ -108,6 +108,13 @@ async def test_a_server_that_takes_too_long_is_an_error_and_so_is_no_key(monkeyp
         await served_offers(presets()["vllm"], base_url="http://127.0.0.1:1/v1")
 
 
+async def test_what_openrouter_gives_for_nothing_has_a_price_of_nothing() -> None:
+    free = [offer for offer in await priced_offers(presets()["openrouter"]) if offer.model_id.endswith(":free")]
+
+    assert free
+    assert {offer.known.price for offer in free} == {Price(0, 0)}
+
+
 async def test_the_price_data_offers_what_can_be_asked_for_by_name() -> None:
     anthropic = {offer.name: offer for offer in await priced_offers(presets()["anthropic"])}
     gemini = await priced_offers(presets()["gemini"])

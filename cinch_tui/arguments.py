@@ -15,7 +15,7 @@ commands:
   cinch sessions list|show|search|export|import|rename|rm|doctor
   cinch config show|path|edit|trust
   cinch models [PROVIDER]    providers, their keys and their models
-  cinch doctor               what cinch finds on this machine
+  cinch doctor [PROVIDER]    what works, what does not, and how to mend it
   cinch demo                 a tour with a scripted model; needs no key
 A prompt that begins with one of these words goes after two dashes: cinch -- sessions
 

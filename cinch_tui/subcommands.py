@@ -41,7 +41,7 @@ def _run(arguments: Arguments, out: Output) -> int:
 
             return run_models(argv, out=out)
         case _:
-            from cinch_tui.doctor import run_doctor
+            from cinch_tui.doctor.command import run_doctor
 
             return run_doctor(argv, cwd=cwd, out=out)
 

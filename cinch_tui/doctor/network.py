@@ -1,0 +1,134 @@
+"""The way to a service, step by step: name, connection, proxy, TLS. The first that fails says what to do.
+
+Only walked when a request has failed. Nothing secret is sent but a proxy's own password, to that proxy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from cinch_tui.doctor.causes import of_connection, of_name, of_proxy, of_tls
+from cinch_tui.doctor.findings import Finding
+from cinch_tui.doctor.hops import Line, date_told, pass_proxy
+from cinch_tui.doctor.route import Route
+
+SECONDS = 5.0
+TOLERABLE = timedelta(minutes=5)
+# Of a certificate, in OpenSSL's numbers.
+NOT_YET_VALID, EXPIRED = 9, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """`trust` is whom requests believe to be who they say, `seconds` the time that each step gets."""
+
+    route: Route
+    trust: ssl.SSLContext
+    seconds: float = SECONDS
+
+    async def findings(self) -> list[Finding]:
+        """The steps in order, up to the first that fails."""
+        found: list[Finding] = []
+        for step in (self._name, self._connection, self._proxy, self._tls):
+            found.extend(await step())
+            if any(finding.level == "bad" for finding in found):
+                break
+        return found
+
+    async def clock(self) -> list[Finding]:
+        """Whether this machine's clock is far from the service's, where it says what time it is."""
+        try:
+            async with asyncio.timeout(self.seconds), self._line() as line:
+                if self.route.is_encrypted:
+                    await line.secure(self.route.host, _believing_all())
+                told = await date_told(line, self.route.host)
+        except OSError:
+            return []
+        return [] if told is None else _skew(told)
+
+    async def _name(self) -> list[Finding]:
+        host, port = self.route.next_hop
+        try:
+            async with asyncio.timeout(self.seconds):
+                found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            return [of_name(self.route, error)]
+        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        # Where the address names no host, there was nothing to look up.
+        named = f"{host} is {', '.join(addresses[:2])}"
+        return [] if addresses == [host] else [Finding("ok", "", named, step="name")]
+
+    async def _connection(self) -> list[Finding]:
+        try:
+            async with asyncio.timeout(self.seconds):
+                await (await Line.to(*self.route.next_hop)).close()
+        except OSError as error:
+            return [of_connection(self.route, error, self.seconds)]
+        gate = self.route.gate
+        whom = f"the proxy {gate.shown} (from {gate.source})" if gate else self.route.shown
+        return [Finding("ok", "", f"{whom} takes it", step="connection")]
+
+    async def _proxy(self) -> list[Finding]:
+        gate = self.route.gate
+        if gate is None or not self.route.is_tunnelled:
+            return []
+        try:
+            async with asyncio.timeout(self.seconds), self._to_next_hop() as line:
+                return [await pass_proxy(line, self.route, gate)]
+        except OSError as error:
+            return [of_proxy(gate, error, self.seconds)]
+
+    async def _tls(self) -> list[Finding]:
+        if not self.route.is_encrypted:
+            return []
+        try:
+            async with asyncio.timeout(self.seconds), self._line() as line:
+                await line.secure(self.route.host, self.trust)
+        except ssl.SSLCertVerificationError as error:
+            is_of_dates = error.verify_code in (NOT_YET_VALID, EXPIRED)
+            return [*(await self.clock() if is_of_dates else []), of_tls(self.route, error, self.seconds)]
+        except OSError as error:
+            return [of_tls(self.route, error, self.seconds)]
+        return [Finding("ok", "", f"{self.route.host} proves who it is", step="TLS")]
+
+    @asynccontextmanager
+    async def _line(self) -> AsyncGenerator[Line]:
+        """A connection to the service, through the proxy where there is one."""
+        async with self._to_next_hop() as line:
+            if self.route.gate and self.route.is_tunnelled:
+                await pass_proxy(line, self.route, self.route.gate)
+            yield line
+
+    @asynccontextmanager
+    async def _to_next_hop(self) -> AsyncGenerator[Line]:
+        line = await Line.to(*self.route.next_hop)
+        try:
+            if self.route.gate and self.route.gate.scheme == "https":
+                await line.secure(self.route.gate.host, self.trust)
+            yield line
+        finally:
+            await line.close()
+
+
+def _believing_all() -> ssl.SSLContext:
+    """For asking a server for the time whose certificate is not believed; nothing else is said to it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _skew(told: datetime) -> list[Finding]:
+    ahead = datetime.now(UTC) - told
+    if abs(ahead) <= TOLERABLE:
+        return []
+    minutes = abs(ahead).total_seconds() / 60
+    where = "ahead of" if ahead > timedelta() else "behind"
+    text = f"this machine's clock is {minutes:,.0f} minutes {where} the service's"
+    return [Finding("bad", "", text, "set the clock: certificates and signatures are only good at their time", "clock")]

@@ -1,0 +1,29 @@
+"""What the doctor found, as a block in the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from cinch_tui.doctor.examination import Wish, examine, setup_for
+from cinch_tui.doctor.findings import Finding, lines
+from cinch_tui.last_choice import Choice
+from cinch_tui.paths import Paths
+
+WIDTH = 74
+"""Fits beside what stands before a block, in 80 columns."""
+
+
+async def examined(names: Sequence[str], paths: Paths, cwd: Path, in_use: Choice) -> str:
+    """Everything, or the services that are named, in Markdown.
+
+    Raises:
+        ConfigError: a name is no provider's.
+    """
+    found: list[Finding] = []
+    setup = await asyncio.to_thread(setup_for, paths, cwd, in_use)
+    await examine(Wish(names), setup, found.append)
+    text = "\n".join(line for finding in found for line in lines(finding, WIDTH))
+    # No line of it can end the block: all begin with a level, or far inside.
+    return f"```text\n{text}\n```"

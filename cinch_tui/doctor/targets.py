@@ -1,0 +1,122 @@
+"""Which services are looked at: those that are configured, or those that a person names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cinch_tui.last_choice import Choice
+from harness.errors import ConfigError
+from providers.catalog import Preset, Secret
+from providers.installed import all_presets, preset_for
+
+if TYPE_CHECKING:
+    from providers.catalog import Credentials
+    from providers.local import LocalServer
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A service to look at. Without a `model_id`, it is asked what it serves.
+
+    `is_chosen`: a person named this model. `problem` is why no key could be looked for.
+    """
+
+    preset: Preset
+    model_id: str = ""
+    base_url: str = ""
+    secret: Secret | None = None
+    is_chosen: bool = False
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.preset.name}/{self.model_id}" if self.model_id else self.preset.name
+
+    @property
+    def is_own_default(self) -> bool:
+        """Whether we chose the model, and nobody said that it is there."""
+        return bool(self.model_id) and not self.is_chosen
+
+    @property
+    def address_source(self) -> str:
+        """Where an address that is not the usual one was given."""
+        if self.base_url:
+            return "model.base_url"
+        variable = self.preset.base_url_variable
+        return variable if variable and os.environ.get(variable, "").strip() else ""
+
+    @property
+    def address_from(self) -> str:
+        return f" from {self.address_source}" if self.address_source else ""
+
+    def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
+        """As credentials: the key that was found before."""
+        del preset_name, variables
+        return self.secret
+
+
+def named_targets(names: Iterable[str], keys: Credentials, chosen: Sequence[Choice]) -> list[Target]:
+    """Those that a person names, `provider` or `provider/model`.
+
+    Raises:
+        ConfigError: there is no such provider.
+    """
+    return [_named(name, keys, chosen) for name in names]
+
+
+def _named(name: str, keys: Credentials, chosen: Sequence[Choice]) -> Target:
+    preset = preset_for(name)
+    used = next((each for each in chosen if each.name.partition("/")[0] == preset.name), Choice(""))
+    model_id = name.partition("/")[2] or used.name.partition("/")[2]
+    target = Target(preset, model_id or preset.default_model, used.base_url, is_chosen=bool(model_id))
+    return _with_key(target, keys)
+
+
+def configured_targets(keys: Credentials, chosen: Sequence[Choice], local: Iterable[LocalServer]) -> list[Target]:
+    """Every service that is set up: its model is chosen, it has a key or an address, or it answers on this machine.
+
+    Two presets for one service with one key are one, unless both were chosen.
+    """
+    answering = {server.preset for server in local}
+    found: list[Target] = [*_chosen_targets(keys, chosen)]
+    known = {_account(target.preset) for target in found}
+    for preset in all_presets().values():
+        if _account(preset) in known:
+            continue
+        target = _with_key(Target(preset, preset.default_model), keys, preset.own_variables)
+        if target.secret or target.address_source or preset.name in answering:
+            found.append(target)
+            known.add(_account(preset))
+    order = list(all_presets())
+    return sorted(found, key=lambda target: order.index(target.preset.name))
+
+
+def _chosen_targets(keys: Credentials, chosen: Iterable[Choice]) -> Iterator[Target]:
+    seen: set[str] = set()
+    for choice in chosen:
+        name, _, model_id = choice.name.partition("/")
+        preset = all_presets().get(name)
+        if preset is None or choice.name in seen:
+            continue
+        seen.add(choice.name)
+        yield _with_key(Target(preset, model_id or preset.default_model, choice.base_url, is_chosen=True), keys)
+
+
+def _with_key(target: Target, keys: Credentials, variables: Sequence[str] | None = None) -> Target:
+    preset = target.preset
+    try:
+        # A variable that other programs use too is no sign that this service is set up.
+        return replace(target, secret=keys.find(preset.name, preset.variables if variables is None else variables))
+    except ConfigError as error:
+        return replace(target, problem=str(error))
+
+
+def _account(preset: Preset) -> tuple[Sequence[str], str]:
+    return tuple(preset.key_variables) or (preset.name,), preset.base_url_variable
+
+
+if TYPE_CHECKING:
+    _: type[Credentials] = Target

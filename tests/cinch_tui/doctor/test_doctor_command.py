@@ -1,0 +1,118 @@
+"""`cinch doctor` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pexpect
+import pytest
+from fakes.model_server import Failure, Hang, ModelServer, Reply
+from fakes.script import Script
+
+Begin = Callable[[Script], ModelServer]
+COMMAND = [sys.executable, "-m", "cinch_tui", "doctor"]
+KEY = "sk-canary-0123456789"
+
+
+def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_a_machine_without_anything_set_up_is_well() -> None:
+    done = doctor("--offline")
+
+    assert done.returncode == 0, done.stdout
+    assert "note services        no key and no local server" in done.stdout
+
+
+def test_all_that_is_set_up_is_asked_within_80_columns(anthropic: Begin) -> None:
+    anthropic([Failure(401, f"invalid key {KEY}: {'no ' * 60}")])
+
+    done = doctor()
+
+    assert done.returncode == 1
+    assert "bad  anthropic       key: " in done.stdout
+    assert "ok   python" in done.stdout
+    assert KEY not in done.stdout
+    # A path too long for a line is not broken.
+    assert [line for line in done.stdout.splitlines() if len(line) > 80 and len(line.split()) > 3] == []
+
+
+def test_a_service_that_is_well_makes_status_0(anthropic: Begin) -> None:
+    anthropic([Reply("OK")])
+
+    done = doctor("anthropic")
+
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.startswith("ok   anthropic       answer: ")
+
+
+def test_scripts_get_one_object(anthropic: Begin) -> None:
+    anthropic([Failure(429, "slow down")])
+
+    done = doctor("anthropic", "--json")
+
+    assert done.returncode == 0
+    [finding] = json.loads(done.stdout)["findings"]
+    assert finding["level"] == "note"
+    assert finding["what"] == "anthropic"
+    assert finding["step"] == "answer"
+    assert finding["mend"].startswith("the way and the key are good")
+
+
+def test_a_wrong_configuration_does_not_keep_the_doctor_from_looking(own_home: Path) -> None:
+    (own_home / "cinch").mkdir()
+    (own_home / "cinch" / "config.toml").write_text("[model]\nnme = 3\n")
+    (own_home / "cinch" / "data").mkdir()
+    (own_home / "cinch" / "data" / "credentials.json").write_text("{")
+
+    done = doctor("--offline")
+
+    assert done.returncode == 1
+    assert "bad  configuration" in done.stdout
+    assert done.stdout.count("is not valid JSON") == 1
+
+
+@pytest.mark.parametrize(("argument", "told"), [("--ofline", "unrecognized"), ("antropic", "did you mean anthropic")])
+def test_what_makes_no_sense_is_refused(argument: str, told: str) -> None:
+    done = doctor(argument)
+
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_help_says_what_is_asked() -> None:
+    done = doctor("-h")
+
+    assert done.returncode == 0
+    assert "--offline" in done.stdout
+    assert "usage: cinch doctor" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_ctrl_c_ends_it_at_once(anthropic: Begin) -> None:
+    server = anthropic([Hang()])
+    terminal = pexpect.spawn(COMMAND[0], COMMAND[1:], encoding="utf-8", dimensions=(24, 80), timeout=60)
+    terminal.expect("asks anthropic")
+    while not server.requests:
+        terminal.expect([".", pexpect.TIMEOUT], timeout=0.05)
+
+    terminal.sendintr()
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+
+    assert terminal.exitstatus == 130
+    assert "Traceback" not in terminal.before

@@ -1,0 +1,195 @@
+"""What a person reads of a service that answers, and of one that refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fakes.model_server import Failure, Hang, ModelServer, Raw, Reply
+from fakes.patients import HURRIED, examined, report
+from fakes.script import Script
+
+from cinch_tui.last_choice import Choice
+from harness.messages import Usage
+
+Begin = Callable[[Script], ModelServer]
+KEY = "sk-canary-0123456789"
+
+
+async def only(*names: str, **how: Any) -> tuple[str, str]:
+    """The level of the one finding there is, and its text."""
+    [finding] = found = await examined(*names, **how)
+    return finding.level, report(found)[0]
+
+
+async def test_a_service_that_answers_takes_one_cheap_request(anthropic: Begin) -> None:
+    server = anthropic([Reply("OK", usage=Usage(input=10, output=2))])
+
+    level, told = await only("anthropic/claude-sonnet-4-5")
+
+    assert level == "ok"
+    assert told.startswith("ok anthropic answer: claude-sonnet-4-5 answered, first after ")
+    assert "for $0.000060; key from environment variable ANTHROPIC_API_KEY; at http://127.0.0.1:" in told
+    [request] = server.requests
+    assert request.body["max_tokens"] == 16
+    assert request.body.keys().isdisjoint({"tools", "thinking", "system"})
+
+
+REFUSALS = {
+    "key": (401, f"invalid key {KEY}", "bad", "key: the key from environment variable", "export ANTHROPIC_API_KEY=…"),
+    "money": (400, "Your credit balance is too low", "bad", "account: Anthropic: no credit", "add credit"),
+    "pace": (429, "slow down", "note", "answer: Anthropic: too many requests", "try again in 7 s"),
+    "load": (529, "overloaded", "note", "answer: Anthropic: overloaded", "try again in 7 s"),
+    "trouble": (500, "it broke", "bad", "answer: Anthropic: HTTP 500", "the service's own trouble"),
+    "request": (400, "no field of that name", "bad", "answer: Anthropic: HTTP 400", "speak as Anthropic does?"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSALS)
+async def test_a_refusal_says_what_to_do_and_never_the_key(kind: str, anthropic: Begin) -> None:
+    status, said, level, cause, mend = REFUSALS[kind]
+    anthropic([Failure(status, said, {"retry-after": "7"})])
+
+    found = await only("anthropic")
+
+    assert found[0] == level
+    assert f"anthropic {cause}" in found[1]
+    assert mend in found[1].partition("→")[2]
+    assert KEY not in found[1]
+
+
+async def test_a_key_that_was_stored_is_mended_where_it_was_typed(
+    anthropic: Begin, monkeypatch: pytest.MonkeyPatch, own_home: Any
+) -> None:
+    anthropic([Failure(401)])
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    file = own_home / "cinch" / "data" / "credentials.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(f'{{"anthropic": "{KEY}"}}')
+
+    _, told = await only("anthropic")
+
+    assert f"the key from {file} was refused" in told
+    assert "→ type #key anthropic KEY in the app, or: export ANTHROPIC_API_KEY=…" in told
+    assert KEY not in told
+
+
+async def test_a_usual_model_that_is_not_there_is_no_fault_of_the_set_up(anthropic: Begin) -> None:
+    server = anthropic([Failure(404, "model: none"), Failure(404, "model: none")])
+    server.models = ("claude-sonnet-9",)
+
+    ours = await only("anthropic")
+    chosen = await only("anthropic/claude-sonnet-8")
+
+    assert ours[0] == "note"
+    assert "anthropic model: " in ours[1]
+    assert "cinch models anthropic lists what it serves" in ours[1]
+    assert chosen[0] == "bad"
+    assert "did you mean claude-sonnet-9?" in chosen[1]
+
+
+async def test_a_web_page_on_the_way_is_told_from_the_service(anthropic: Begin) -> None:
+    page = b"<html><head><title>Blocked by Acme</title></head></html>"
+    anthropic([Raw(page, content_type="text/html")])
+
+    level, told = await only("anthropic")
+
+    assert level == "bad"
+    assert "Blocked by Acme" in told
+    assert "ask whoever runs your network to allow Anthropic" in told
+
+
+async def test_silence_is_named_after_the_way_was_found_open(anthropic: Begin) -> None:
+    anthropic([Hang()])
+
+    found = await examined("anthropic", patience=HURRIED)
+
+    connection, answer = report(found)
+    assert [finding.level for finding in found] == ["ok", "bad"]
+    assert connection.startswith("ok anthropic connection: 127.0.0.1:")
+    assert "gave no answer within 0.3 s" in answer
+    assert "→ the way is open" in answer
+
+
+async def test_a_model_that_thinks_all_its_tokens_away_has_answered(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "Could not finish the message because max_tokens or model output limit was reached."
+    monkeypatch.setenv("OPENAI_BASE_URL", start(ModelServer([Failure(400, said)])).openai_url)
+
+    level, told = await only("openai-chat/gpt-5")
+
+    assert level == "ok", told
+
+
+@pytest.mark.parametrize(
+    ("name", "mend"),
+    [
+        ("ollama/qwen", "→ start it: ollama serve"),
+        ("lmstudio", "→ start its server: lms server start"),
+        ("vllm/qwen", "→ start it: vllm serve qwen"),
+    ],
+)
+async def test_a_local_server_that_does_not_run_is_told_how_to_start(
+    name: str, mend: str, unused_tcp_port: int
+) -> None:
+    preset, _, model = name.partition("/")
+    chosen = [Choice(f"{preset}/{model}", f"http://127.0.0.1:{unused_tcp_port}/v1")]
+
+    level, told = await only(name, chosen=chosen)
+
+    assert level == "bad"
+    assert told == f"bad {preset} connection: nothing listens at 127.0.0.1:{unused_tcp_port} {mend}"
+
+
+async def test_a_local_server_is_asked_for_its_list_and_only_a_chosen_model_is_loaded(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start(ModelServer([Reply("OK")], models=("qwen", "gemma")))
+    monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
+
+    listed = await only("ollama")
+    asked_first = len(server.requests)
+    chosen = await only("ollama", chosen=[Choice("ollama/gemma")])
+
+    assert "models: serves qwen, gemma; at http://127.0.0.1:" in listed[1]
+    assert asked_first == 0
+    assert "answer: gemma answered" in chosen[1]
+
+
+async def test_a_local_server_without_models_is_told_how_to_get_one(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start(ModelServer(models=()))
+    monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
+
+    level, told = await only("ollama")
+
+    assert level == "note"
+    assert told.endswith("answers and serves no models → fetch a model: ollama pull NAME")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("openai", "setup: no key for OpenAI: nothing in OPENAI_API_KEY"),
+        ("azure/mine", "setup: Azure OpenAI: say where"),
+        ("bedrock", "key: no credentials for AWS were found"),
+    ],
+)
+async def test_what_is_missing_is_said_of_a_service_that_is_not_set_up(name: str, told: str) -> None:
+    level, text = await only(name)
+
+    assert level == "bad"
+    assert told in text
+
+
+async def test_an_address_that_is_none_is_traced_to_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "models.example")
+
+    level, told = await only("anthropic")
+
+    assert level == "bad"
+    assert "the base URL 'models.example' must begin with http:// or https://" in told
+    assert "→ correct it: it is from ANTHROPIC_BASE_URL" in told

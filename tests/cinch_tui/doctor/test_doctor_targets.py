@@ -1,0 +1,98 @@
+"""Which services are looked at, and in which order they are told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fakes.model_server import ModelServer, Reply
+from fakes.patients import examined, report
+from fakes.script import Script
+
+from cinch_tui.last_choice import Choice
+from harness.errors import ConfigError
+from providers.catalog import presets
+
+Begin = Callable[[Script], ModelServer]
+KEY = "sk-canary-0123456789"
+
+
+async def set_up(**how: Any) -> list[str]:
+    """What is told of services, when nobody is asked."""
+    found = report(await examined(is_offline=True, **how))
+    return found[next(at for at, line in enumerate(found) if line.split()[1] == "services") :]
+
+
+async def test_who_has_a_key_or_an_address_or_is_chosen_is_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
+    monkeypatch.setenv("OLLAMA_HOST", "box:11434")
+
+    told = await set_up(chosen=[Choice("vllm/qwen"), Choice("vllm/qwen"), Choice("demo/tour")])
+
+    assert told == [
+        f"ok services set up: mistral, ollama, vllm; {len(presets()) - 3} more could be set up: cinch models",
+        "ok mistral not asked; key from environment variable MISTRAL_API_KEY",
+        "ok ollama not asked; at http://box:11434",
+        "ok vllm vllm/qwen; at http://127.0.0.1:8000/v1",
+    ]
+
+
+async def test_a_variable_that_other_programs_use_sets_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", KEY)
+
+    [told] = await set_up()
+    [named] = report(await examined("github-models", is_offline=True))
+
+    assert told.startswith("note services no key and no local server")
+    assert named == "ok github-models not asked; key from environment variable GITHUB_TOKEN"
+
+
+@pytest.mark.parametrize(("chosen", "asked"), [([], "openai"), ([Choice("openai-chat/gpt-5")], "openai-chat")])
+async def test_two_presets_of_one_account_are_looked_at_once(
+    chosen: list[Choice], asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    told = await set_up(chosen=chosen)
+
+    assert [line.split()[1] for line in told] == ["services", asked]
+
+
+async def test_a_chosen_model_of_an_unknown_provider_is_bad() -> None:
+    told = report(await examined(is_offline=True, chosen=[Choice("opnai/gpt-5")]))
+
+    assert any(line.startswith("bad model opnai/gpt-5 is chosen: unknown provider 'opnai'") for line in told)
+
+
+async def test_a_name_that_is_no_providers_is_refused() -> None:
+    with pytest.raises(ConfigError, match="did you mean"):
+        await examined("antropic")
+
+
+async def test_what_needs_no_service_is_not_asked() -> None:
+    assert report(await examined("demo")) == ["ok model demo needs no service"]
+
+
+async def test_services_are_asked_at_once_and_told_in_their_order(
+    anthropic: Begin, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other_was_asked = threading.Event()
+
+    def first(body: object) -> Reply:
+        other_was_asked.wait(timeout=60)
+        return Reply("OK")
+
+    def second(body: object) -> Reply:
+        other_was_asked.set()
+        return Reply("OK")
+
+    anthropic(first)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", start(ModelServer(second)).openai_url)
+
+    told = report(await examined("anthropic", "openai"))
+
+    assert other_was_asked.is_set()
+    assert [line.split()[:3] for line in told] == [["ok", "anthropic", "answer:"], ["ok", "openai", "answer:"]]

@@ -1,0 +1,36 @@
+"""Who is examined: services, and what stands before them, as the person who runs `cinch doctor` has them set up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from cinch_tui.config import load_config
+from cinch_tui.credentials import KeyStore
+from cinch_tui.doctor.examination import Setup, Wish, examine
+from cinch_tui.doctor.findings import Finding, lines
+from cinch_tui.doctor.service import Patience
+from cinch_tui.last_choice import Choice
+from cinch_tui.paths import find_paths
+from cinch_tui.start import sources_for
+
+PATIENT = Patience(answer=60, local=60, step=20)
+HURRIED = Patience(answer=0.3, local=0.3, step=0.3)
+
+
+async def examined(
+    *names: str, chosen: Sequence[Choice] = (), is_offline: bool = False, patience: Patience = PATIENT
+) -> list[Finding]:
+    """What the doctor finds; of the services alone if some are named."""
+    paths = find_paths(os.environ)
+    keys = KeyStore(paths, os.environ)
+    found: list[Finding] = []
+    config = load_config(sources_for(paths, Path.cwd()))
+    await examine(Wish(names, is_offline, patience), Setup(keys, config, chosen), found.append)
+    return found
+
+
+def report(findings: Sequence[Finding]) -> list[str]:
+    """Each finding as a person reads it, without the breaks between its lines."""
+    return [" ".join(" ".join(lines(finding)).split()) for finding in findings]

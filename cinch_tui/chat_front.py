@@ -161,6 +161,17 @@ class ChatFront:
     def set_system(self, text: str) -> None:
         self._desk.agent.state.system_prompt = text
 
+    async def examine(self, names: Sequence[str]) -> str:
+        from cinch_tui.doctor.report import examined
+        from cinch_tui.last_choice import Choice
+
+        options, spec = self._desk.options, self._desk.agent.state.model.spec
+        self._desk.screen.board.note("asking services…")
+        try:
+            return await examined(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
+        finally:
+            self._desk.screen.board.note("")
+
     # Several models at once
 
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:

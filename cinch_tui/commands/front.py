@@ -101,6 +101,14 @@ class ModelFront(Protocol):
     def set_system(self, text: str) -> None: ...
 
 
+class HealthFront(Protocol):
+    """Whether all that is set up works."""
+
+    async def examine(self, names: Sequence[str]) -> str:
+        """What is found on this machine and of the services that are set up, or of those named, in Markdown."""
+        ...
+
+
 class ApprovalFront(Protocol):
     """What may run without a question."""
 
@@ -141,5 +149,5 @@ class ParallelFront(Protocol):
         ...
 
 
-class Front(ViewFront, SessionFront, ModelFront, ParallelFront, ApprovalFront, KeyFront, Protocol):
+class Front(ViewFront, SessionFront, ModelFront, HealthFront, ParallelFront, ApprovalFront, KeyFront, Protocol):
     """All of it."""

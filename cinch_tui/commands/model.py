@@ -50,6 +50,15 @@ async def thinking(front: Front, argument: str) -> None:
     front.notice(f"thinking is {level} from the next request on")
 
 
+def _provider_choices(front: Front) -> tuple[Choice, ...]:
+    return tuple(Choice(name) for name in front.provider_names())
+
+
+@MODEL.command("/doctor [provider]…", "ask the services: what works, what to do", arguments=_provider_choices)
+async def doctor(front: Front, argument: str) -> None:
+    front.show("Doctor", await front.examine(argument.split()))
+
+
 @MODEL.command("/system [prompt]", "show or replace the system prompt", while_running=False)
 async def system(front: Front, argument: str) -> None:
     if not argument:

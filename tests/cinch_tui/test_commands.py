@@ -30,6 +30,8 @@ async def run(text: str, front: RecordingFront, registry: Registry = REGISTRY) -
         ("/reset", ("reset",)),
         ("/new", ("new_session",)),
         ("/usage", ("show", "Usage", "120 tokens")),
+        ("/doctor", ("show", "Doctor", "looked at all")),
+        ("/doctor ollama openai", ("show", "Doctor", "looked at ollama, openai")),
         ("/system", ("show", "System prompt", "You are cinch.")),
         ("/resume", ("pick_session",)),
         ("#sessions", ("pick_session",)),

@@ -98,6 +98,9 @@ class RecordingFront:
     def set_system(self, text: str) -> None:
         self.system_prompt = text
 
+    async def examine(self, names: Sequence[str]) -> str:
+        return f"looked at {', '.join(names) or 'all'}"
+
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
         self.calls.append(("ask_several", *models, prompt))
 

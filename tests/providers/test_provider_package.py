@@ -112,6 +112,7 @@ def test_a_broken_package_beside_it_is_told_and_harms_nobody(ask: Run, example: 
     with EchoServer([[{"say": "Good day."}, DONE]]) as server:
         beside = ask(server, PYTHONPATH=both)
     itself = cinch("-p", "Hello", "-m", "acme/large", cwd=tmp_path, installed=both)
+    named = cinch("models", "acme", cwd=tmp_path, installed=both)
     listed = cinch("models", "--providers", cwd=tmp_path, installed=both)
 
     assert (beside.stdout, beside.stderr) == ("Good day.\n", "")
@@ -119,6 +120,7 @@ def test_a_broken_package_beside_it_is_told_and_harms_nobody(ask: Run, example: 
     assert told in itself.stderr
     assert "pip uninstall acme-package" in itself.stderr
     assert (itself.returncode, itself.stderr.count("\n")) == (2, 1)
+    assert told in named.stderr
     assert told in listed.stdout
     assert "\necho " in listed.stdout
 

@@ -124,6 +124,7 @@ class Preset:
     stream_usage: bool = True
     thinking: Sequence[ThinkingRule] = ()
     keeps_thoughts: bool = False
+    writes_thoughts: bool = False
     tool_ids: Literal["any", "nine"] = "any"
     reply_after_results: bool = False
     takes_temperature: bool = True

@@ -76,6 +76,9 @@ BAD_REPLY = r"tool_use_failed|output_parse_failed|json_validate_failed|failed to
 # A server of one's own: it cannot hold the model, was started without tools, or has a template that says no.
 HOPELESS = r"requires more (system |gpu )?memory|requires --jinja|jinja exception"
 
+# What MiniMax counts its refusals by; its answers are of status 200.
+OF_MINIMAX = {"1002": 429, "1004": 401, "1008": 402, "1026": 400, "1039": 429, "2013": 400, "2049": 401, "2056": 402}
+
 _UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
 
 
@@ -116,6 +119,8 @@ def status_inside(body: str) -> int:
     told = re.search(r'"(?:code|status|http_code)": *"?([45]\d\d)\b', body)
     if told:
         return int(told[1])
+    if of_minimax := re.search(r'"status_code": *(\d+)', body):
+        return OF_MINIMAX.get(of_minimax[1], 500)
     words = body.lower()
     if re.search(OVERFLOW, words):
         return 400

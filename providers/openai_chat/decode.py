@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from harness.messages import StopReason, Usage
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.messages import StopReason, Usage, new_id
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, ToolSpec
 from providers.endpoint import Endpoint
 from providers.failures import failure, plain, status_inside
 from providers.openai_chat.calls import CallAssembler
 from providers.openai_chat.shapes import Chunk, ChunkDelta, ChunkUsage
 from providers.openai_chat.sources import LISTS, MENTIONS, Sources
 from providers.openai_chat.thoughts import Thoughts
+from providers.written_calls import Piece, Thought, Words, WrittenCalls
+from providers.written_dialects import Call
 
 if TYPE_CHECKING:
     from providers.stream import ReplyDecoder
@@ -42,8 +44,9 @@ class ChatDecoder:
     `keeps_an_hour`: what it cached was asked to be kept for so long, of which the counts say nothing.
     """
 
-    def __init__(self, endpoint: Endpoint, *, keeps_an_hour: bool = False) -> None:
+    def __init__(self, endpoint: Endpoint, tools: Sequence[ToolSpec] = (), *, keeps_an_hour: bool = False) -> None:
         self._endpoint = endpoint
+        self._written = _reader_of_text(endpoint, tools)
         self._response_id = ""
         self._usage = Usage()
         self._keeps_an_hour = keeps_an_hour
@@ -66,7 +69,7 @@ class ChatDecoder:
         Raises:
             ProviderError: the chunk is an error.
         """
-        if event.get("error") or event.get("object") == "error":
+        if event.get("error") or event.get("object") == "error" or (event.get("base_resp") or {}).get("status_code"):
             self._fail(event)
         self._response_id = self._response_id or event.get("id") or ""
         if usage := event.get("usage"):
@@ -77,6 +80,8 @@ class ChatDecoder:
         if not choices:
             return ()
         choice = choices[0]
+        if usage := choice.get("usage"):
+            self._usage = _usage(usage, keeps_an_hour=self._keeps_an_hour)
         self._finish = choice.get("finish_reason") or self._finish
         if self._finish in FAILURES:
             status, words = FAILURES[self._finish]
@@ -85,7 +90,7 @@ class ChatDecoder:
         return tuple(self._more(delta)) if delta else ()
 
     def finish(self) -> Sequence[Delta]:
-        closing = [*self._end_speech(), *self._calls.finish()]
+        closing = [*self._say_rest(), *self._end_speech(), *self._calls.finish()]
         stop = STOP_REASONS.get(self._finish, "stop")
         if stop == "stop" and self._calls:
             stop = "tool_use"
@@ -103,8 +108,9 @@ class ChatDecoder:
         if not MENTIONS.isdisjoint(delta):
             self._sources.note_mentions(delta)
         if text := self._text_in(delta):
-            yield from self._say(text)
+            yield from self._tell(text)
         if parts := delta.get("tool_calls"):
+            yield from self._say_rest()
             yield from self._end_speech()
             for part in parts:
                 yield from self._calls.take(part)
@@ -120,6 +126,28 @@ class ChatDecoder:
             return content
         self._sources.note_parts(content)
         return _text_of(content)
+
+    def _tell(self, text: str) -> Iterator[Delta]:
+        """What is said in a piece of text, which may also hold thoughts and calls."""
+        return self._say(text) if self._written is None else self._told_apart(self._written.feed(text))
+
+    def _say_rest(self) -> Iterator[Delta]:
+        """What was held back of the text, because it might have been the beginning of a call."""
+        if self._written is not None:
+            yield from self._told_apart(self._written.finish())
+
+    def _told_apart(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
+        for piece in pieces:
+            match piece:
+                case Words(text):
+                    yield from self._say(text)
+                case Thought(text):
+                    yield from self._think({}, text)
+                case Call():
+                    yield from self._end_speech()
+                    yield from self._calls.take(
+                        {"id": f"call_{new_id()[:12]}", "function": {"name": piece.name, "arguments": piece.arguments}}
+                    )
 
     def _think(self, delta: ChunkDelta, thought: str) -> Iterator[Delta]:
         if self._thoughts is None:
@@ -156,13 +184,24 @@ class ChatDecoder:
         raise failure(self._endpoint, status_inside(body), body, {})
 
 
+def _reader_of_text(endpoint: Endpoint, tools: Sequence[ToolSpec]) -> WrittenCalls | None:
+    """Who tells thoughts and calls in the text apart; None where no model writes them there.
+
+    Calls only count of a model on this machine: its server may not know how it writes them.
+    """
+    preset = endpoint.preset
+    if preset.is_local:
+        return WrittenCalls(tools)
+    return WrittenCalls() if preset.writes_thoughts or not endpoint.is_vendors_own else None
+
+
 def _text_of(parts: Sequence[Mapping[str, object]]) -> str:
     return "".join(str(part["text"]) for part in parts if part.get("type") == "text" and "text" in part)
 
 
 def _usage(counts: ChunkUsage, *, keeps_an_hour: bool) -> Usage:
     details = counts.get("prompt_tokens_details") or {}
-    cached = details.get("cached_tokens") or counts.get("prompt_cache_hit_tokens") or 0
+    cached = details.get("cached_tokens") or counts.get("cached_tokens") or counts.get("prompt_cache_hit_tokens") or 0
     stored = details.get("cache_write_tokens") or 0
     prompt = counts.get("prompt_tokens") or 0
     return Usage(

@@ -19,6 +19,11 @@ from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reaso
 _UNKNOWN = (
     r"un(supported|known|recogni|expected)|not (supported|permitted|allowed|one of)|extra (inputs|fields)|instead"
 )
+_USER_AFTER_RESULT = r"unexpected role .user. after role .tool"
+_THOUGHTS_WANTED = r"reasoning_content\b.{0,60}(must be passed back|is missing)"
+_THOUGHTS_UNWANTED = r"messages?\b.{0,99}\breasoning(_content|_details)?\b"
+# How much a model may be told to think changes with its versions: a wrong word is as bad as an unknown one.
+_OTHER_EFFORT = r"(reasoning|thinking|effort).{0,200}(input should be|must be one of|invalid value|please use|disable)"
 # Fields that a request also makes sense without.
 DISPENSABLE = (
     *("stream_options", "tool_stream", "chat_template_kwargs"),
@@ -36,6 +41,7 @@ class Dialect:
     holds_to_schema: bool = True
     thinking: Sequence[ThinkingRule] = ()
     keeps_thoughts: bool = False
+    returns_thoughts: bool = True
     tool_ids: Literal["any", "nine"] = "any"
     reply_after_results: bool = False
     takes_temperature: bool = True
@@ -48,18 +54,36 @@ class Dialect:
         # Refused is also a schema that is too large, or that says what the service has no way to keep to.
         if self.holds_to_schema and "response_format" in refusal:
             return replace(self, holds_to_schema=False)
-        if not re.search(_UNKNOWN, refusal.lower()):
-            return None
+        if talk := self._mended_talk(refusal.lower()):
+            return talk
+        return self._mended_fields(refusal) if re.search(_UNKNOWN, refusal.lower()) else None
+
+    def _mended_fields(self, refusal: str) -> Dialect | None:
         if dispensable := next((name for name in DISPENSABLE if name in refusal and name not in self.without), ""):
             return replace(self, without=(*self.without, dispensable))
-        if self.max_tokens_field == "max_tokens" and "max_completion_tokens" in refusal:
-            return replace(self, max_tokens_field="max_completion_tokens")
-        if self.max_tokens_field == "max_completion_tokens" and "max_completion_tokens" in refusal:
-            return replace(self, max_tokens_field="max_tokens")
-        if (self.reasoning != "none" or self.thinking) and re.search("reasoning|thinking", refusal):
+        if "max_completion_tokens" in refusal:
+            is_old = self.max_tokens_field == "max_tokens"
+            return replace(self, max_tokens_field="max_completion_tokens" if is_old else "max_tokens")
+        if self._is_told_to_think and re.search("reasoning|thinking", refusal):
             return replace(self, reasoning="none", thinking=())
         if self.system_role == "developer" and ("developer" in refusal or "role" in refusal):
             return replace(self, system_role="system")
+        return None
+
+    @property
+    def _is_told_to_think(self) -> bool:
+        return self.reasoning != "none" or bool(self.thinking)
+
+    def _mended_talk(self, refusal: str) -> Dialect | None:
+        """The same for what a server wants of the conversation and of thinking; others too have models that insist."""
+        if not self.reply_after_results and re.search(_USER_AFTER_RESULT, refusal):
+            return replace(self, reply_after_results=True)
+        if not self.keeps_thoughts and re.search(_THOUGHTS_WANTED, refusal):
+            return replace(self, keeps_thoughts=True)
+        if self.returns_thoughts and re.search(_THOUGHTS_UNWANTED, refusal) and re.search(_UNKNOWN, refusal):
+            return replace(self, returns_thoughts=False, keeps_thoughts=False)
+        if self._is_told_to_think and re.search(_OTHER_EFFORT, refusal):
+            return replace(self, reasoning="none", thinking=())
         return None
 
     def reasoning_fields(self, request: Request) -> JsonObject:
@@ -108,6 +132,4 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
 
 def _openai_effort(model_id: str, level: ThinkingLevel, *, with_tools: bool) -> str | None:
     # From 5.2 on, OpenAI lets a model use tools here only if it does not reason.
-    if with_tools and gpt_version(model_id) >= (5, 2):
-        return "none"
-    return effort_for(model_id, level)
+    return effort_for(model_id, "off" if with_tools and gpt_version(model_id) >= (5, 2) else level)

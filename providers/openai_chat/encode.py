@@ -146,7 +146,8 @@ def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iter
     # Blank text is refused by services behind which another vendor's model answers.
     if calls and not text.strip():
         reply["content"] = "" if dialect.tool_call_content == "empty" else None
-    if (calls or dialect.keeps_thoughts) and (message.provider, message.model) == (spec.provider, spec.model_id):
+    goes_back = dialect.returns_thoughts and (calls or dialect.keeps_thoughts)
+    if goes_back and (message.provider, message.model) == (spec.provider, spec.model_id):
         reply |= _thoughts(message)
     if calls:
         if dialect.keeps_thoughts and spec.thinking != "off":

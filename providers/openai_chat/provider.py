@@ -96,7 +96,7 @@ class ChatProvider:
         body = encode(marked, self._dialect)
         is_marked = self._dialect.cache.wants_marks(request.spec.model_id)
         keeps = is_marked and marking(marked, self._dialect).lifetime == "1h"
-        decoder = ChatDecoder(transport.endpoint, keeps_an_hour=keeps)
+        decoder = ChatDecoder(transport.endpoint, request.tools, keeps_an_hour=keeps)
         return deltas(transport, "/chat/completions", body, decoder)
 
     def _mends(self, request: Request, refusal: str) -> bool:

@@ -28,11 +28,6 @@ class ChunkDelta(TypedDict, total=False):
     executed_tools: list[dict[str, Any]] | None
 
 
-class ChunkChoice(TypedDict, total=False):
-    delta: ChunkDelta | None
-    finish_reason: str | None
-
-
 class PromptDetails(TypedDict, total=False):
     cached_tokens: int | None
     cache_write_tokens: int | None
@@ -42,7 +37,21 @@ class ChunkUsage(TypedDict, total=False):
     prompt_tokens: int | None
     completion_tokens: int | None
     prompt_cache_hit_tokens: int | None
+    cached_tokens: int | None
     prompt_tokens_details: PromptDetails | None
+
+
+class ChunkChoice(TypedDict, total=False):
+    delta: ChunkDelta | None
+    finish_reason: str | None
+    usage: ChunkUsage | None
+
+
+class BaseResponse(TypedDict, total=False):
+    """How MiniMax says that something is wrong: its code is then not 0."""
+
+    status_code: int | None
+    status_msg: str | None
 
 
 class Chunk(TypedDict, total=False):
@@ -54,3 +63,4 @@ class Chunk(TypedDict, total=False):
     search_results: list[dict[str, Any]] | None
     web_search: list[dict[str, Any]] | None
     error: str | dict[str, Any] | None
+    base_resp: BaseResponse | None

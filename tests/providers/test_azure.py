@@ -43,5 +43,5 @@ def test_azure_without_a_resource_or_a_key_says_what_is_missing(monkeypatch: pyt
         connect("azure/my-gpt")
 
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://res.openai.azure.com")
-    with pytest.raises(ConfigError, match="AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN"):
+    with pytest.raises(ConfigError, match="AZURE_OPENAI_API_KEY or AZURE_API_KEY or AZURE_OPENAI_AD_TOKEN"):
         connect("azure/my-gpt")

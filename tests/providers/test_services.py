@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from fakes.asking import Serve, said_in
 from fakes.judges import accepted_by_mistral, accepted_by_openai, accepted_by_responses
-from fakes.model_server import Failure, Reply
+from fakes.model_server import Reply
 from fakes.simple_tools import SimpleTool
 from genai_prices.data_snapshot import get_snapshot
 
@@ -47,7 +47,10 @@ CHAT = [preset for preset in presets().values() if preset.protocol == "openai_ch
 RESPONSES = [preset for preset in presets().values() if preset.protocol == "openai_responses"]
 NAMED_BY_PERSON = {"proxy", "azure", "azure-chat", "litellm", "ollama", "lmstudio", "llamacpp", "vllm"}
 """Where the models are the person's own, so that none can be taken without being named."""
-BEYOND_OPENAI = {"reasoning", "thinking", "tool_stream", "chat_template_kwargs", "reasoning_effort", "session_id"}
+BEYOND_OPENAI = {
+    *("reasoning", "thinking", "reasoning_effort", "reasoning_format", "reasoning_split", "enable_thinking"),
+    *("tool_stream", "chat_template_kwargs", "chat_template_args", "session_id"),
+}
 """Fields that services have over OpenAI's, or with words of their own."""
 PIXEL = Image("image/png", "iVBORw0KGgo=")
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
@@ -100,7 +103,8 @@ def common(body: JsonObject) -> JsonObject:
 def thought_of(name: str, model: str) -> list[JsonObject]:
     """What is said of thinking at each level, from off on."""
     bodies = [chat_body(name, level, model) for level in THINKING_LEVELS]
-    return [{key: body[key] for key in sorted(BEYOND_OPENAI - {"tool_stream"}) if key in body} for body in bodies]
+    of_thinking = sorted(BEYOND_OPENAI - {"tool_stream", "session_id"})
+    return [{key: body[key] for key in of_thinking if key in body} for body in bodies]
 
 
 @pytest.mark.parametrize("preset", presets().values(), ids=ids)
@@ -239,19 +243,40 @@ def test_others_get_back_only_the_thought_before_a_call() -> None:
     [
         ("groq", "openai/gpt-oss-120b", ("low", "low", "high", "high")),
         ("groq", "qwen/qwen3-32b", ("none", "default", "default", "default")),
+        ("groq", "qwen/qwen3.8-27b", ("none", "low", "high", "high")),
         ("groq", "llama-3.3-70b-versatile", (None, None, None, None)),
         ("cerebras", "gpt-oss-120b", ("low", "low", "high", "high")),
+        ("cerebras", "qwen-3.8-27b", ("none", "low", "high", "high")),
         ("cerebras", "zai-glm-4.7", ("none", None, None, None)),
-        ("mistral", "mistral-large-latest", ("none", "low", "high", "high")),
+        ("mistral", "mistral-large-4", ("low", "low", "high", "high")),
+        ("mistral", "mistral-large-2512", (None, None, None, None)),
+        ("mistral", "zai-glm-5-3", ("low", "low", "high", "max")),
         ("mistral", "mistral-medium-3-5", ("none", "high", "high", "high")),
         ("mistral", "devstral-2512", (None, None, None, None)),
         ("moonshot", "kimi-k3", ("low", "low", "high", "max")),
+        ("moonshot", "kimi-k3.1-pro", ("low", "low", "high", "max")),
+        ("moonshot", "kimi-for-coding", ("low", "low", "high", "max")),
         ("moonshot", "kimi-k2.7-code", (None, None, None, None)),
         ("deepseek", "deepseek-v4-pro", (None, "low", "high", "max")),
         ("zai", "glm-5.3", ("low", "low", "high", "max")),
         ("zai", "glm-5.2", (None, "low", "high", "max")),
         ("zai", "glm-4.7", (None, None, None, None)),
-        ("fireworks", "accounts/fireworks/models/deepseek-v4-pro", ("none", "low", "high", "high")),
+        ("fireworks", "accounts/fireworks/models/deepseek-v4-pro", ("none", "low", "high", "max")),
+        ("fireworks", "accounts/fireworks/models/kimi-k3", ("low", "low", "high", "max")),
+        ("fireworks", "accounts/fireworks/models/glm-5p3-flash", ("low", "low", "high", "max")),
+        ("huggingface", "zai-org/GLM-5.3", ("low", "low", "high", "max")),
+        ("perplexity", "sonar-deep-research", ("low", "low", "high", "high")),
+        ("perplexity", "sonar-pro", (None, None, None, None)),
+        ("cohere", "command-a-plus-05-2026", ("none", "high", "high", "high")),
+        ("cohere", "command-a-03-2025", (None, None, None, None)),
+        ("sambanova", "gpt-oss-120b", ("low", "low", "high", "high")),
+        ("deepinfra", "zai-org/GLM-5.2", ("none", "low", "high", "xhigh")),
+        ("minimax", "MiniMax-M3", (None, None, None, None)),
+        ("minimax", "MiniMax-M3.1-Flash", ("low", "low", "high", "xhigh")),
+        ("alibaba", "qwen3.7-plus", (None, None, None, None)),
+        ("alibaba", "qwen3.8-max", ("low", "low", "xhigh", "xhigh")),
+        ("baseten", "zai-org/GLM-5.3", ("low", "low", "high", "max")),
+        ("baseten", "moonshotai/Kimi-K3", ("none", "low", "high", "max")),
         ("fireworks", "accounts/fireworks/models/kimi-k2p6", ("low", "low", "high", "high")),
         ("nvidia", "nvidia/nemotron-3-super-120b-a12b", (None, None, None, None)),
     ],
@@ -267,7 +292,8 @@ def test_levels_are_said_in_each_services_words(
 @pytest.mark.parametrize(
     ("model", "off", "high", "most"),
     [
-        ("grok-4.7", "low", "high", "high"),
+        ("grok-4.7", "low", "high", "xhigh"),
+        ("grok-4.6", "low", "high", "high"),
         ("grok-4.3", "none", "high", "high"),
         ("grok-4.20-reasoning", None, None, None),
         ("grok-code-fast-1", None, None, None),
@@ -291,6 +317,7 @@ def test_grok_is_told_to_think_as_it_knows(model: str, off: str | None, high: st
             {"thinking": {"type": "disabled"}},
             {"thinking": {"type": "enabled", "clear_thinking": False}},
         ),
+        ("together", "zai-org/GLM-5.3", {"reasoning": {"enabled": False}}, {"reasoning": {"enabled": True}}),
         ("together", "zai-org/GLM-5.1", {"reasoning": {"enabled": False}}, {"reasoning": {"enabled": True}}),
         (
             "nvidia",
@@ -299,6 +326,27 @@ def test_grok_is_told_to_think_as_it_knows(model: str, off: str | None, high: st
             {"chat_template_kwargs": {"enable_thinking": True}},
         ),
         ("huggingface", "zai-org/GLM-5.3", {}, {}),
+        (
+            "nvidia",
+            "deepseek-ai/deepseek-v4.1-flash",
+            {"thinking": {"type": "disabled"}},
+            {"thinking": {"type": "enabled"}},
+        ),
+        ("groq", "qwen/qwen3-32b", {"reasoning_format": "parsed"}, {"reasoning_format": "parsed"}),
+        (
+            "minimax",
+            "MiniMax-M3",
+            {"reasoning_split": True, "thinking": {"type": "disabled"}},
+            {"reasoning_split": True, "thinking": {"type": "adaptive"}},
+        ),
+        ("alibaba", "qwen3.7-plus", {"enable_thinking": False}, {"enable_thinking": True}),
+        ("alibaba", "qwen3-coder-plus", {}, {}),
+        (
+            "baseten",
+            "zai-org/GLM-5.2",
+            {"chat_template_args": {"enable_thinking": False}},
+            {"chat_template_args": {"enable_thinking": True}},
+        ),
     ],
 )
 def test_thinking_is_switched_in_each_services_fields(name: str, model: str, off: JsonObject, on: JsonObject) -> None:
@@ -311,44 +359,6 @@ def test_temperature_is_not_sent_where_there_is_none() -> None:
     assert "temperature" not in chat_body("moonshot")
     assert chat_body("deepseek")["temperature"] == 0.5
     assert "temperature" not in chat_body("azure-chat")
-
-
-@pytest.mark.parametrize(
-    ("name", "url"),
-    [
-        ("moonshot", "https://api.moonshot.cn/v1"),
-        ("zai", "https://api.z.ai/api/coding/paas/v4"),
-        ("deepseek", "https://api.deepseek.com/v1"),
-    ],
-)
-def test_another_address_of_the_same_service_is_spoken_to_in_its_dialect(name: str, url: str) -> None:
-    preset = presets()[name]
-
-    assert dialect_of(Endpoint(preset, url)) == dialect_of(Endpoint(preset, preset.base_url))
-
-
-@pytest.mark.parametrize(
-    ("name", "model", "field"),
-    [
-        ("mistral", "mistral-medium-3-5", "reasoning_effort"),
-        ("azure-chat", "gpt-5", "prompt_cache_key"),
-        ("groq", "qwen/qwen3-32b", "stream_options"),
-        ("zai", "glm-4.7", "tool_stream"),
-    ],
-)
-async def test_a_field_that_a_service_refuses_is_left_out_from_then_on(
-    name: str, model: str, field: str, serve: Serve
-) -> None:
-    refusal = {"detail": [{"type": "extra_forbidden", "loc": ["body", field], "msg": "Extra inputs"}]}
-    server = serve([Failure(422, {"object": "error", "message": refusal}), Reply("one"), Reply("two")])
-    provider = ChatProvider(own(name, base_url=server.openai_url, own_urls=""))
-    asked = Request(ModelSpec(name, model, "high"), "", (user("Hi"),), (LOOK,), session_id="s1")
-
-    for _ in range(2):
-        assert [delta async for delta in provider.stream(asked)]
-
-    assert [field in recorded.body for recorded in server.requests] == [True, False, False]
-    await provider.close()
 
 
 def test_tokens_that_others_use_too_are_neither_hidden_nor_a_reason_to_choose() -> None:

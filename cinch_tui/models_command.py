@@ -91,7 +91,7 @@ def run_models(argv: Sequence[str], *, out: Output) -> int:
         out.write_text(HOW)
         _show_providers(store, out)
     elif not offers:
-        remarks.append(_no_match(wish))
+        remarks += [_no_match(wish), *problems()]
     aside = Output(sys.stderr)
     for remark in remarks:
         aside.write_text(remark)

@@ -14,7 +14,7 @@ from harness.thinking import ThinkingLevel
 from providers.catalog import Credentials, EnvironmentCredentials, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, preset_for, service_at, told_facts
-from providers.local import LocalFacts, WindowSource
+from providers.local import FactsSource, LocalFacts
 from providers.prices import PricedFacts
 from providers.service import Service
 from providers.sight import Sighted
@@ -119,7 +119,7 @@ def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
 
 
 def _facts(preset: Preset, model_id: str, service: Service) -> Facts:
-    if preset.window_path and isinstance(service, WindowSource):
+    if preset.window_path and isinstance(service, FactsSource):
         return LocalFacts(service, model_id)
     told = told_facts(preset, model_id)
     return KnownFacts(told) if told else PricedFacts(preset, model_id)

@@ -14,10 +14,12 @@ from harness.provider import Facts, ModelFacts
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
+from providers.known import Known
+from providers.listing import known_in, listed
 
 HOST = "127.0.0.1"
 PROBE_SECONDS = 0.5
-WINDOW_SECONDS = 3.0
+PATIENCE = 3.0
 USUAL_WINDOW = 32_768
 # The window a model was loaded with comes before the one it was trained for.
 WINDOW_FIELDS = ("loaded_context_length", "n_ctx", "context_length", "max_model_len", "max_context_length")
@@ -31,9 +33,9 @@ class LocalServer:
 
 
 @runtime_checkable
-class WindowSource(Protocol):
-    async def context_window(self, model_id: str) -> int | None:
-        """How much the model reads, as far as its server tells; raises ProviderError."""
+class FactsSource(Protocol):
+    async def known(self, model_id: str) -> Known:
+        """What the model's server tells of it; raises ProviderError."""
         ...
 
 
@@ -84,9 +86,9 @@ async def _listens(port: int, seconds: float) -> bool:
 
 
 class LocalFacts:
-    """Facts of a model on this machine: its server is asked for the window; there is no price."""
+    """Facts of a model on this machine, which its server is asked for; there is no price."""
 
-    def __init__(self, source: WindowSource, model_id: str) -> None:
+    def __init__(self, source: FactsSource, model_id: str) -> None:
         self._source = source
         self._model_id = model_id
         self._now: ModelFacts | None = None
@@ -97,15 +99,22 @@ class LocalFacts:
 
     async def load(self) -> ModelFacts:
         if self._now is None:
-            self._now = ModelFacts(context_window=await self._window() or USUAL_WINDOW)
+            self._now = (await self._known()).completed_by(Known(USUAL_WINDOW)).facts
         return self._now
 
-    async def _window(self) -> int | None:
+    async def _known(self) -> Known:
         try:
-            async with asyncio.timeout(WINDOW_SECONDS):
-                return await self._source.context_window(self._model_id)
+            async with asyncio.timeout(PATIENCE):
+                return await self._source.known(self._model_id)
         except (ProviderError, TimeoutError):
-            return None
+            return Known()
+
+
+def known_of_model(answer: JsonValue, model_id: str) -> Known:
+    """What a server's answer tells of a model, whether it is about all it has or about the only one."""
+    models = {model.id: model.known for model in listed(answer)}
+    known = models.get(model_id) if models else known_in(answer) if isinstance(answer, dict) else None
+    return Known(window_in(answer, model_id)).completed_by(known or Known())
 
 
 def window_in(answer: JsonValue, model_id: str) -> int | None:

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.known import Listed
+from providers.known import Known, Listed
 from providers.lines import LineDecoder
-from providers.local import WindowSource, window_in
+from providers.local import FactsSource, window_in
 from providers.models import better_named, listed_models, model_names
 from providers.ollama.card import ModelCard, card_of
 from providers.ollama.decode import LineReplyDecoder
@@ -68,13 +68,13 @@ class OllamaProvider:
         except ProviderError:
             return ModelCard()
 
-    async def context_window(self, model_id: str) -> int | None:
-        """How much the model reads: the window that is asked for with each request, or the server's own.
+    async def known(self, model_id: str) -> Known:
+        """What the server tells of a model; the window is the one that is asked for with each request, or its own.
 
         Raises:
             ProviderError: the server could not be asked.
         """
-        return (await self._card(model_id, self._transport)).window
+        return (await self._card(model_id, self._transport)).known
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport, model_id = self._transport_for(request), request.spec.model_id
@@ -163,4 +163,4 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 if TYPE_CHECKING:
     _: type[Provider] = OllamaProvider
-    _source: type[WindowSource] = OllamaProvider
+    _source: type[FactsSource] = OllamaProvider

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
+from fakes import model_lists as lists
 from fakes.asking import Serve
 
 from harness.messages import JsonValue
 from harness.provider import ModelFacts
 from providers import connect, list_models
-from providers.local import LocalFacts, LocalServer, find_local_servers, window_in
+from providers.known import Known
+from providers.local import LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
 
 
 @contextmanager
@@ -71,8 +73,34 @@ def test_the_window_is_found_in_each_servers_answer(answer: JsonValue, window: i
     assert window_in(answer, "m") == window
 
 
+@pytest.mark.parametrize(
+    ("answer", "model_id", "known"),
+    [
+        (lists.LM_STUDIO_V0, "qwen2-vl-7b-instruct", Known(8_192, images=True, tools=True)),
+        (lists.LM_STUDIO_V0, "another", Known()),
+        (lists.LLAMA_CPP_PROPS, "whatever", Known(16_384, images=True, tools=True)),
+        (lists.VLLM, "Qwen/Qwen3-8B", Known(40_960)),
+        ("nothing", "m", Known()),
+    ],
+)
+def test_what_a_server_tells_of_a_model_is_found_in_its_answer(answer: JsonValue, model_id: str, known: Known) -> None:
+    assert known_of_model(answer, model_id) == known
+
+
+async def test_a_model_on_this_machine_is_known_to_see_or_not(serve: Serve) -> None:
+    server = serve([])
+    server.shown = {"capabilities": ["completion", "tools"]}
+    model = connect("ollama/m", base_url=server.url)
+
+    facts = await model.facts.load()
+
+    assert (facts.images, facts.tools, facts.thinking) == (False, True, False)
+    await model.provider.close()
+
+
 async def test_a_local_server_that_tells_no_window_gets_a_modest_one(serve: Serve) -> None:
     server = serve([])
+    server.shown = {}
     model = connect("ollama/m", base_url=server.openai_url)
 
     before, loaded = model.facts.now, await model.facts.load()

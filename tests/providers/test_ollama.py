@@ -103,7 +103,7 @@ async def test_the_window_is_known_before_the_first_request_and_is_the_one_asked
     await ask(model)
 
     assert isinstance(model.facts, LocalFacts)
-    assert facts == ModelFacts(context_window=65_536)
+    assert facts == ModelFacts(65_536, images=True, tools=True, thinking=True)
     assert options_of(server) == {"num_ctx": 65_536}
 
 

@@ -41,6 +41,18 @@ def told_as_ours(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]:
         raise NetworkError(f"the connection to {where} was cut off") from error
     except (httpx.DecodingError, httpx.InvalidURL) as error:
         raise StreamError(f"{where} cannot be read: {plain(str(error))}") from error
+    except _faults_of_socks(proxy) as error:
+        shown = f"{proxy.shown}, from {proxy.source}" if proxy else "on the way"
+        raise NetworkError(f"what answers as the proxy {shown}, speaks no SOCKS") from error
+
+
+def _faults_of_socks(proxy: Proxy | None) -> tuple[type[Exception], ...]:
+    """What httpx lets through as it came."""
+    if proxy is None or not proxy.url.startswith("socks"):
+        return ()
+    from socksio import ProtocolError
+
+    return (ProtocolError,)
 
 
 def refused_by(proxy: Proxy | None, where: str, said: str) -> ProviderError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 from collections.abc import Callable, Iterator
@@ -302,3 +303,18 @@ def test_the_address_of_a_proxy_is_never_shown_with_its_password() -> None:
 
     assert found.shown == "http://proxy.example:3128"
     assert "p@ss" not in repr(found)
+
+
+async def test_what_speaks_no_socks_is_told(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"SSH-2.0-OpenSSH_9.9\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
+        url = f"socks5://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        monkeypatch.setenv("ALL_PROXY", url)
+        error = await refused(ask)
+
+    assert isinstance(error, NetworkError)
+    assert str(error) == f"what answers as the proxy {url}, from ALL_PROXY, speaks no SOCKS"

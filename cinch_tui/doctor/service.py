@@ -65,6 +65,9 @@ def looked_over(target: Target) -> Finding:
     name = target.preset.name
     try:
         endpoint = endpoint_of(target.preset, target.base_url or None, target)
+        if target.model_id:
+            # Says what is missing besides a key, such as an extra.
+            connect(target.name, base_url=target.base_url or None, credentials=target)
     except ConfigError as error:
         return Finding("bad", name, target.problem or str(error), _about_setup(error, target), "setup")
     model = target.name if target.is_chosen else "not asked"

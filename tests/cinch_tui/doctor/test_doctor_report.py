@@ -1,0 +1,24 @@
+"""The doctor in the app."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fakes.model_server import ModelServer, Reply
+
+from cinch_tui.doctor.report import WIDTH, examined
+from cinch_tui.last_choice import Choice
+from cinch_tui.paths import find_paths
+
+
+async def test_the_app_tells_of_the_model_in_use_in_one_block(tmp_path: Path) -> None:
+    with ModelServer([Reply("OK")]) as server:
+        in_use = Choice("openai-chat/qwen", server.openai_url)
+        told = await examined([], find_paths(os.environ), tmp_path, in_use)
+
+    first, *lines, last = told.splitlines()
+    assert (first, last) == ("```text", "```")
+    assert any(line.startswith("ok   openai-chat     answer: qwen answered, first after ") for line in lines)
+    assert any(line.startswith("ok   cinch ") for line in lines)
+    assert all(len(line) <= WIDTH or len(line.split()) <= 3 for line in lines)

@@ -14,7 +14,7 @@ from providers.caching import MarksTaken, cache_headers
 from providers.endpoint import Endpoint
 from providers.known import Known, Listed
 from providers.listing import known_in
-from providers.local import WindowSource, window_in
+from providers.local import FactsSource, known_of_model
 from providers.models import better_named, listed_models, lists_of
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
@@ -60,13 +60,13 @@ class ChatProvider:
         known = known_in(about) if isinstance(about, dict) else Known()
         return [dataclasses.replace(model, known=model.known.completed_by(known)) for model in found]
 
-    async def context_window(self, model_id: str) -> int | None:
-        """How much a model on this machine reads, as far as its server tells.
+    async def known(self, model_id: str) -> Known:
+        """What the server of a model on this machine tells of it.
 
         Raises:
             ProviderError: the server could not be asked.
         """
-        return window_in(await self._about(), model_id)
+        return known_of_model(await self._about(), model_id)
 
     async def _about(self) -> JsonValue:
         endpoint = self._transport.endpoint
@@ -123,4 +123,4 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 if TYPE_CHECKING:
     _: type[Provider] = ChatProvider
-    _source: type[WindowSource] = ChatProvider
+    _source: type[FactsSource] = ChatProvider

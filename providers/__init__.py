@@ -14,6 +14,7 @@ from harness.thinking import ThinkingLevel
 from providers.catalog import Credentials, EnvironmentCredentials, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, preset_for, service_at, told_facts
+from providers.known import Telling
 from providers.local import FactsSource, LocalFacts
 from providers.prices import PricedFacts
 from providers.service import Service
@@ -67,7 +68,7 @@ def connect(
     spec = ModelSpec(preset.name, model_id, thinking, base_url=base_url or "")
     # Another server that speaks the dialect may not know this part of it.
     holds = endpoint.is_vendors_own and preset.holds_to_schema(model_id)
-    facts = _facts(preset, model_id, service)
+    facts = _facts(endpoint, model_id, service)
     return Model(Sighted(service, endpoint, facts), spec, facts, native_schema=holds)
 
 
@@ -118,11 +119,16 @@ def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
     return replace(endpoint, wire=recorded(endpoint, model_id, Path(named)))
 
 
-def _facts(preset: Preset, model_id: str, service: Service) -> Facts:
+def _facts(endpoint: Endpoint, model_id: str, service: Service) -> Facts:
+    preset = endpoint.preset
     if preset.window_path and isinstance(service, FactsSource):
         return LocalFacts(service, model_id)
     told = told_facts(preset, model_id)
-    return KnownFacts(told) if told else PricedFacts(preset, model_id)
+    if told:
+        return KnownFacts(told)
+    # A list is asked where it costs one request with a key; on a tape it would be in the way.
+    is_simple = endpoint.is_vendors_own and endpoint.secret is not None and endpoint.wire is None
+    return PricedFacts(preset, model_id, service if is_simple and isinstance(service, Telling) else None)
 
 
 def _missing_key(preset: Preset) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Protocol, runtime_checkable
 
 from harness.provider import ModelFacts, Price
 
@@ -41,3 +42,12 @@ class Listed:
     id: str
     known: Known = Known()
     created: float = 0
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A service that tells more of its models than their names."""
+
+    async def listed(self) -> list[Listed]:
+        """What the service says it serves; raises ProviderError."""
+        ...

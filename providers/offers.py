@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from harness.errors import NetworkError
 from providers import Credentials, Service, endpoint_of
 from providers.abilities import told_by_name
 from providers.catalog import Preset
 from providers.installed import service_at, told_facts
-from providers.known import Known, Listed, known_of
+from providers.known import Known, Listed, Telling, known_of
 from providers.prices import priced, priced_models
 
 PATIENCE = 5.0
@@ -31,15 +30,6 @@ class Offer:
     def name(self) -> str:
         """What `--model` takes."""
         return f"{self.provider}/{self.model_id}"
-
-
-@runtime_checkable
-class Telling(Protocol):
-    """A service that tells more of its models than their names."""
-
-    async def listed(self) -> list[Listed]:
-        """What the service says it serves; raises ProviderError."""
-        ...
 
 
 async def priced_offers(preset: Preset) -> list[Offer]:

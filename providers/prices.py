@@ -6,9 +6,10 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from harness.errors import ProviderError
 from harness.provider import ModelFacts, Price
 from providers.catalog import Preset
-from providers.known import Known
+from providers.known import Known, Telling
 from providers.listing import is_talkative
 
 if TYPE_CHECKING:
@@ -17,12 +18,20 @@ if TYPE_CHECKING:
     from harness.provider import Facts
 
 
-class PricedFacts:
-    """Facts of one model from genai-prices; a model it does not know has the usual window and no price."""
+PATIENCE = 3.0
+"""Seconds that a service gets to tell of a model the price data does not know."""
 
-    def __init__(self, preset: Preset, model_id: str) -> None:
+
+class PricedFacts:
+    """Facts of one model from genai-prices.
+
+    Where it knows no window, the service's own list is asked, once; a model that nobody knows has the usual window.
+    """
+
+    def __init__(self, preset: Preset, model_id: str, service: Telling | None = None) -> None:
         self._prices = preset.prices
         self._model_id = model_id
+        self._service = service
         self._now: ModelFacts | None = None if preset.prices else ModelFacts()
 
     @property
@@ -30,9 +39,23 @@ class PricedFacts:
         return self._now
 
     async def load(self) -> ModelFacts:
+        known = Known()
         if self._now is None:
-            self._now = (await asyncio.to_thread(priced, self._prices, self._model_id)).facts
+            known = await asyncio.to_thread(priced, self._prices, self._model_id)
+            self._now = known.facts
+        service, self._service = self._service, None
+        if service is not None and known.context_window is None:
+            self._now = known.completed_by(await _told(service, self._model_id)).facts
         return self._now
+
+
+async def _told(service: Telling, model_id: str) -> Known:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            found = await service.listed()
+    except (ProviderError, TimeoutError):
+        return Known()
+    return next((model.known for model in found if model.id == model_id), Known())
 
 
 def priced(provider: str, model_id: str) -> Known:

@@ -8,11 +8,14 @@ from fakes.asking import Serve
 from fakes.list_server import ListServer
 
 from harness.errors import ConfigError, NetworkError, ProviderError
-from harness.provider import Price
+from harness.provider import ModelFacts, Price
+from providers import endpoint_of
 from providers.abilities import told_by_name
 from providers.catalog import presets
-from providers.known import Known
+from providers.installed import service_at
+from providers.known import Known, Telling
 from providers.offers import Offer, priced_offers, served_offers
+from providers.prices import PricedFacts
 
 
 async def offered(preset: str, answers: dict[str, Any], path: str = "/v1") -> tuple[list[Offer], list[str]]:
@@ -152,3 +155,32 @@ def test_a_name_tells_only_what_holds_for_its_family(
     preset: str, name: str, images: bool | None, tools: bool | None, thinking: bool | None
 ) -> None:
     assert told_by_name(presets()[preset], name) == Known(images=images, tools=tools, thinking=thinking)
+
+
+async def test_a_model_the_price_data_does_not_know_is_looked_up_on_its_services_list_once() -> None:
+    with ListServer({"/v1/models": lists.MOONSHOT}) as server:
+        service = service_at(endpoint_of(presets()["moonshot"], f"{server.url}/v1"))
+        assert isinstance(service, Telling)
+        facts = PricedFacts(presets()["nvidia"], "kimi-k3", service)
+        before = facts.now
+
+        loaded = [await facts.load(), await facts.load()]
+        await service.close()
+
+    assert before == ModelFacts()
+    assert loaded == [ModelFacts(1_048_576, images=True, thinking=True)] * 2
+    assert server.asked == ["/v1/models"]
+
+
+async def test_a_model_the_price_data_knows_costs_no_request_and_a_failing_list_no_error() -> None:
+    with ListServer({}, status=500) as server:
+        service = service_at(endpoint_of(presets()["moonshot"], f"{server.url}/v1"))
+        assert isinstance(service, Telling)
+        known = await PricedFacts(presets()["anthropic"], "claude-sonnet-4-5", service).load()
+        asked = list(server.asked)
+        unknown = await PricedFacts(presets()["anthropic"], "claude-of-tomorrow-99", service).load()
+        await service.close()
+
+    assert known.price
+    assert asked == []
+    assert unknown == ModelFacts()

@@ -185,7 +185,8 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
     """The model that is named, else the one the session used, else the one chosen on the welcome screen, else that of
     the first provider that has a key.
 
-    Never a local server or the demo on its own account: those are only used when a person named or chose them.
+    Never a local server or the demo on its own account: those are only used when a person named or chose them. Where a
+    proxy was set up, no key that lies around leads past it.
 
     Raises:
         NoModel: there is none.
@@ -202,14 +203,22 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
     if chosen is not None:
         with contextlib.suppress(ConfigError):
             return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
+    if proxies := _proxies_set_up(keys):
+        raise NoModel(f"no model is chosen: {proxies[0]} names a proxy, so say which of its models: -m proxy/MODEL")
     for preset in each_preset():
         if preset.key_required and preset.default_model and keys.find(preset.name, preset.own_variables):
             with contextlib.suppress(ConfigError):
                 return connect(preset.name, credentials=keys, thinking=wanted.thinking)
     raise NoModel(
-        "no model is chosen and no API key was found: set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, "
-        "name a model with -m provider/model, or try -m demo"
+        "no model is chosen and no API key was found: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or the key "
+        "of another provider (cinch models --providers lists them), name a model with -m provider/model, or try -m demo"
     )
+
+
+def _proxies_set_up(keys: KeyStore) -> list[str]:
+    """The variables that name a proxy: of presets whose address nobody knows but the person."""
+    named = [preset.base_url_variable for preset in each_preset() if not preset.base_url]
+    return [variable for variable in named if keys.environ.get(variable, "").strip()]
 
 
 async def _build(options: Options, settings: Settings, person: Person, model: Model) -> Assembly:

@@ -55,6 +55,10 @@ def connect(
         from providers.demo import demo_model
 
         return demo_model()
+    if preset_name == "local":
+        from providers.gguf.provider import local_model
+
+        return local_model(model_id, thinking)
     if preset_name == "replay":
         from providers.cassette.provider import replay_model
 

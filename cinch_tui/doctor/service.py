@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 PROMPT = "Say OK."
 LONGEST_ANSWER = 16
 """Tokens: the least that every service takes."""
+UNLISTED = (404, 405, 501)
+"""How a service refuses that has no list of its models."""
 CUT_SHORT = "max_tokens or model output limit was reached"
 """Said instead of an answer by a model that has thought for all the tokens it got."""
 
@@ -143,7 +145,8 @@ async def _listed(target: Target, endpoint: Endpoint) -> Finding:
         return Finding("note", "", f"{endpoint.shown_url} answers and serves no models", mend, "models")
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     told = f"serves {shown}{_by_key(target)}{_by_way(endpoint)}"
-    return Finding("ok", "", told, step="models")
+    mend = "" if target.preset.is_local else _ask_one(target)
+    return Finding("ok", "", told, mend, "models")
 
 
 async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, patience: Patience) -> list[Finding]:
@@ -209,10 +212,16 @@ def _address(endpoint: Endpoint, error: ProviderError) -> str:
 
 def _refusal(target: Target, error: ProviderError) -> Finding:
     """A service that has no time now, or lacks the model that only we chose, is no fault of the set-up."""
+    if not target.model_id and error.status in UNLISTED:
+        return Finding("note", "", f"it answers and does not list its models: {error}", _ask_one(target), "models")
     is_passing = isinstance(error, ModelThrottled | ModelOverloaded)
     is_our_choice = isinstance(error, ModelNotFound) and target.is_own_default
     level = "note" if is_passing or is_our_choice else "bad"
     return Finding(level, "", str(error), mend_for(error, target), _step(error))
+
+
+def _ask_one(target: Target) -> str:
+    return f"to have a model asked: cinch doctor {target.preset.name}/NAME"
 
 
 def _step(error: ProviderError) -> str:

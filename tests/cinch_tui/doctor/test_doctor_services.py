@@ -158,6 +158,23 @@ async def test_a_local_server_is_asked_for_its_list_and_only_a_chosen_model_is_l
     assert "answer: gemma answered" in chosen[1]
 
 
+async def test_a_service_without_a_usual_model_is_asked_for_its_list(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start(ModelServer(models=("gpt-9",)))
+    monkeypatch.setenv("LITELLM_PROXY_API_BASE", server.openai_url)
+    monkeypatch.setenv("LLM_BASE_URL", f"{server.url}/elsewhere")
+
+    litellm = await only("litellm")
+    proxy = await only("proxy")
+
+    assert litellm[0] == "ok"
+    assert "models: serves gpt-9; at http://127.0.0.1:" in litellm[1]
+    assert litellm[1].endswith("→ to have a model asked: cinch doctor litellm/NAME")
+    assert proxy[0] == "note"
+    assert "models: it answers and does not list its models" in proxy[1]
+
+
 async def test_a_local_server_without_models_is_told_how_to_get_one(
     start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

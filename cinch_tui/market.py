@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.offer_text import summary
-from cinch_tui.offers import Answer, answer_of, ask, ask_local, at_hand
+from cinch_tui.offers import Answer, answer_of, ask, ask_local, at_hand, pulled_offers
 from cinch_tui.screens.picker import Item, Picker
 from harness.errors import CinchError
 from harness.messages import AssistantMessage
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from providers.catalog import Preset
 
 TOUR = "demo/tour"
+PULLED = "local"
 
 
 class Market:
@@ -39,7 +40,8 @@ class Market:
     @property
     def offers(self) -> list[Offer]:
         """What is known by now, in the order in which people are shown providers."""
-        return [offer for preset in each_preset() for offer in self._offers.get(preset.name, ())]
+        names = [*(preset.name for preset in each_preset()), PULLED]
+        return [offer for name in names for offer in self._offers.get(name, ())]
 
     @property
     def note(self) -> str:
@@ -68,6 +70,7 @@ class Market:
             ready = []
         self._awaited = {preset.name for preset in ready}
         changed()
+        self._put(PULLED, await asyncio.to_thread(pulled_offers))
         for preset in ready:
             if preset.name not in self._offers:
                 self._put(preset.name, await priced_offers(preset))

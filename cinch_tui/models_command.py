@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from cinch_tui.credentials import KeyStore
 from cinch_tui.matching import ranked
 from cinch_tui.offer_text import LEGEND, abilities_text, ability_letters, price_text, summary, window_text
-from cinch_tui.offers import Answer, answer_of, ask, ask_local, at_hand
+from cinch_tui.offers import Answer, answer_of, ask, ask_local, at_hand, pulled_offers
 from cinch_tui.output import Output
 from cinch_tui.paths import find_paths
 from harness.errors import ConfigError
@@ -27,6 +27,7 @@ cinch models              every model that can be had now, as names for --model,
                           million tokens in and out, and what it can do
 cinch models WORD…        those that match: cinch models claude, cinch models openrouter/qwen
 cinch models PROVIDER     those of one provider, also without a key
+cinch models pull NAME    bring a model to this machine: cinch models pull --help
   --all                   also those of providers without a key, from the price data
   --json                  one JSON object a line
   --providers             who offers models, and whether a key is at hand
@@ -65,7 +66,8 @@ class Found:
     def take(self, answer: Answer) -> None:
         self.offers.extend(answer.offers)
         if answer.problem:
-            origin = "; its models here are those of the price data" if answer.offers else ""
+            is_priced = any(not offer.is_listed for offer in answer.offers)
+            origin = "; its models here are those of the price data" if is_priced else ""
             self.remarks.append(f"{answer.preset.name}: {answer.problem}{origin}")
 
 
@@ -75,6 +77,10 @@ def run_models(argv: Sequence[str], *, out: Output) -> int:
     Raises:
         ConfigError: the arguments cannot be understood, or one provider was named and there is nothing to be had.
     """
+    if list(argv[:1]) == ["pull"] or list(argv) == ["local"]:
+        from cinch_tui.pull_command import run_pull
+
+        return run_pull(argv, out=out)
     wish = _wish(argv)
     store = KeyStore(find_paths(os.environ), os.environ)
     if wish.flags & {"-h", "--help"}:
@@ -121,6 +127,7 @@ async def _find(wish: Wish, store: KeyStore) -> Found:
             found.offers.extend(await priced_offers(preset))
     order = {preset.name: place for place, preset in enumerate(each_preset())}
     found.offers.sort(key=lambda offer: order[offer.provider])
+    found.offers.extend(await asyncio.to_thread(pulled_offers))
     found.remarks.sort()
     return found
 

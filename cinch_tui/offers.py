@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import AuthenticationFailed, CinchError, QuotaExhausted
+from providers.gguf.store import models_folder, pulled_models
 from providers.installed import each_preset
 from providers.known import Known
 from providers.local import LocalServer, find_local_servers
@@ -60,6 +61,11 @@ async def ask_local(keys: KeyStore, tell: Callable[[Answer], None]) -> None:
             preset = next(each for each in each_preset() if each.name == server.preset)
             if not _has_address(preset):
                 group.create_task(_ask_server(preset, server, keys, tell))
+
+
+def pulled_offers() -> list[Offer]:
+    """The models that were pulled to this machine and run without a server; for a thread."""
+    return [Offer("local", model.name, Known()) for model in pulled_models(models_folder())]
 
 
 async def answer_of(preset: Preset, keys: KeyStore, base_url: str = "") -> Answer:

@@ -192,6 +192,23 @@ def test_the_providers_are_shown_with_where_their_key_is_from() -> None:
     assert lines[-1].endswith("needs no key")
 
 
+def test_a_model_that_was_pulled_is_one_to_be_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "models" / "acme" / "tiny-GGUF" / "tiny-Q4_K_M.gguf"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"GGUF")
+    monkeypatch.setattr("cinch_tui.offers.models_folder", lambda: tmp_path / "models")
+
+    _, lines = models("tiny")
+
+    assert lines == ["local/acme/tiny-GGUF/tiny-Q4_K_M.gguf"]
+
+
+def test_pulling_has_words_of_its_own() -> None:
+    with pytest.raises(ConfigError, match="say which model to pull"):
+        models("pull")
+    assert models("local")[0] == 0
+
+
 def test_help_and_a_flag_there_is_not() -> None:
     assert models("-h")[1][0].startswith("cinch models ")
     with pytest.raises(ConfigError, match="knows no --every"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cinch_tui.cli import run
+from cinch_tui.launch import run
 
 if __name__ == "__main__":
     run()

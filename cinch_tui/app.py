@@ -31,7 +31,10 @@ from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from harness.session.places import project_dir
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from cinch_tui.commands.registry import Registry
+    from cinch_tui.first_frame import FirstFrame
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 KILLED = 128
@@ -53,14 +56,15 @@ class CinchApp(App[object]):
     ENABLE_COMMAND_PALETTE = True
     NOTIFICATION_TIMEOUT = 4
 
-    def __init__(self, options: Options, settings: Settings, theme: Theme) -> None:
-        super().__init__()
+    def __init__(self, options: Options, settings: Settings, theme: Theme, frame: FirstFrame | None = None) -> None:
+        super().__init__(driver_class=_driver(frame))
         self.register_theme(theme)
         self._start_with(theme)
         self._options = options
         self._settings = settings
         history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self.desk = Desk(self, options, settings, history)
+        self.frame = frame
         self._prompt_history = history
         self.fault = ""
 
@@ -77,7 +81,7 @@ class CinchApp(App[object]):
         mentions = MentionCompletion(self._options.cwd)
         front = ChatFront(self.desk)
         prompt = Prompt(CommandCompletion(_commands, front), mentions, self._prompt_history)
-        return ChatScreen(self.desk, front, prompt, _commands)
+        return ChatScreen(self.desk, front, prompt, _commands, self.frame)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: our commands, and what has none. One that needs an argument is begun in the prompt."""
@@ -133,13 +137,21 @@ def _commands() -> Registry:
     return builtin_commands()
 
 
-def run_app(options: Options, settings: Settings) -> int:
-    """Run the app until the person leaves; the result is the exit status.
+def _driver(frame: FirstFrame | None) -> type[Driver] | None:
+    if frame is None:
+        return None
+    from cinch_tui.driver import TakingOver
+
+    return TakingOver
+
+
+def run_app(options: Options, settings: Settings, frame: FirstFrame | None = None) -> int:
+    """Run the app until the person leaves; the result is the exit status. It takes over from `frame`.
 
     Raises:
         ConfigError: the theme cannot be used.
     """
-    app = CinchApp(options, settings, load_theme(settings.ui.theme))
+    app = CinchApp(options, settings, load_theme(settings.ui.theme), frame)
     app.run()
     # A terminal that hung up hears nothing any more.
     with suppress(OSError):

@@ -10,12 +10,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from cinch_tui import __version__
 
 if TYPE_CHECKING:
     from cinch_tui.arguments import Arguments
+    from cinch_tui.first_frame import FirstFrame
     from cinch_tui.options import Options
     from cinch_tui.settings import Settings
 
@@ -27,9 +29,9 @@ INTERRUPTED = 130
 FRAMES = ("TEXTUAL_FPS", "120")
 
 
-def run() -> NoReturn:
+def run(frame: FirstFrame | None = None) -> NoReturn:
     """The process: `main`, and out, without tearing down module by module what vanishes anyway."""
-    status = main()
+    status = main(frame=frame)
     for stream in (sys.stdout, sys.stderr):
         # Nobody is left to be told that a reader went away.
         with suppress(OSError, ValueError, AttributeError):
@@ -37,19 +39,24 @@ def run() -> NoReturn:
     os._exit(status)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run cinch with these arguments (the process's own when None); the result is the exit status."""
+def main(argv: Sequence[str] | None = None, frame: FirstFrame | None = None) -> int:
+    """Run cinch with these arguments (the process's own when None); the result is the exit status.
+
+    `frame` stands on the terminal already; it goes before anything else is written there.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-V"]):
         print(f"cinch {__version__}")  # noqa: T201 the answer, on stdout
         return 0
     try:
-        return _run(arguments)
+        return _run(arguments, frame)
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        _close(frame)
 
 
-def _run(argv: list[str]) -> int:
+def _run(argv: list[str], frame: FirstFrame | None) -> int:
     from cinch_tui.arguments import UsageError, parse_arguments
 
     if argv[:1] == ["demo"]:
@@ -57,6 +64,7 @@ def _run(argv: list[str]) -> int:
     try:
         arguments = parse_arguments(argv)
     except UsageError as error:
+        _close(frame)
         return _refuse(str(error))
     except SystemExit as finished:
         return finished.code if isinstance(finished.code, int) else USAGE_ERROR
@@ -64,7 +72,7 @@ def _run(argv: list[str]) -> int:
     from harness.errors import CinchError, ConfigError, SessionError
 
     try:
-        return _front(arguments)(arguments)
+        return _front(arguments, frame)(arguments)
     except (ConfigError, SessionError) as error:
         return _refuse(str(error))
     except CinchError as error:
@@ -74,7 +82,7 @@ def _run(argv: list[str]) -> int:
         return _fail(error)
 
 
-def _front(arguments: Arguments) -> Callable[[Arguments], int]:
+def _front(arguments: Arguments, frame: FirstFrame | None) -> Callable[[Arguments], int]:
     if arguments.command:
         from cinch_tui.subcommands import run_subcommand
 
@@ -82,7 +90,7 @@ def _front(arguments: Arguments) -> Callable[[Arguments], int]:
     # Imports make many objects that live on and no garbage: looking through them is a tenth of the start. The fronts
     # call `collect_garbage` once they have started.
     gc.disable()
-    return _print if arguments.print_mode else _app
+    return _print if arguments.print_mode else partial(_app, frame)
 
 
 def _print(arguments: Arguments) -> int:
@@ -95,13 +103,23 @@ def _print(arguments: Arguments) -> int:
     return run_print(options, settings)
 
 
-def _app(arguments: Arguments) -> int:
+def _app(frame: FirstFrame | None, arguments: Arguments) -> int:
     if not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
         return _refuse('cinch needs a terminal; for scripts use print mode: cinch -p "your prompt"')
     os.environ.setdefault(*FRAMES)
     from cinch_tui.app import run_app
 
-    return run_app(*_prepare(arguments))
+    try:
+        return run_app(*_prepare(arguments), frame)
+    except BaseException:
+        # Why it failed is told on the person's own screen.
+        _close(frame)
+        raise
+
+
+def _close(frame: FirstFrame | None) -> None:
+    if frame is not None:
+        frame.close()
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -198,6 +198,7 @@ class Desk:
             self.screen.send(self.options.prompt)
         else:
             self._invite()
+            self.screen.keep_picture()
         await warm(self.agent.state)
 
     def _invite(self) -> None:

@@ -15,7 +15,7 @@ from cinch_tui.desk import NOT_READY
 from cinch_tui.keymap import bindings
 from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
 from cinch_tui.widgets.prompt import Prompt
-from cinch_tui.widgets.status_bar import StatusBar
+from cinch_tui.widgets.status_bar import Status, StatusBar
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cinch_tui.chat_front import ChatFront
     from cinch_tui.commands.registry import Invocation, NearMiss, Registry
     from cinch_tui.desk import Desk
+    from cinch_tui.first_frame import FirstFrame
     from cinch_tui.screens.board import Board
     from cinch_tui.transcript.view import Transcript
 
@@ -39,8 +40,17 @@ class ChatScreen(Screen[object]):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("chat")]
     AUTO_FOCUS = ""
 
-    def __init__(self, desk: Desk, front: ChatFront, prompt: Prompt, commands: Callable[[], Registry]) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        front: ChatFront,
+        prompt: Prompt,
+        commands: Callable[[], Registry],
+        frame: FirstFrame | None = None,
+    ) -> None:
+        """`frame` is what the person has seen and typed into so far."""
         super().__init__()
+        self._frame = frame
         self._desk = desk
         self._front = front
         self.prompt = prompt
@@ -48,6 +58,7 @@ class ChatScreen(Screen[object]):
         self._board: Board | None = None
         self._commands = commands
         self._quit_armed_at = 0.0
+        self._early: list[str] = []
 
     @property
     def board(self) -> Board:
@@ -63,6 +74,10 @@ class ChatScreen(Screen[object]):
 
     def on_mount(self) -> None:
         self.prompt.focus()
+        if self._frame is not None:
+            model, branch = self._frame.told
+            self._status.status = Status(model=model, branch=branch)
+            self.prompt.insert(self._frame.text)
         self.call_after_refresh(self._furnish)
 
     async def _furnish(self) -> None:
@@ -70,6 +85,8 @@ class ChatScreen(Screen[object]):
         # A quarter of the time to the first paint would be spent on what shows nothing yet.
         from cinch_tui.screens.board import STYLES, Board
 
+        if self._frame is not None:
+            self._frame.hand_on()
         self._desk.app.stylesheet.read_all(STYLES)
         board = Board.above(self._status)
         with self._desk.app.batch_update():
@@ -77,17 +94,34 @@ class ChatScreen(Screen[object]):
             await self.mount_all(board.widgets, before=self.prompt)
         self._board = board
         self._desk.open(self)
+        while self._early:
+            self.take(self._early.pop(0))
+
+    def keep_picture(self) -> None:
+        """Have this empty screen painted first at the next start."""
+        self.call_after_refresh(self._keep_picture)
+
+    def _keep_picture(self) -> None:
+        from cinch_tui.first_picture import keep_picture
+
+        if self.is_current and not self.prompt.text and not self.board.transcript.blocks:
+            keep_picture(self._desk.app, self, self._status.status, self._desk.options)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self._board is not None and super().check_action(action, parameters)
 
     @on(Prompt.Submitted)
     def _submitted(self, message: Prompt.Submitted) -> None:
-        self.take(message.text)
+        if self._board is None:
+            self._early.append(message.text)
+        else:
+            self.take(message.text)
 
     @on(Prompt.FollowUp)
     def _followed_up(self, message: Prompt.FollowUp) -> None:
-        if self._desk.is_running and self._commands().parse(message.text) is None:
+        if self._board is None:
+            self._early.append(message.text)
+        elif self._desk.is_running and self._commands().parse(message.text) is None:
             self._desk.follow_up(message.text)
         else:
             self.take(message.text)

@@ -80,3 +80,20 @@ def test_only_the_provider_that_is_named_is_imported(named: str, other: str) -> 
 
     assert f"providers.{other}" not in loaded
     assert f"providers.{named.replace('-', '_')}" in loaded
+
+
+def test_the_first_frame_loads_nothing_but_itself() -> None:
+    bare = loaded_by("import cinch_tui")
+
+    loaded = loaded_by("import cinch_tui.launch") - bare
+
+    assert loaded <= {"cinch_tui.launch", "cinch_tui.first_frame", "select", "termios", "_thread", "_signal"}
+
+
+@pytest.mark.parametrize("preset", ["anthropic", "openai", "groq", "gemini", "vertex", "bedrock", "ollama", "proxy"])
+def test_a_model_costs_the_import_of_its_own_protocol_only(preset: str) -> None:
+    code = f"from providers import connect; connect('{preset}/m', base_url='http://127.0.0.1:9')"
+
+    loaded = [name for name in loaded_by(code) if name.startswith("providers.") and name.endswith(".provider")]
+
+    assert len(loaded) == 1

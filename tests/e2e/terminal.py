@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pexpect
@@ -50,6 +50,14 @@ class Terminal:
     def miss(self, unwanted: str, *, seconds: float = PATIENCE) -> str:
         """Wait until the pattern is gone from the screen."""
         return self._until(lambda text: re.search(unwanted, text) is None, f"{unwanted!r} to go", seconds)
+
+    def until(self, holds: Callable[[], object], what: str) -> None:
+        """Wait until that holds, reading what is written meanwhile."""
+        self._until(lambda text: holds(), what, PATIENCE)
+
+    def written(self, sign: bytes) -> None:
+        """Wait until these bytes have been written to the terminal."""
+        self.until(lambda: sign in self.raw, f"{sign!r} to be written")
 
     def type(self, keys: str) -> None:
         self._process.send(keys)

@@ -96,6 +96,11 @@ class Prompt(Vertical):
         self._input.border_title = f"↓ {lines} · Ctrl+End" if unseen else ""
 
     @property
+    def field(self) -> TextArea:
+        """Where the text stands."""
+        return self._input
+
+    @property
     def text(self) -> str:
         """What would be sent now."""
         return self._input.full_text

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from fakes.script import Reply
+
+from cinch_tui.first_frame import ENTER, LEAVE, cells, open_frame, read_picture, state_folder, typed
+from cinch_tui.paths import find_paths
+
+pytestmark = pytest.mark.pty
+
+TAKEN_OVER = b"\x1b[?2048$p"
+"""What the app asks the terminal when it has taken over."""
+
+
+@pytest.fixture
+def model(serve):
+    return serve([Reply("hello to you")])
+
+
+@pytest.fixture
+def start(terminal, model):
+    def start(*args, **env):
+        return terminal(*args, env={"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-x", **env})
+
+    return start
+
+
+@pytest.fixture
+def picture(start, own_home) -> Path:
+    """The picture of an empty screen, made by a start before."""
+    folder = own_home / "cinch" / "state" / "first-frame"
+    app = start()
+    app.see("Ask for a change")
+    app.until(lambda: list(folder.glob("[!.]*")), "a picture to be kept")
+    app.kill()
+    (kept,) = folder.glob("[!.]*")
+    return kept
+
+
+def early(app) -> bytes:
+    """What was written before the app took over."""
+    return app.raw.partition(TAKEN_OVER)[0]
+
+
+@pytest.mark.usefixtures("picture")
+def test_the_next_start_shows_the_empty_screen_before_the_app_is_there(start):
+    app = start()
+    app.see("Ask for a change")
+    app.settle()
+
+    assert early(app).startswith(ENTER)
+    assert b"sk for a change" in early(app)
+    assert app.raw.count(b"\x1b[?1049h") == 1
+
+
+@pytest.mark.usefixtures("picture")
+def test_what_is_typed_before_the_app_is_there_is_in_its_prompt(start):
+    app = start()
+    app.written(ENTER)
+    app.type("heldo\x7f\x7flo 世界")
+
+    app.see("│ hello 世")
+    app.written(TAKEN_OVER)
+    app.settle()
+    app.see("│ hello 世")
+    app.type("!\r")
+    app.see("hello to you")
+
+
+@pytest.mark.usefixtures("picture")
+def test_an_enter_before_the_app_is_there_sends_the_prompt(start, model):
+    app = start()
+    app.written(ENTER)
+
+    app.type("hello\rand more")
+
+    app.see("hello to you")
+    app.see("│ and more")
+    assert model.requests[-1].body["messages"][-1]["content"][-1]["text"] == "hello"
+
+
+@pytest.mark.usefixtures("picture")
+def test_a_paste_before_the_app_is_there_stays_one_paste(start, model):
+    pasted = "\r".join(f"line {number}" for number in range(2000))
+    app = start()
+    app.written(ENTER)
+
+    app.type(f"see: \x1b[200~{pasted}\x1b[201~")
+
+    app.see(r"see: \[.*2,?000 lines\]")
+    assert model.requests == []
+
+
+@pytest.mark.usefixtures("picture")
+def test_a_mistake_in_the_settings_is_told_on_the_persons_own_screen(start):
+    app = start("--max-turns", "many")
+
+    assert app.wait() == 2
+    assert b"--max-turns" in app.raw.partition(LEAVE)[2]
+    assert app.raw.count(ENTER) == app.raw.count(LEAVE) == 1
+
+
+@pytest.mark.usefixtures("picture")
+def test_ctrl_c_twice_leaves_before_the_app_is_there(start):
+    app = start()
+    app.written(ENTER)
+
+    app.type("\x03\x03")
+
+    assert app.wait() in (0, 130)
+    assert app.raw.rstrip().endswith((b"\x1b[?25h", b"\x1b[?1004l"))
+
+
+@pytest.mark.usefixtures("picture")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_kill_before_the_app_is_there_gives_the_terminal_back(start, number: int):
+    app = start()
+    app.written(ENTER)
+
+    app.kill(number)
+    app.settle()
+
+    assert b"\x1b[?1049l" in app.raw
+
+
+@pytest.mark.usefixtures("picture")
+@pytest.mark.parametrize("args", [("-c",), ("say it",), ("--version",), ("-p", "hi"), ("sessions", "list")])
+def test_no_frame_is_shown_where_another_screen_comes(start, args: tuple[str, ...]):
+    app = start(*args)
+    app.settle()
+
+    assert ENTER not in app.raw
+
+
+def test_a_picture_of_another_version_is_not_shown(start, picture: Path):
+    picture.write_bytes(picture.read_bytes().replace(b"cinch ", b"cinch 9.", 1))
+
+    app = start()
+    app.see("Ask for a change")
+
+    assert ENTER not in app.raw
+
+
+def test_without_a_terminal_there_is_no_frame():
+    assert open_frame([], {}) is None
+
+
+@pytest.mark.parametrize(
+    ("pressed", "text", "rest"),
+    [
+        (b"", "", b""),
+        ("grüße 世".encode(), "grüße 世", b""),
+        (b"ab\x7fc\x7f\x7f\x7f\x7fd", "d", b""),
+        (b"go\rnext", "go", b"\rnext"),
+        (b"a\x1b[Db", "a", b"\x1b[Db"),
+        ("aü".encode()[:2], "a", "ü".encode()[:1]),
+        (b"\xff\xfe", "", b"\xff\xfe"),
+    ],
+)
+def test_words_are_told_from_other_keys(pressed: bytes, text: str, rest: bytes):
+    assert typed(pressed) == (text, rest)
+
+
+def test_wide_and_combining_letters_are_measured():
+    assert cells("plain") == 5
+    assert cells("世界") == 4
+    assert cells("e\u0301") == 1
+
+
+@pytest.mark.parametrize(
+    "environ", [{"CINCH_HOME": "/some/where"}, {"CINCH_HOME": "relative"}, {"XDG_STATE_HOME": "/x/y"}, {}]
+)
+def test_the_picture_lies_in_the_state_folder(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch):
+    for name in ("CINCH_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+
+    assert state_folder(os.environ) == str(find_paths(os.environ).state)
+
+
+@pytest.mark.parametrize("content", [b"", b"cinch", b"cinch 0.1.0\nx y z\n\n\n\n", b"\xff" * 100])
+def test_a_damaged_picture_is_none(tmp_path: Path, content: bytes):
+    path = tmp_path / "picture"
+    path.write_bytes(content)
+
+    assert read_picture(str(path)) is None

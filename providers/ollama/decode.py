@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from harness.messages import StopReason, Usage, new_id
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, ToolSpec
 from providers.endpoint import Endpoint
 from providers.failures import failure, plain
 from providers.ollama.shapes import CallPart, Line, MessagePart
+from providers.written_calls import Piece, Thought, Words, WrittenCalls
+from providers.written_dialects import Call
 
 if TYPE_CHECKING:
     from providers.stream import ReplyDecoder
@@ -23,8 +25,9 @@ STATUS_OF_AN_ERROR = 500
 class LineReplyDecoder:
     """Decodes one reply. Thinking, text and whole tool calls come in any order; the last line is `done`."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, tools: Sequence[ToolSpec] = ()) -> None:
         self._endpoint = endpoint
+        self._written = WrittenCalls(tools)
         self._usage = Usage()
         self._reason = ""
         self._blocks = 0
@@ -53,20 +56,35 @@ class LineReplyDecoder:
         return found
 
     def finish(self) -> Sequence[Delta]:
+        rest = tuple(self._told_apart(self._written.finish()))
         stop = STOP_REASONS.get(self._reason, "error")
         error = None if stop != "error" else f"the service stopped the reply: {plain(self._reason)}"
         if stop == "stop" and self._ids:
             stop = "tool_use"
-        return (*self._end_speech(), Done(stop, self._usage, error=error))
+        return (*rest, *self._end_speech(), Done(stop, self._usage, error=error))
 
     def _more(self, message: MessagePart) -> Iterator[Delta]:
         if thought := message.get("thinking"):
             yield from self._say("thinking", thought)
         if text := message.get("content"):
-            yield from self._say("text", text)
-        for call in message.get("tool_calls") or ():
+            yield from self._told_apart(self._written.feed(text))
+        if calls := message.get("tool_calls"):
+            yield from self._told_apart(self._written.finish())
             yield from self._end_speech()
-            yield from self._call(call)
+            for call in calls:
+                yield from self._call(call)
+
+    def _told_apart(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
+        """Text with the thoughts and calls that a model wrote into it, because its template knows no others."""
+        for piece in pieces:
+            match piece:
+                case Words(text):
+                    yield from self._say("text", text)
+                case Thought(text):
+                    yield from self._say("thinking", text)
+                case Call():
+                    yield from self._end_speech()
+                    yield from self._call({"function": {"name": piece.name, "arguments": piece.arguments}})
 
     def _say(self, kind: Literal["text", "thinking"], words: str) -> Iterator[Delta]:
         if self._speech is None or self._speech[0] != kind:

@@ -97,7 +97,7 @@ class OllamaProvider:
 
     def _ask(self, request: Request, transport: Transport, card: ModelCard) -> AsyncGenerator[Delta]:
         body = encode(request, card, self._environment.get("OLLAMA_KEEP_ALIVE", "").strip())
-        return deltas(transport, CHAT, body, LineReplyDecoder(transport.endpoint), LineDecoder())
+        return deltas(transport, CHAT, body, LineReplyDecoder(transport.endpoint, request.tools), LineDecoder())
 
     async def _card(self, model_id: str, transport: Transport) -> ModelCard:
         """What is known of a model; asked once, so that its window stays the same: another one loads it anew."""

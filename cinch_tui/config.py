@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
 # These are ours too, but say how cinch runs and not what is set.
-OTHER_VARIABLES = frozenset({"CINCH_HOME", "CINCH_KEYRING", "CINCH_RECORD"})
+OTHER_VARIABLES = frozenset(
+    {"CINCH_CLIENT_CERT", "CINCH_CLIENT_KEY", "CINCH_HOME", "CINCH_KEYRING", "CINCH_LOCAL_CONTEXT", "CINCH_RECORD"}
+)
 
 
 @dataclass(frozen=True, slots=True)

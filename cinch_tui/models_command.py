@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
 from cinch_tui.credentials import KeyStore
@@ -19,25 +19,28 @@ from harness.errors import ConfigError
 from harness.messages import JsonObject
 from providers.catalog import Preset, nearest
 from providers.installed import each_preset, find_preset, problems
+from providers.known import Known
 from providers.local import find_local_servers
 from providers.offers import Offer, priced_offers
 
 HELP = """\
-cinch models              every model that can be had now, as names for --model, with the tokens it reads, dollars per
-                          million tokens in and out, and what it can do
-cinch models WORD…        those that match: cinch models claude, cinch models openrouter/qwen
-cinch models PROVIDER     those of one provider, also without a key
-cinch models pull NAME    bring a model to this machine: cinch models pull --help
-  --all                   also those of providers without a key, from the price data
-  --json                  one JSON object a line
-  --providers             who offers models, and whether a key is at hand
+cinch models             every model that can be had now: its name for --model,
+                         the tokens it reads, dollars per million tokens in and
+                         out, and what it can do
+cinch models WORD…       those that match: cinch models claude thinking,
+                         cinch models openrouter/qwen
+cinch models PROVIDER    those of one provider, also without a key
+cinch models pull NAME   bring one to this machine: cinch models pull --help
+  --all                  also those of providers without a key, from price data
+  --json                 one JSON object a line
+  --providers            who offers models, and whether a key is at hand
 """
 HOW = """\
 No key is at hand and no server answers on this machine. Enter a key in the app (cinch), set a provider's variable, or
 start Ollama or LM Studio. What a provider has: cinch models PROVIDER; all of them: cinch models --all
 """
+COLUMNS = "tokens it reads · $ per million in / out · what it can"
 FLAGS = ("--all", "--json", "--providers", "-h", "--help")
-NARROW = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Found:
         self.offers.extend(answer.offers)
         if answer.problem:
             is_priced = any(not offer.is_listed for offer in answer.offers)
-            origin = "; its models here are those of the price data" if is_priced else ""
+            origin = " (its models here are those of the price data)" if is_priced else ""
             self.remarks.append(f"{answer.preset.name}: {answer.problem}{origin}")
 
 
@@ -168,18 +171,19 @@ def _show(offers: list[Offer], out: Output, *, as_json: bool) -> None:
             out.write_json(_record(offer))
         return
     width = shutil.get_terminal_size().columns if out.stream.isatty() else 0
-    for line in _table(offers, width):
+    lines = _table(offers, abilities_text)
+    is_short = 0 < width < max((len(line) for line in lines), default=0)
+    for line in _table(offers, ability_letters, width) if is_short else lines:
         out.write_text(line)
     if offers and width:
-        short = LEGEND if width < NARROW else ""
-        out.write_text("\n" + " · ".join(part for part in ("tokens it reads", "$ per million in / out", short) if part))
+        out.write_text(f"\n{COLUMNS}" + (f"\n{LEGEND}" if is_short else ""))
 
 
-def _table(offers: list[Offer], width: int) -> list[str]:
-    """The offers in columns; in a narrow terminal abilities are letters, and then names are cut."""
-    can = ability_letters if 0 < width < NARROW else abilities_text
+def _table(offers: list[Offer], abilities: Callable[[Known], str], width: int = 0) -> list[str]:
+    """The offers in columns; names are cut where that is needed for a width."""
     facts = [
-        (window_text(offer.known.context_window), price_text(offer.known.price), can(offer.known)) for offer in offers
+        (window_text(offer.known.context_window), price_text(offer.known.price), abilities(offer.known))
+        for offer in offers
     ]
     window, price, ability = (max((len(row[place]) for row in facts), default=0) for place in range(3))
     room = max((len(offer.name) for offer in offers), default=0)

@@ -82,7 +82,7 @@ OTHER_KINDS = (
     *("audio_speech", "audio_transcription", "transcribe", "video", "video_generation"),
 )
 OTHER_NAMES = re.compile(
-    r"embed|whisper|moderation|rerank|transcri|dall-e|realtime|imagen|guard|"
+    r"embed|whisper|moderation|rerank|transcri|dall-e|realtime|imagen|guard|content-safety|"
     r"(^|[-_/.])(tts|image|audio|speech|sora|veo|ocr|babbage|davinci|ada|curie|aqa|orpheus|lyria)([-_/.\d]|$)|turbo-instruct"
 )
 

@@ -90,6 +90,16 @@ def test_a_wide_terminal_has_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("claudes")
+def test_words_stay_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    _, lines = models("sonnet", stream=Terminal())
+
+    assert lines[0] == "anthropic/claude-sonnet-4-5  200k  $3 / $15  images tools thinking"
+    assert "sees images" not in lines[-1]
+
+
+@pytest.mark.usefixtures("claudes")
 @pytest.mark.parametrize("words", [["sonnet", "4-5"], ["anthropic/clsonnet"], ["SONNET"], ["200k", "$3", "tools"]])
 def test_words_are_found_anywhere_in_a_line_and_their_letters_at_least(words: list[str]) -> None:
     _, lines = models(*words)
@@ -133,7 +143,7 @@ def test_one_that_does_not_answer_costs_a_line_on_the_side(
     aside = capsys.readouterr().err.splitlines()
     assert len(aside) == 1
     assert aside[0].startswith("openai: ")
-    assert aside[0].endswith("; its models here are those of the price data")
+    assert aside[0].endswith("(its models here are those of the price data)")
 
 
 def test_a_key_that_is_refused_offers_nothing(

@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := harness providers tools cinch_tui themes
 ARGS ?=
+# The tests run a model of a few hundred kilobytes: llama.cpp is compiled fast, not to be fast, and only what is used of it.
+QUICK_LLAMA := SKBUILD_BUILD_TARGETS=llama CMAKE_ARGS="-DLLAVA_BUILD=OFF -DGGML_NATIVE=OFF -DGGML_OPENMP=OFF \
+	-DGGML_LLAMAFILE=OFF -DGGML_CPU_REPACK=OFF -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0 \
+	-DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/.ci/llama.cmake"
 
 .PHONY: run test check lint snapshots bench clean venv-module
 
@@ -55,7 +59,9 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@$(BIN)/python -m compileall -q $(PACKAGES)
 	@touch $@
 
+# Not from the cache and not into it: nobody is to talk to a model with a slow build.
 $(VENV)/.installed-test: $(VENV)/.installed
+	$(QUICK_LLAMA) $(BIN)/python -m pip install --quiet --no-cache-dir --group llama
 	$(BIN)/python -m pip install --quiet --group test
 	@touch $@
 

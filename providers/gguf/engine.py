@@ -75,15 +75,21 @@ class Engine:
     def tokens_of(self, prompt: str) -> list[int]:
         """The tokens of a whole prompt; special ones are read as what they are."""
         text = prompt.encode(errors="replace")
-        room = len(text) + 8
-        found = (llama_cpp.llama_token * room)()
-        count = llama_cpp.llama_tokenize(self._vocab, text, len(text), found, room, ADD_NOTHING, WITH_SPECIAL)
-        tokens = list(found[: max(count, 0)])
+        # Mostly fewer than bytes, but a space can be three tokens; then it only tells how many there are.
+        count, found = self._tokenize(text, len(text) + 8)
+        if count < 0:
+            count, found = self._tokenize(text, -count)
+        tokens = found[:count]
         begin = self._begin_token
         # Most templates write it themselves.
         if llama_cpp.llama_vocab_get_add_bos(self._vocab) and begin >= 0 and tokens[:1] != [begin]:
             tokens.insert(0, begin)
         return tokens
+
+    def _tokenize(self, text: bytes, room: int) -> tuple[int, list[int]]:
+        found = (llama_cpp.llama_token * room)()
+        count = llama_cpp.llama_tokenize(self._vocab, text, len(text), found, room, ADD_NOTHING, WITH_SPECIAL)
+        return count, [*found]
 
     def piece_of(self, token: int) -> bytes:
         buffer = ctypes.create_string_buffer(LONGEST_PIECE)

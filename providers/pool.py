@@ -92,6 +92,7 @@ class Pool:
         silence = LOCAL_SILENCE_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else SILENCE_SECONDS
         context = trusted(os.environ) if endpoint.is_encrypted else trusts_nobody()
         self.proxy = proxy_for(endpoint.base_url, os.environ)
+        # Not HTTP/2: over that, httpcore does not tell the server of an abort, and the model goes on at one's cost.
         transport = ReconnectingTransport(
             verify=context,
             proxy=_usable(self.proxy, context) if self.proxy else None,

@@ -52,6 +52,7 @@ class WrittenCalls:
     ) -> None:
         self._known = {tool.name: tool.parameters for tool in tools}
         self._readers = {mark: read for mark, (dialect, read) in READERS.items() if tools and dialect in dialects}
+        self._beginnings = frozenset(mark[0] for mark in self._readers if mark != BARE)
         self._in_thought = in_thought
         self._held = ""
         self._is_first = not in_thought
@@ -59,10 +60,17 @@ class WrittenCalls:
         self._is_waiting = False
 
     def feed(self, text: str) -> list[Piece]:
+        if self._is_amid_words and text and not text[-1].isspace() and self._beginnings.isdisjoint(text):
+            return [Words(text)]
         self._held += text
         if self._is_waiting and len(self._held) > SHORT and ENDS.isdisjoint(text):
             return []
         return list(self._pieces(is_over=False))
+
+    @property
+    def _is_amid_words(self) -> bool:
+        """Whether only a mark could end what is being said, as in nearly all of a reply, which is to cost little."""
+        return not (self._held or self._in_thought or self._is_first or self._is_fresh)
 
     def finish(self) -> list[Piece]:
         """What is left when the reply is over."""

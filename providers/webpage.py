@@ -19,8 +19,6 @@ def title_of(body: str) -> str | None:
 def explained_page(url: str, status: int, title: str) -> str:
     """What to make of it: who asks for models is never answered with a page."""
     named = f" ({title})" if title else ""
-    if status == 407:
-        return f"a proxy on the way to {url} wants a login (HTTP 407){named}: put it into HTTPS_PROXY"
     if status == 511:
         return f"the network wants a login before it lets anyone through to {url} (HTTP 511){named}: open a browser"
     if status >= 500:

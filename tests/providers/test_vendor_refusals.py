@@ -69,7 +69,6 @@ async def test_each_vendors_own_words_are_understood(
     [
         (403, "Just a moment...", RequestRejected, "(Just a moment...): something on the way"),
         (401, "Sign in", RequestRejected, "the key is not to blame"),
-        (407, "Proxy Authentication Required", RequestRejected, "wants a login (HTTP 407)"),
         (429, "Too Many", ModelThrottled, "(Too Many)"),
         (502, "Bad Gateway", NetworkError, "(Bad Gateway): what stands in front"),
         (503, "Sorry", ModelOverloaded, "(Sorry): what stands in front"),

@@ -166,7 +166,8 @@ async def test_who_cannot_be_asked_is_told_beside_the_count(keys: KeyStore, monk
 
 async def test_leaving_ends_the_asking(keys: KeyStore, claudes: ListServer) -> None:
     claudes.released.clear()
-    app = Choosing(Market(keys))
+    market = Market(keys)
+    app = Choosing(market)
 
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, "asking anthropic")
@@ -174,6 +175,7 @@ async def test_leaving_ends_the_asking(keys: KeyStore, claudes: ListServer) -> N
         await app.workers.wait_for_complete()
 
     assert app.chosen is None
+    assert market.note == "asking anthropic…"
 
 
 @pytest.mark.usefixtures("claudes")

@@ -39,6 +39,11 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
     if record := arguments.record or os.environ.get("CINCH_RECORD", ""):
         _record_to(record)
     config = load_config(sources_for(paths, cwd, arguments))
+    if config.settings.model.name.startswith("local/"):
+        # While there is still a plain terminal to tell of it.
+        from cinch_tui.pull_command import pull_if_missing
+
+        pull_if_missing(config.settings.model.name)
     options = Options(
         cwd=cwd,
         paths=paths,

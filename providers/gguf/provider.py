@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -11,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError, ProviderError, RequestRejected
 from harness.messages import ModelSpec
-from harness.provider import Delta, Facts, Model, ModelFacts, Provider, Request
+from harness.provider import Delta, Facts, Model, ModelFacts, Price, Provider, Request
 from harness.thinking import ThinkingLevel
 from providers.gguf.header import Header, read_header
 from providers.gguf.store import find_model, models_folder, pulled_models
 from providers.gguf.thread import ModelThread
-from providers.gguf.window import UNTOLD, window_of
+from providers.gguf.window import UNTOLD, wanted_window, window_of
 
 NAME = "local"
+FREE = Price(0.0, 0.0)
 MISSING = "local models need llama.cpp: pip install 'cinch-tui[local]'"
 
 
@@ -26,13 +28,14 @@ def local_model(model_id: str, thinking: ThinkingLevel = "off") -> Model:
     """A model by its path, or by the name it was pulled by. Nothing is loaded before the first request.
 
     Raises:
-        ConfigError: it is not here, or llama.cpp is not installed.
+        ConfigError: it is not here, llama.cpp is not installed, or the window that is wanted is no number.
     """
     if importlib.util.find_spec("llama_cpp") is None:
         raise ConfigError(MISSING)
     if not model_id:
         raise ConfigError("local: say which model, as in local/./model.gguf; cinch models local lists those pulled")
     path = find_model(model_id, models_folder())
+    wanted_window(os.environ)
     return Model(GgufProvider(), ModelSpec(NAME, model_id, thinking), HeaderFacts(path), native_schema=True)
 
 
@@ -75,7 +78,7 @@ class GgufProvider:
 
 
 class HeaderFacts:
-    """Facts of a model from its file; there is no price."""
+    """Facts of a model from its file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -91,12 +94,12 @@ class HeaderFacts:
                 self._now = _facts(await asyncio.to_thread(read_header, self._path))
             except ProviderError:
                 # The first request says what is wrong.
-                self._now = ModelFacts(UNTOLD)
+                self._now = ModelFacts(UNTOLD, price=FREE)
         return self._now
 
 
 def _facts(header: Header) -> ModelFacts:
-    return ModelFacts(window_of(header), images=False, tools=header.knows_tools, thinking=header.thinks)
+    return ModelFacts(window_of(header), price=FREE, images=False, tools=header.knows_tools, thinking=header.thinks)
 
 
 def _path_of(spec: ModelSpec) -> Path:

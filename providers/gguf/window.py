@@ -14,15 +14,22 @@ USUAL_MOST = 32_768
 UNTOLD = 4_096
 
 
-def window_of(header: Header, environ: Mapping[str, str] | None = None) -> int:
+def window_of(header: Header) -> int:
     """What the person wants, else what the model was trained for, within reason.
 
     Raises:
         ConfigError: what the person wants is no number.
     """
-    wanted = (os.environ if environ is None else environ).get(VARIABLE, "").strip()
-    if not wanted:
-        return min(header.trained_window or UNTOLD, USUAL_MOST)
-    if not wanted.isdecimal() or int(wanted) < 1:
+    return wanted_window(os.environ) or min(header.trained_window or UNTOLD, USUAL_MOST)
+
+
+def wanted_window(environ: Mapping[str, str]) -> int:
+    """What the person wants; 0 where they said nothing.
+
+    Raises:
+        ConfigError: it is no number.
+    """
+    wanted = environ.get(VARIABLE, "").strip()
+    if wanted and not (wanted.isdecimal() and int(wanted)):
         raise ConfigError(f"{VARIABLE} is {wanted!r}: give a number of tokens, such as 16384")
-    return int(wanted)
+    return int(wanted or 0)

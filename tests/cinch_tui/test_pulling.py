@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fakes.hub_server import HubServer
+from fakes.tiny_gguf import write_model
 
 from cinch_tui.output import Output
 from cinch_tui.pull_command import Bar, bytes_text, pull, pull_if_missing, run_pull
@@ -19,6 +21,7 @@ WEIGHTS = random.Random(4).randbytes(5_000_000)
 Q4, Q8 = "tiny-Q4_K_M.gguf", "tiny-Q8_0.gguf"
 NAME = "acme/tiny-GGUF"
 PARTS = {f"big/big-Q6_K-0000{number}-of-00003.gguf": WEIGHTS[:number] for number in (1, 2, 3)}
+ROOT = Path(__file__).resolve().parents[2]
 OpenHub = Callable[..., HubServer]
 
 
@@ -334,6 +337,23 @@ def test_a_start_pulls_what_it_names(hub: OpenHub, home: Path, capsys: pytest.Ca
     assert files_in(home) == {Q8: 100}
     assert len(server.ranges) == 1
     assert "100%" in capsys.readouterr().err
+
+
+def test_print_mode_pulls_its_model_and_answers(hub: OpenHub, tmp_path: Path) -> None:
+    hub({"tiny.gguf": write_model(tmp_path / "tiny.gguf", {"<|act|>": ["Fine", "."]}).read_bytes()})
+
+    done = subprocess.run(
+        [sys.executable, "-m", "cinch_tui", "-p", "How are you?", "-m", f"local/{NAME}"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        env={**os.environ, "CINCH_KEYRING": "off", "PYTHONPATH": str(ROOT)},
+    )
+
+    assert (done.stdout, done.returncode) == ("Fine.\n", 0)
+    assert "tiny.gguf" in done.stderr
+    assert "100%" in done.stderr
 
 
 def test_two_pulls_of_one_file_do_not_meet(hub: OpenHub, home: Path) -> None:

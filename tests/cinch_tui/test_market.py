@@ -39,6 +39,7 @@ def keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> KeyStore:
             if variable:
                 monkeypatch.delenv(variable, raising=False)
     environ = {"CINCH_HOME": str(tmp_path), "CINCH_KEYRING": "off", "ANTHROPIC_API_KEY": "sk-ant-market"}
+    monkeypatch.setattr("cinch_tui.offers.models_folder", lambda: tmp_path)
 
     async def nobody(*_: object) -> None: ...
 
@@ -77,7 +78,7 @@ async def until(pilot: Pilot[None], text: str) -> list[str]:
         screen = pilot.app.screen
         if isinstance(screen, Picker) and screen.focused is not None:
             shown = screen.query_one(ItemList)
-            lines = [shown.render_line(y).text.strip() for y in range(shown.size.height)]
+            lines = [line for y in range(shown.size.height) if (line := shown.render_line(y).text.strip())]
             if any(text in line for line in (*lines, str(screen.query_one("#count", Static).render()))):
                 return lines
 

@@ -39,6 +39,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
                 monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("CINCH_HOME", str(tmp_path))
     monkeypatch.setenv("CINCH_KEYRING", "off")
+    monkeypatch.setattr("cinch_tui.offers.models_folder", lambda: tmp_path / "none")
 
 
 @pytest.fixture

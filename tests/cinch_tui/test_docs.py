@@ -8,6 +8,7 @@ import pytest
 from cinch_tui.arguments import parse_arguments
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.keymap import KEYS
+from providers.catalog import Preset, presets
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
@@ -42,10 +43,21 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_every_flag_that_is_named_exists(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse_arguments(["--help"])
-    of_subcommands = {"--all", "--json", "--format", "--yes", "--repair"}
-    of_examples = {"--demo"}
+    of_subcommands = {"--all", "--json", "--format", "--yes", "--repair", "--providers", "--offline"}
+    of_examples = {"--demo", "--jinja", "--config", "--enable-auto-tool-choice", "--tool-call-parser", "--with"}
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) | of_subcommands | of_examples
 
     named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
 
     assert named - known == set()
+
+
+@pytest.mark.parametrize("preset", presets().values(), ids=lambda preset: preset.name)
+def test_every_provider_has_a_start_that_can_be_copied(preset: Preset) -> None:
+    page = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
+    blocks = "\n".join(re.findall(r"^```\n(.*?)^```", page, re.DOTALL | re.MULTILINE)) + "".join(
+        re.findall(r"`(cinch -m [^`]+)`", page)
+    )
+
+    assert f"cinch -m {preset.name}/{preset.default_model}" in blocks
+    assert not preset.key_required or any(variable in page for variable in preset.variables)

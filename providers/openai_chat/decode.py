@@ -12,7 +12,7 @@ from providers.endpoint import Endpoint
 from providers.failures import failure, plain, status_inside
 from providers.openai_chat.calls import CallAssembler
 from providers.openai_chat.shapes import Chunk, ChunkDelta, ChunkUsage
-from providers.openai_chat.sources import LISTS, MENTIONS, Sources
+from providers.openai_chat.sources import Sources
 from providers.openai_chat.thoughts import Thoughts
 from providers.written_calls import Piece, Thought, Words, WrittenCalls
 from providers.written_dialects import Call
@@ -74,7 +74,7 @@ class ChatDecoder:
         self._response_id = self._response_id or event.get("id") or ""
         if usage := event.get("usage"):
             self._usage = _usage(usage, keeps_an_hour=self._keeps_an_hour)
-        if not LISTS.isdisjoint(event):
+        if "citations" in event or "search_results" in event or "web_search" in event:
             self._sources.note_lists(event)
         choices = event.get("choices")
         if not choices:
@@ -105,9 +105,11 @@ class ChatDecoder:
         thought = Thoughts.said_in(delta)
         if thought is not None:
             yield from self._think(delta, thought)
-        if not MENTIONS.isdisjoint(delta):
+        if "annotations" in delta or "executed_tools" in delta:
             self._sources.note_mentions(delta)
-        if text := self._text_in(delta):
+        content = delta.get("content")
+        text = self._text_of(content) if isinstance(content, list) else content
+        if text:
             yield from self._tell(text)
         if parts := delta.get("tool_calls"):
             yield from self._say_rest()
@@ -120,12 +122,9 @@ class ChatDecoder:
         if refusal := delta.get("refusal"):
             self._refusal += refusal
 
-    def _text_in(self, delta: ChunkDelta) -> str | None:
-        content = delta.get("content")
-        if not isinstance(content, list):
-            return content
-        self._sources.note_parts(content)
-        return _text_of(content)
+    def _text_of(self, parts: Sequence[Mapping[str, object]]) -> str:
+        self._sources.note_parts(parts)
+        return "".join(str(part["text"]) for part in parts if part.get("type") == "text" and "text" in part)
 
     def _tell(self, text: str) -> Iterator[Delta]:
         """What is said in a piece of text, which may also hold thoughts and calls."""
@@ -193,10 +192,6 @@ def _reader_of_text(endpoint: Endpoint, tools: Sequence[ToolSpec]) -> WrittenCal
     if preset.is_local:
         return WrittenCalls(tools)
     return WrittenCalls() if preset.writes_thoughts or not endpoint.is_vendors_own else None
-
-
-def _text_of(parts: Sequence[Mapping[str, object]]) -> str:
-    return "".join(str(part["text"]) for part in parts if part.get("type") == "text" and "text" in part)
 
 
 def _usage(counts: ChunkUsage, *, keeps_an_hour: bool) -> Usage:

@@ -22,8 +22,6 @@ from providers.openai_chat.shapes import Chunk, ChunkDelta
 
 LISTS = frozenset(("citations", "search_results", "web_search"))
 """Fields of a chunk: the URLs that Perplexity and xAI list, and what Perplexity and Z.AI know of each."""
-MENTIONS = frozenset(("annotations", "executed_tools"))
-"""Fields of a delta: OpenAI's own, which many send, and the searches that Groq's systems made."""
 
 
 class Sources:
@@ -38,6 +36,7 @@ class Sources:
         self._told.update({name: value for name, value in chunk.items() if name in LISTS and value})
 
     def note_mentions(self, delta: ChunkDelta) -> None:
+        """OpenAI's annotations, which many send, and the searches that Groq's systems made."""
         self._found.extend(map(annotated, objects(delta.get("annotations"))))
         for tool in objects(delta.get("executed_tools")):
             results = as_object(tool.get("search_results")).get("results")

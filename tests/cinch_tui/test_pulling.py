@@ -142,7 +142,7 @@ def test_a_hub_without_ranges_is_asked_for_all_again(hub: OpenHub, home: Path) -
     assert (home / Q4).read_bytes() == WEIGHTS
 
 
-@pytest.mark.parametrize("left", [WEIGHTS[:1000][::-1], WEIGHTS + b"more"])
+@pytest.mark.parametrize("left", [WEIGHTS[:1000][::-1], WEIGHTS + b"more"], ids=["something else", "too much"])
 def test_what_was_left_is_checked_too(hub: OpenHub, home: Path, left: bytes) -> None:
     server = hub(cut_after=1_000_000)
     with pytest.raises(KeyboardInterrupt):

@@ -77,7 +77,8 @@ def choose(files: Sequence[str], name: HubName) -> list[str]:
         raise ConfigError(
             f"{name.repository} has no {name.quantisation}; it has {', '.join(sorted(kinds)) or ', '.join(models)}"
         )
-    kind = wanted or next((usual for usual in USUAL if usual in kinds), "")
+    usual = (*(kind for kind in USUAL if kind in kinds), *(kind for kind in sorted(kinds) if "4" in kind))
+    kind = wanted or next(iter(usual), "")
     return _whole(kinds[kind] if kind else models[0], models)
 
 

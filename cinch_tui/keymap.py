@@ -6,7 +6,7 @@ The part of an id before the dot names who answers. The ids are stable: a person
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from string import ascii_lowercase
 from typing import cast
 
 # The table has no public name, and there is no other place where a terminal's bytes become keys.
@@ -32,7 +32,8 @@ class Key:
 
     @property
     def label(self) -> str:
-        return " or ".join(key_label(key) for key in self.keys.split(","))
+        *others, last = (key_label(key) for key in self.keys.split(","))
+        return f"{', '.join(others)} or {last}" if others else last
 
 
 KEYS: tuple[Key, ...] = (
@@ -41,12 +42,33 @@ KEYS: tuple[Key, ...] = (
     Key("prompt.newline", "shift+enter,ctrl+j", "new line (also \\ and Enter)"),
     Key("prompt.older", "up", "earlier prompt, from the first line"),
     Key("prompt.newer", "down", "later prompt, from the last line"),
+    Key("prompt.earlier", "ctrl+p", "as ↑; in an empty prompt, all commands"),
+    Key("prompt.later", "ctrl+n", "as ↓"),
     Key("prompt.complete", "tab", "take the completion"),
     Key("prompt.close_popup", "escape", "close the completion"),
     Key("prompt.open_editor", "ctrl+g", "go on writing in $EDITOR"),
+    Key("line.letter_left", "ctrl+b", "a letter back"),
+    Key("line.letter_right", "ctrl+f", "a letter forward"),
+    Key("line.word_left", "alt+b,alt+left,ctrl+left", "a word back"),
+    Key("line.word_right", "alt+f,alt+right,ctrl+right", "a word forward"),
+    Key("line.erase_letter", "ctrl+h", "erase the letter before the cursor"),
+    Key("line.kill_blank_word_back", "ctrl+w", "cut back to the blank before"),
+    Key("line.kill_word_back", "alt+backspace,ctrl+backspace", "cut the word before the cursor"),
+    Key("line.kill_word", "alt+d,alt+delete,ctrl+delete", "cut the word after the cursor"),
+    Key("line.kill_line", "ctrl+k", "cut to the end of the line"),
+    Key("line.kill_line_back", "ctrl+u", "cut to the start of the line"),
+    Key("line.yank", "ctrl+y", "bring back what was cut last"),
+    Key("line.yank_other", "alt+y", "then: what was cut before that"),
+    Key("line.swap_letters", "ctrl+t", "swap two letters"),
+    Key("line.swap_words", "alt+t", "swap two words"),
+    Key("line.upper_word", "alt+u", "the word in capitals"),
+    Key("line.lower_word", "alt+l", "the word in small letters"),
+    Key("line.capital_word", "alt+c", "the word with a capital"),
+    Key("line.undo", "ctrl+underscore,ctrl+shift+minus,ctrl+slash,ctrl+z", "undo"),
+    Key("line.redo", "alt+e,ctrl+shift+z", "do again what was undone"),
     Key("chat.abort", "escape", "stop the agent"),
     Key("chat.interrupt", "ctrl+c", "copy the selection, else stop, else clear, else quit"),
-    Key("chat.leave", "ctrl+d", "quit, when the prompt is empty"),
+    Key("chat.leave", "ctrl+d", "twice in an empty prompt: quit"),
     Key("chat.toggle_plan", "shift+tab", "plan mode on or off"),
     Key("chat.help", "f1", "this help"),
     Key("chat.toggle_fold", "f2", "open or fold the selected block"),
@@ -56,12 +78,19 @@ KEYS: tuple[Key, ...] = (
     Key("chat.page_down", "pagedown", "page down in the conversation"),
     Key("chat.scroll_top", "ctrl+home", "to the start of the conversation"),
     Key("chat.scroll_end", "ctrl+end", "to the end of the conversation"),
+    Key("chat.search", "ctrl+f", "find in the conversation"),
+    Key("search.earlier", "up,enter", "in a search: the match above"),
+    Key("search.later", "down,shift+enter", "in a search: the match below"),
+    Key("search.stay", "tab", "end a search there"),
+    Key("search.back", "escape", "end a search, back to where it began"),
     Key("chat.sessions", "ctrl+r", "go on with an earlier session"),
     Key("app.command_palette", "ctrl+p", "all commands"),
     Key("app.quit", "ctrl+q", "quit"),
 )
 
-_NAMES = {"pageup": "PgUp", "pagedown": "PgDn", "escape": "Esc", "left": "←", "right": "→", "up": "↑", "down": "↓"}
+_ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
+_SIGNS = {"underscore": "_", "minus": "-", "slash": "/"}
+_NAMES = {"pageup": "PgUp", "pagedown": "PgDn", "escape": "Esc", **_ARROWS, **_SIGNS}
 
 
 def bindings(owner: str) -> list[Binding]:
@@ -74,18 +103,30 @@ def key_label(key: str) -> str:
     return "+".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
 
 
-class _Chord(StrEnum):
-    ALT_ENTER = "alt+enter"
+@dataclass(frozen=True, slots=True)
+class _Chord:
+    value: str
+
+
+# What terminals send after an Esc, for Alt and a key.
+_SENT_WITH_ALT = {
+    "\r": "enter",
+    "\x7f": "backspace",
+    "\x08": "backspace",
+    **{letter: letter for letter in ascii_lowercase},
+}
 
 
 def read_chords_of_plain_terminals() -> None:
-    """Tell Alt+Enter from Enter where the kitty protocol is missing (tmux, screen, xterm).
+    """Tell keys with Alt from those without where the kitty protocol is missing (tmux, screen, xterm).
 
-    Textual reads the bytes of Alt+Enter there as Enter, which would steer a run where a follow-up was meant.
+    Textual reads the bytes of Alt+Enter there as Enter, which would steer a run where a follow-up was meant, and those
+    of two keys with Alt, pressed fast, as letters.
     """
-    # Textual wants members of its own enum of keys, which has no chords with Enter; it only ever reads their value.
-    table = cast("dict[str, tuple[Enum, ...]]", ANSI_SEQUENCES_KEYS)
-    table.setdefault("\x1b\r", (_Chord.ALT_ENTER,))
+    # Textual has members of its own enum of keys there, which has no such chords; it only ever reads their value.
+    table = cast("dict[str, tuple[_Chord, ...]]", ANSI_SEQUENCES_KEYS)
+    for sent, key in _SENT_WITH_ALT.items():
+        table[f"\x1b{sent}"] = (_Chord(f"alt+{key}"),)
 
 
 # What Textual makes of Enter with a modifier where xterm's modifyOtherKeys is on; Alt is lost there, but not to be

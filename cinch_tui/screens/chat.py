@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from cinch_tui.first_frame import FirstFrame
     from cinch_tui.screens.board import Board
     from cinch_tui.transcript.view import Transcript
+    from cinch_tui.widgets.search_bar import SearchBar
 
 QUIT_WITHIN = 1.5
-"""Seconds in which a second Ctrl+C quits."""
+"""Seconds in which a second Ctrl+C or Ctrl+D quits."""
+REPEATED_WITHIN = 0.1
+"""Seconds between the same key twice when it is held down, and more."""
 
 AS_IT_IS = "Send it as it is"
 
@@ -58,6 +61,7 @@ class ChatScreen(Screen[object]):
         self._board: Board | None = None
         self._commands = commands
         self._quit_armed_at = 0.0
+        self._left_at = 0.0
         self._early: list[str] = []
 
     @property
@@ -154,6 +158,24 @@ class ChatScreen(Screen[object]):
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
         self.prompt.unseen = message.count
 
+    def on_transcript_found(self, message: Transcript.Found) -> None:
+        from cinch_tui.widgets.search_bar import SearchBar
+
+        self.query_one(SearchBar).tell(message.number, message.total, is_done=message.is_done)
+
+    def on_search_bar_wanted(self, message: SearchBar.Wanted) -> None:
+        self.board.transcript.find(message.query)
+
+    def on_search_bar_step(self, message: SearchBar.Step) -> None:
+        self.board.transcript.find_next(message.by)
+
+    def on_search_bar_left(self, message: SearchBar.Left) -> None:
+        from cinch_tui.widgets.search_bar import SearchBar
+
+        self.query_one(SearchBar).close()
+        self.board.transcript.end_search(stay=message.stay)
+        self.prompt.focus()
+
     def take(self, text: str) -> None:
         """Do what was typed: keep a key, run a command, or send it."""
         # By now they are loaded, see `NEEDED_NEXT` of the desk.
@@ -233,13 +255,22 @@ class ChatScreen(Screen[object]):
         elif time.monotonic() - self._quit_armed_at < QUIT_WITHIN:
             self._desk.quit()
         else:
-            self._quit_armed_at = time.monotonic()
-            self.board.note("Ctrl+C again quits")
-            self.set_timer(QUIT_WITHIN, lambda: self.board.note(""))
+            self._arm_quit("Ctrl+C")
 
     def action_leave(self) -> None:
-        if not self.prompt.text:
+        """Ctrl+D: in an empty prompt, quit at the second time; a key held down to erase the text does not quit."""
+        since, self._left_at = time.monotonic() - self._left_at, time.monotonic()
+        if self.prompt.text or since < REPEATED_WITHIN:
+            return
+        if time.monotonic() - self._quit_armed_at < QUIT_WITHIN:
             self._desk.quit()
+        else:
+            self._arm_quit("Ctrl+D")
+
+    def _arm_quit(self, key: str) -> None:
+        self._quit_armed_at = time.monotonic()
+        self.board.note(f"{key} again quits")
+        self.set_timer(QUIT_WITHIN, lambda: self.board.note(""))
 
     def action_toggle_plan(self) -> None:
         self._front.toggle_plan()
@@ -259,6 +290,15 @@ class ChatScreen(Screen[object]):
 
     def action_next_block(self) -> None:
         self.board.transcript.action_next_block()
+
+    async def action_search(self) -> None:
+        # Few conversations are searched, and none before the first paint.
+        from cinch_tui.widgets.search_bar import SearchBar
+
+        bars = self.query(SearchBar)
+        if not bars:
+            await self.mount(SearchBar(), before=self.prompt)
+        self.query_one(SearchBar).open()
 
     def action_page_up(self) -> None:
         self.board.transcript.action_page_up()

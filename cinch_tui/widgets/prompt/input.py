@@ -9,9 +9,9 @@ from textual.actions import SkipAction
 from textual.binding import Binding
 from textual.geometry import Size
 from textual.widget import Widget
-from textual.widgets import TextArea
 
 from cinch_tui.keymap import canonical
+from cinch_tui.widgets.prompt.line_input import LineInput
 from cinch_tui.widgets.prompt.pastes import Pastes, is_large, typeable
 
 # A whole prompt that comes back, from the history or an editor, is shown as it was up to here.
@@ -27,7 +27,7 @@ async def run_first(bindings: Iterable[Binding], widget: Widget) -> bool:
     return False
 
 
-class PromptInput(TextArea):
+class PromptInput(LineInput):
     """Keys that mean nothing to the text are offered to `run_key`, and then to whatever is around.
 
     Textual itself runs bindings only after the keys that came in together with theirs: a line that arrives at once,
@@ -35,7 +35,7 @@ class PromptInput(TextArea):
     """
 
     def __init__(self, run_key: Callable[[str], Awaitable[bool]]) -> None:
-        super().__init__(highlight_cursor_line=False, tab_behavior="focus")
+        super().__init__()
         self.cursor_blink = False
         self.match_cursor_bracket = False
         self.yields_arrows = False
@@ -73,6 +73,9 @@ class PromptInput(TextArea):
         self.load_text("")
         self._pastes.clear()
 
+    def whole(self, start: int, end: int) -> tuple[int, int]:
+        return self._pastes.whole(self.text, start, end)
+
     def break_line(self) -> None:
         self._replace_selection("\n")
 
@@ -96,6 +99,7 @@ class PromptInput(TextArea):
         return min(height, max(1, viewport.height // 2 - 2))
 
     async def on_key(self, event: events.Key) -> None:
+        self.begin_command()
         key = canonical(event.key)
         own = self._bindings.key_to_bindings.get(key, ())
         if await run_first(own, self) or await self._run_key(key):
@@ -103,6 +107,7 @@ class PromptInput(TextArea):
             event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
+        self.begin_command()
         event.stop()
         event.prevent_default()
         self.put(event.text)

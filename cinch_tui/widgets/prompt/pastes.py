@@ -55,6 +55,13 @@ class Pastes:
         """Where the placeholder ends that starts at this column; None when there is none."""
         return next((end for start, end in self._spans(line) if start == column), None)
 
+    def whole(self, text: str, start: int, end: int) -> tuple[int, int]:
+        """The span, widened to all of the placeholders that it would cut in two."""
+        for first, last in self._spans(text):
+            if first < end and start < last:
+                start, end = min(start, first), max(end, last)
+        return start, end
+
     def clear(self) -> None:
         self._kept.clear()
         self._numbers = count(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -154,6 +155,20 @@ class Prompt(Vertical):
 
     def action_newer(self) -> None:
         self._walk(+1)
+
+    def action_earlier(self) -> None:
+        if not self._input.text:
+            raise SkipAction
+        self._vertically(self._input.action_cursor_up, -1)
+
+    def action_later(self) -> None:
+        self._vertically(self._input.action_cursor_down, +1)
+
+    def _vertically(self, move: Callable[[], None], step: int) -> None:
+        try:
+            move()
+        except SkipAction:
+            self._walk(step)
 
     def action_complete(self) -> None:
         if not self._popup.is_open:

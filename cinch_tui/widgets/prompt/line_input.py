@@ -1,0 +1,169 @@
+"""A text area with the keys of a shell: words, kill ring, swapping, case, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Literal, TypeAlias
+
+from textual.actions import SkipAction
+from textual.binding import BindingType
+from textual.widgets import TextArea
+
+from cinch_tui.keymap import bindings
+from cinch_tui.widgets.prompt.kill_ring import KillRing
+from cinch_tui.widgets.prompt.line_edits import (
+    Change,
+    blank_word_start,
+    line_end,
+    line_start,
+    recased_word,
+    swapped_letters,
+    swapped_words,
+    word_end,
+    word_start,
+)
+
+Place: TypeAlias = Callable[[str, int], int]
+"""Where to, from a place in a text."""
+_Command: TypeAlias = Literal["kill", "yank", ""]
+
+
+class LineInput(TextArea):
+    """Whoever hands it keys calls `begin_command` before each: what some do depends on the one before."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("line")]
+
+    def __init__(self) -> None:
+        super().__init__(highlight_cursor_line=False, tab_behavior="focus")
+        self._kills = KillRing()
+        self._command: _Command = ""
+        self._last_command: _Command = ""
+        self._yanked = (0, 0)
+
+    @property
+    def index(self) -> int:
+        """The place of the cursor in the text, in characters."""
+        return self._index(self.cursor_location)
+
+    def begin_command(self) -> None:
+        self._last_command, self._command = self._command, ""
+
+    def whole(self, start: int, end: int) -> tuple[int, int]:
+        """The span, widened to what must not be cut in two."""
+        return start, end
+
+    def go(self, index: int, *, select: bool = False) -> None:
+        self.move_cursor(self._location(index), select=select)
+
+    def apply(self, change: Change | None) -> None:
+        """Change the text as one step of undo."""
+        if change is None:
+            return
+        self.history.checkpoint()
+        start, end = self._location(change.start), self._location(change.end)
+        self.replace(change.text, start, end, maintain_selection_offset=False)
+        self.history.checkpoint()
+        self.go(change.cursor)
+
+    def kill(self, start: int, end: int, *, is_backward: bool) -> str:
+        """Cut the span, or the selection where there is one, and keep it in the ring."""
+        if not self.selection.is_empty:
+            start, end = sorted(map(self._index, self.selection))
+        start, end = self.whole(start, end)
+        killed = self.text[start:end]
+        if killed:
+            self._keep(killed, is_backward=is_backward)
+            self.apply(Change(start, end, "", start))
+        self._command = "kill"
+        return killed
+
+    def _keep(self, killed: str, *, is_backward: bool) -> None:
+        if self._last_command == "kill":
+            self._kills.join(killed, before=is_backward)
+        else:
+            self._kills.keep(killed)
+
+    def _kill_to(self, place: Place) -> None:
+        here = self.index
+        there = place(self.text, here)
+        self.kill(min(here, there), max(here, there), is_backward=there < here)
+
+    def _index(self, location: tuple[int, int]) -> int:
+        row, column = location
+        return sum(len(line) + 1 for line in self.document.lines[:row]) + column
+
+    def _location(self, index: int) -> tuple[int, int]:
+        before = self.text[:index]
+        return before.count("\n"), index - (before.rfind("\n") + 1)
+
+    def action_kill_word(self) -> None:
+        self._kill_to(word_end)
+
+    def action_kill_word_back(self) -> None:
+        self._kill_to(word_start)
+
+    def action_kill_blank_word_back(self) -> None:
+        self._kill_to(blank_word_start)
+
+    def action_kill_line(self) -> None:
+        self._kill_to(line_end)
+
+    def action_kill_line_back(self) -> None:
+        self._kill_to(line_start)
+
+    def action_yank(self) -> None:
+        here = self.index
+        self._put_yanked(here, here, self._kills.latest)
+
+    def action_yank_other(self) -> None:
+        if self._last_command == "yank":
+            self._put_yanked(*self._yanked, self._kills.turn())
+
+    def _put_yanked(self, start: int, end: int, text: str) -> None:
+        self.apply(Change(start, end, text, start + len(text)))
+        self._yanked = (start, start + len(text))
+        self._command = "yank"
+
+    def action_word_right(self) -> None:
+        self.go(word_end(self.text, self.index))
+
+    def action_word_left(self) -> None:
+        self.go(word_start(self.text, self.index))
+
+    def action_letter_right(self) -> None:
+        if self.cursor_at_end_of_text:
+            raise SkipAction
+        self.action_cursor_right()
+
+    def action_letter_left(self) -> None:
+        self.action_cursor_left()
+
+    def action_erase_letter(self) -> None:
+        self.action_delete_left()
+
+    def action_swap_letters(self) -> None:
+        self.apply(swapped_letters(self.text, self.index))
+
+    def action_swap_words(self) -> None:
+        self.apply(swapped_words(self.text, self.index))
+
+    def action_upper_word(self) -> None:
+        self.apply(recased_word(self.text, self.index, str.upper))
+
+    def action_lower_word(self) -> None:
+        self.apply(recased_word(self.text, self.index, str.lower))
+
+    def action_capital_word(self) -> None:
+        self.apply(recased_word(self.text, self.index, _capital))
+
+    def action_undo(self) -> None:
+        self.undo()
+
+    def action_redo(self) -> None:
+        self.redo()
+
+
+def _capital(word: str) -> str:
+    """The first letter of it, whatever stands before, as a capital."""
+    start = next((index for index, letter in enumerate(word) if letter.isalnum()), 0)
+    return word[:start] + word[start : start + 1].upper() + word[start + 1 :].lower()

@@ -1,0 +1,30 @@
+"""The whole app on a folder, with a model that is played by a server here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from cinch_tui.app import CinchApp
+from cinch_tui.arguments import parse_arguments
+from cinch_tui.start import prepare
+from cinch_tui.theming import load_theme
+
+
+def chat(cwd: Path, *arguments: str) -> CinchApp:
+    options, settings = prepare(parse_arguments(["-m", "anthropic/played", "--cwd", str(cwd), *arguments]))
+    return CinchApp(options, settings, load_theme(settings.ui.theme))
+
+
+async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await pilot.pause(0.01)
+
+
+async def ready(pilot: Pilot[object], app: CinchApp) -> None:
+    """The agent is there, and the prompt is on the screen."""
+    await until(pilot, lambda: app.desk._assembly is not None and app.desk._ready.is_set())

@@ -39,7 +39,8 @@ MODULES: dict[str, str] = {
     "harness.continuation": "Continuation",
     # What a person is asked, and answers
     "harness.person": (
-        "Person Nobody ApprovalRequest Approval Once Session Always Denied Edited Question Choice Answer PlanVerdict"
+        "Person Nobody ApprovalRequest Approval Once Session Always Denied Edited Reworded Partly RefusedHunk "
+        "Question Choice Answer PlanVerdict"
     ),
     "harness.answers": "Answers Unanswered",
     "harness.approval.policy": "ApprovalMode",
@@ -209,9 +210,12 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.person import Edited as Edited
     from harness.person import Nobody as Nobody
     from harness.person import Once as Once
+    from harness.person import Partly as Partly
     from harness.person import Person as Person
     from harness.person import PlanVerdict as PlanVerdict
     from harness.person import Question as Question
+    from harness.person import RefusedHunk as RefusedHunk
+    from harness.person import Reworded as Reworded
     from harness.person import Session as Session
     from harness.policies import Budget as Budget
     from harness.policies import DenyList as DenyList

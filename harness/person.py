@@ -16,7 +16,11 @@ from harness.views import View
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A call that needs leave. `rule` says in words what "always" would cover; empty when it cannot be remembered."""
+    """A call that needs leave. `rule` says in words what "always" would cover; empty when it cannot be remembered.
+
+    `is_revisable`: `Reworded` is an answer too, and `Partly` where the view is a diff. `is_reworded`: this is what the
+    person made of the call.
+    """
 
     call: ToolCall
     label: str
@@ -26,6 +30,8 @@ class ApprovalRequest:
     cwd: Path
     rule: str = ""
     can_trust: bool = True
+    is_revisable: bool = False
+    is_reworded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,29 @@ class Edited:
     arguments: JsonObject
 
 
-Approval: TypeAlias = Once | Session | Always | Denied | Edited
+@dataclass(frozen=True, slots=True)
+class Reworded:
+    """Ask again, with this in place of what was shown: the content of the file, or the command."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedHunk:
+    """`number` counts from 0, as `harness.hunks.hunks_of` does for the diff that was shown."""
+
+    number: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Partly:
+    """Yes to the hunks of the diff that was shown, but for these."""
+
+    refused: tuple[RefusedHunk, ...]
+
+
+Approval: TypeAlias = Once | Session | Always | Denied | Edited | Reworded | Partly
 
 
 @dataclass(frozen=True, slots=True)

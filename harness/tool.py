@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from harness.messages import JsonObject, Text, UserContent
 from harness.views import View
@@ -164,4 +164,15 @@ class Tool(Protocol):
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
         """Do it. Expected failures are `ToolOutput.failure`; a `WorkspaceError` may pass through and becomes one."""
+        ...
+
+
+@runtime_checkable
+class Revisable(Protocol):
+    """A tool of which a person may change what a call would do, in the form in which they see it."""
+
+    def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
+        """The arguments for `text` in place of what `view`, the preview, shows: the new content of a file where it is a
+        diff, the command where it is a terminal's. None: this cannot be said in arguments.
+        """
         ...

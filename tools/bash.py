@@ -14,7 +14,7 @@ from pydantic import AfterValidator, AliasChoices, Field
 
 from harness.execution.spill import spill_name
 from harness.messages import JsonObject
-from harness.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
 from tools.model_keys import without_model_keys
 from tools.output import CapturedOutput
@@ -70,6 +70,9 @@ class BashTool(TypedTool[BashArguments]):
     async def foresee(self, arguments: BashArguments, context: ToolContext) -> View | ToolOutput | None:
         del context
         return TerminalView(arguments.command, "")
+
+    def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
+        return {**arguments, "command": text} if isinstance(view, TerminalView) else None
 
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
         environment = quiet_environment(without_model_keys(os.environ, self._secrets))
@@ -160,3 +163,4 @@ def _aftermath(ended: Ended) -> str:
 
 if TYPE_CHECKING:
     _: type[Tool] = BashTool
+    _revisable: type[Revisable] = BashTool

@@ -8,16 +8,17 @@ from pydantic import AliasChoices, Field, model_validator
 
 from harness.errors import WorkspaceError
 from harness.filetext import FileText
-from harness.messages import JsonObject
+from harness.messages import JsonObject, JsonValue
 from harness.tool import Risk, ToolContext, ToolOutput
 from harness.views import DiffView, View
 from harness.workspace import Change
 from tools.guarded import check_leads, risk_of_change
 from tools.text.edits import Edit, Edited, Refused, apply_edits
+from tools.text.revising import edits_for
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
-    from harness.tool import Tool
+    from harness.tool import Revisable, Tool
 
 _OLD = AliasChoices("old_string", "old_text", "oldText", "oldString", "old")
 _NEW = AliasChoices("new_string", "new_text", "newText", "newString", "new")
@@ -85,6 +86,12 @@ class EditTool(TypedTool[EditParameters]):
         output = _said(context.workspace.display(change.path), attempt, change)
         return output if output.is_error else output.view
 
+    def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
+        if not isinstance(view, DiffView):
+            return None
+        edits: list[JsonValue] = [{"old_string": edit.old, "new_string": edit.new} for edit in edits_for(view, text)]
+        return {"path": arguments["path"], "edits": edits}
+
     async def execute(self, arguments: EditParameters, context: ToolContext) -> ToolOutput:
         check_leads(context.workspace, arguments.path)
         attempt = _Attempt(arguments.all_edits)
@@ -124,3 +131,4 @@ def _said(path: str, attempt: _Attempt, change: Change) -> ToolOutput:
 
 if TYPE_CHECKING:
     _: type[Tool] = EditTool
+    _revisable: type[Revisable] = EditTool

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from harness.tool import Revisable
 from tools.cards import card_of, description_of
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class LazyTool:
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
         return await self.load().run(arguments, context)
 
+    def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
+        tool = self.load()
+        return tool.revised(arguments, view, text) if isinstance(tool, Revisable) else None
+
 
 if TYPE_CHECKING:
     _: type[Tool] = LazyTool
+    _revisable: type[Revisable] = LazyTool

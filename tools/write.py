@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import AliasChoices, Field
 
 from harness.errors import WorkspaceError
+from harness.messages import JsonObject
 from harness.tool import Risk, ToolContext, ToolOutput
 from harness.views import DiffView, View
 from harness.workspace import Change, Workspace
@@ -14,7 +15,7 @@ from tools.guarded import check_leads, risk_of_change
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
-    from harness.tool import Tool
+    from harness.tool import Revisable, Tool
 
 
 class WriteParameters(Parameters):
@@ -43,6 +44,9 @@ class WriteTool(TypedTool[WriteParameters]):
         # Nobody need be asked about a change that changes nothing.
         return _said(context.workspace, change) if change.old == change.new else _view(context.workspace, change)
 
+    def revised(self, arguments: JsonObject, view: View, text: str) -> JsonObject | None:
+        return {**arguments, "content": text} if isinstance(view, DiffView) else None
+
     async def execute(self, arguments: WriteParameters, context: ToolContext) -> ToolOutput:
         check_leads(context.workspace, arguments.path)
         change = await context.workspace.write(arguments.path, arguments.content)
@@ -69,3 +73,4 @@ def _view(workspace: Workspace, change: Change) -> DiffView:
 
 if TYPE_CHECKING:
     _: type[Tool] = WriteTool
+    _revisable: type[Revisable] = WriteTool

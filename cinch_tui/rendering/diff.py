@@ -18,8 +18,9 @@ from cinch_tui.rendering.code import (
     tops,
     wrapped,
 )
-from cinch_tui.rendering.hunks import Row, RowKind, Sides, changed_lines, diff_rows
+from cinch_tui.rendering.hunks import Row, RowKind, diff_rows
 from cinch_tui.rendering.styles import DiffStyles
+from harness.hunks import Sides, changed_lines
 from harness.views import DiffView
 
 TWO_NUMBERS_FROM = 60

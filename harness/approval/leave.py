@@ -11,21 +11,32 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 from harness.approval.policy import Allow, Ask, Deny, decide
+from harness.approval.revision import Revision, in_part, is_revisable, refusals, reworded
 from harness.approval.rules import Rule, describe
 from harness.errors import InvalidArguments, WorkspaceError
 from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
 from harness.execution.results import failure_of
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.modes import permits
-from harness.person import Always, Approval, ApprovalRequest, Denied, Edited, Once, Session
+from harness.person import (
+    Always,
+    ApprovalRequest,
+    Denied,
+    Edited,
+    Once,
+    Partly,
+    Reworded,
+    Session,
+)
 from harness.reply import parsed_arguments
 from harness.run import Run
-from harness.tool import Risk, Tool, ToolContext, ToolOutput
-from harness.views import View
+from harness.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
+from harness.views import DiffView, View
 
 logger = logging.getLogger(__name__)
 
 WITHDRAWN = "the question was withdrawn"
+MISFIT = "The person's answer does not fit this call, so it did not run."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,16 @@ class Refused:
 
 
 Decision: TypeAlias = Allowed | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a person is asked about."""
+
+    wanted: Allowed
+    ask: Ask
+    view: View | None
+    is_reworded: bool = False
 
 
 async def decide_call(run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason) -> Decision:
@@ -98,24 +119,101 @@ async def _by_policy(run: Run, wanted: Allowed, context: ToolContext) -> Decisio
 
 
 async def _by_person(run: Run, wanted: Allowed, ask: Ask, context: ToolContext) -> Decision:
-    try:
-        foreseen = await wanted.tool.preview(wanted.arguments, context)
-    except WorkspaceError as error:
-        return _refuse(str(error))
-    if isinstance(foreseen, ToolOutput):
-        return Refused(foreseen)
+    asked = await _foreseen(wanted, ask, context)
+    if isinstance(asked, Refused):
+        return asked
     run.bus.publish(ToolApprovalRequested(call=wanted.call, reason=ask.reason))
     try:
-        approval = await run.person.approve(_approval_request(run, wanted, ask, foreseen))
+        decision, resolved = await _answered(run, asked, context)
     except BaseException:
         run.bus.publish(ToolApprovalResolved(call_id=wanted.call.id, decision="denied", reason=WITHDRAWN))
         raise
-    decision, resolved = _follow(run, wanted, ask, approval)
     run.bus.publish(resolved)
     return decision
 
 
-def _approval_request(run: Run, wanted: Allowed, ask: Ask, view: View | None) -> ApprovalRequest:
+async def _foreseen(wanted: Allowed, ask: Ask, context: ToolContext) -> _Asked | Refused:
+    try:
+        foreseen = await wanted.tool.preview(wanted.arguments, context)
+    except WorkspaceError as error:
+        return _refuse(str(error))
+    return Refused(foreseen) if isinstance(foreseen, ToolOutput) else _Asked(wanted, ask, foreseen)
+
+
+async def _answered(run: Run, proposed: _Asked, context: ToolContext) -> tuple[Decision, ToolApprovalResolved]:
+    """What the person says of the call, or of what they made of it."""
+    asked = proposed
+    while True:
+        approval = await run.person.approve(_approval_request(run, asked))
+        match approval:
+            case Reworded(text):
+                changed = await _reworded(run, proposed, asked, text, context)
+                if isinstance(changed, Refused):
+                    return changed, _edited_or_denied(changed, asked)
+                asked = changed
+            case Partly():
+                decision = await _in_part(run, asked, approval, context)
+                return decision, _edited_or_denied(decision, asked)
+            case _:
+                decision, resolved = _follow(run, asked.wanted, asked.ask, approval)
+                is_edited = asked.is_reworded and resolved.decision == "once"
+                return decision, replace(resolved, decision="edited") if is_edited else resolved
+
+
+def _edited_or_denied(decision: Decision, asked: _Asked) -> ToolApprovalResolved:
+    kind = "denied" if isinstance(decision, Refused) else "edited"
+    return ToolApprovalResolved(call_id=asked.wanted.call.id, decision=kind)
+
+
+async def _reworded(run: Run, proposed: _Asked, asked: _Asked, text: str, context: ToolContext) -> _Asked | Refused:
+    if proposed.view is None or not is_revisable(proposed.wanted.tool, proposed.view):
+        return _refuse(MISFIT)
+    if isinstance(asked.view, DiffView) and text == asked.view.old:
+        return Refused(_denial("they took back all of the change", unasked=False))
+    changed = await _revised(run, asked, reworded(proposed.view, text), context)
+    if isinstance(changed, Refused):
+        return changed
+    note = f"{proposed.wanted.note}{changed.wanted.note}"
+    return replace(changed, wanted=replace(changed.wanted, note=note), is_reworded=True)
+
+
+async def _in_part(run: Run, asked: _Asked, answer: Partly, context: ToolContext) -> Decision:
+    view = asked.view
+    if not isinstance(view, DiffView) or not is_revisable(asked.wanted.tool, view):
+        return _refuse(MISFIT)
+    if not answer.refused:
+        return asked.wanted
+    revision = in_part(view, answer.refused)
+    if revision is None:
+        return Refused(_denial(f"no part of the change is wanted.\n{refusals(view, answer.refused)}", unasked=False))
+    changed = await _revised(run, asked, revision, context)
+    if isinstance(changed, Refused):
+        return changed
+    # What the person saw is what is made, or nothing is.
+    if not isinstance(changed.view, DiffView) or (changed.view.old, changed.view.new) != (view.old, revision.text):
+        return _refuse(f"{view.path} could not be changed in part, so nothing was changed. Send smaller changes.")
+    return replace(changed.wanted, note=f"{asked.wanted.note}{revision.note}")
+
+
+async def _revised(run: Run, asked: _Asked, revision: Revision, context: ToolContext) -> _Asked | Refused:
+    """The call that does what the person wants, judged as if the model had sent it. Asking again is left to callers."""
+    tool = asked.wanted.tool
+    view = asked.view
+    arguments = None
+    if isinstance(tool, Revisable) and view is not None:
+        arguments = tool.revised(deepcopy(asked.wanted.arguments), view, revision.text)
+    changed = _refuse(MISFIT) if arguments is None else _changed(asked.wanted, arguments, "")
+    if isinstance(changed, Refused):
+        return changed
+    verdict = decide(run.state.approval, changed.risk, run.state.grants, tool.name)
+    if isinstance(verdict, Deny):
+        return _refuse(verdict.reason)
+    ask = verdict if isinstance(verdict, Ask) else replace(asked.ask, rule=None)
+    return await _foreseen(replace(changed, note=revision.note), ask, context)
+
+
+def _approval_request(run: Run, asked: _Asked) -> ApprovalRequest:
+    wanted, ask, view = asked.wanted, asked.ask, asked.view
     return ApprovalRequest(
         call=wanted.call,
         label=wanted.tool.label,
@@ -125,10 +223,14 @@ def _approval_request(run: Run, wanted: Allowed, ask: Ask, view: View | None) ->
         cwd=run.workspace.root,
         rule=describe(ask.rule) if ask.rule else "",
         can_trust=ask.can_trust,
+        is_revisable=is_revisable(wanted.tool, view),
+        is_reworded=asked.is_reworded,
     )
 
 
-def _follow(run: Run, wanted: Allowed, ask: Ask, approval: Approval) -> tuple[Decision, ToolApprovalResolved]:
+def _follow(
+    run: Run, wanted: Allowed, ask: Ask, approval: Once | Session | Always | Denied | Edited
+) -> tuple[Decision, ToolApprovalResolved]:
     """What the person's answer comes to. An answer wider than what was offered counts once."""
     call_id = wanted.call.id
     match approval:

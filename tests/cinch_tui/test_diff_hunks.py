@@ -5,7 +5,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinch_tui.rendering.hunks import SMALL_GAP, Sides, changed_lines, changed_words, diff_rows
+from cinch_tui.rendering.hunks import changed_words, diff_rows
+from harness.hunks import SMALL_GAP, Sides, changed_lines
 from harness.views import DiffView
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "", "  d", "e f"]), max_size=30).map("\n".join)

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakes.people import ScriptedPerson
+from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.agent import Agent
+from harness.events import ToolApprovalResolved
+from harness.hunks import applied, hunks_of
+from harness.options import AgentOptions
+from harness.person import (
+    Answer,
+    Approval,
+    ApprovalRequest,
+    Denied,
+    Once,
+    Partly,
+    PlanVerdict,
+    Question,
+    RefusedHunk,
+    Reworded,
+)
+from harness.views import DiffView, TerminalView
+from harness.workspace import Workspace
+from providers.demo import Call, Reply, scripted
+from tools import builtin_tools
+
+OLD = "".join(f"line {number}\n" for number in range(1, 21))
+NEW = OLD.replace("line 2\n", "two\n").replace("line 10\n", "ten\nten and a half\n").replace("line 19\n", "")
+EDITS = [
+    {"old_string": "line 2\n", "new_string": "two\n"},
+    {"old_string": "line 10\n", "new_string": "ten\nten and a half\n"},
+    {"old_string": "line 19\n", "new_string": ""},
+]
+
+
+class Reader:
+    """An agent that has read the file and then changes it; its person answers from a list."""
+
+    def __init__(self, folder: Path, call: Call, *answers: Approval, content: bytes | None = None) -> None:
+        self.person = ScriptedPerson()
+        self.person.approvals = list(answers)
+        self.file = folder / "a.txt"
+        if content is not None:
+            self.file.write_bytes(content)
+        model = scripted(Reply((Call("read_file", {"path": "a.txt"}),)), Reply((call,)), "done")
+        options = AgentOptions(person=self, workspace=Workspace(folder), spill_dir=folder / "spill")
+        self.agent = Agent(model, builtin_tools(), "", options)
+        self.meanwhile = lambda: None
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        self.meanwhile()
+        return await self.person.approve(request)
+
+    async def ask(self, question: Question) -> Answer:
+        return await self.person.ask(question)
+
+    async def review_plan(self, plan: str) -> PlanVerdict:
+        return await self.person.review_plan(plan)
+
+    async def go(self) -> str:
+        await self.agent.prompt("go")
+        return results_of(self.agent)[-1].text
+
+
+def write(content: str) -> Call:
+    return Call("write_file", {"path": "a.txt", "content": content})
+
+
+def edit(*edits: dict[str, str]) -> Call:
+    return Call("edit_file", {"path": "a.txt", "edits": list(edits)})
+
+
+@pytest.mark.parametrize("call", [write(NEW), edit(*EDITS)], ids=["write", "edit"])
+async def test_only_the_allowed_hunks_are_written_and_the_model_is_told_which(tmp_path: Path, call: Call):
+    reader = Reader(tmp_path, call, Partly((RefusedHunk(1, "keep ten as it is"),)), content=OLD.encode())
+
+    told = await reader.go()
+
+    assert reader.file.read_text() == OLD.replace("line 2\n", "two\n").replace("line 19\n", "")
+    assert told.startswith(
+        "The person allowed only a part of this change to a.txt: 2 of 3 hunks.\n"
+        "Made (lines of the file before): line 2; line 19.\n"
+        "Refused, so NOT made:\n"
+        "@@ line 10: keep ten as it is\n"
+        "-line 10\n"
+        "+ten\n"
+        "+ten and a half\n"
+    )
+    assert not results_of(reader.agent)[-1].is_error
+
+
+async def test_refusing_every_hunk_denies_the_call_with_all_the_reasons(tmp_path: Path):
+    refused = (RefusedHunk(0, "no"), RefusedHunk(1, "not that"), RefusedHunk(2))
+    reader = Reader(tmp_path, write(NEW), Partly(refused), content=OLD.encode())
+    resolved = []
+    reader.agent.subscribe(lambda event: resolved.append(event) if isinstance(event, ToolApprovalResolved) else None)
+
+    told = await reader.go()
+
+    assert reader.file.read_text() == OLD
+    assert "@@ line 2: no\n-line 2\n+two\n@@ line 10: not that" in told
+    assert [event.decision for event in resolved] == ["denied"]
+
+
+async def test_a_reworded_file_is_asked_about_again_and_written_as_the_person_wrote_it(tmp_path: Path):
+    reader = Reader(tmp_path, edit(*EDITS), Reworded(NEW.replace("two", "TWO")), Once(), content=OLD.encode())
+
+    told = await reader.go()
+
+    again = reader.person.asked[1]
+    assert again.is_reworded
+    assert again.view == DiffView("a.txt", OLD, NEW.replace("two", "TWO"))
+    assert reader.file.read_text() == NEW.replace("two", "TWO")
+    assert "changed your proposal for a.txt" in told
+    assert "@@ line 2\n-two\n+TWO\n" in told
+
+
+async def test_a_reworded_change_can_still_be_allowed_in_part_or_denied(tmp_path: Path):
+    wanted = NEW.replace("two", "TWO")
+    parts = Reader(tmp_path, write(NEW), Reworded(wanted), Partly((RefusedHunk(1),)), content=OLD.encode())
+
+    told = await parts.go()
+
+    assert parts.file.read_text() == OLD.replace("line 2\n", "TWO\n").replace("line 19\n", "")
+    assert "changed your proposal" in told
+    assert "2 of 3 hunks" in told
+    denied = Reader(tmp_path, write(NEW), Reworded(wanted), Denied("after all not"), content=OLD.encode())
+    assert await denied.go() == "The person denied this call: after all not"
+    assert denied.file.read_text() == OLD
+
+
+async def test_taking_back_all_of_a_change_by_hand_denies_it(tmp_path: Path):
+    reader = Reader(tmp_path, write(NEW), Reworded(OLD), content=OLD.encode())
+
+    assert "they took back all of the change" in await reader.go()
+    assert reader.file.read_text() == OLD
+
+
+async def test_a_new_file_can_be_reworded_and_is_one_hunk(tmp_path: Path):
+    reader = Reader(tmp_path, write("a\nb\n"), Reworded("a\nc\n"), Once())
+
+    await reader.go()
+
+    assert reader.file.read_text() == "a\nc\n"
+    assert not (tmp_path / "b").exists()
+
+
+async def test_refusing_the_one_hunk_of_a_new_file_makes_no_file(tmp_path: Path):
+    reader = Reader(tmp_path, write("a\nb\n"), Partly((RefusedHunk(0, "not here"),)))
+
+    assert "@@ at the beginning: not here\n+a\n+b\n" in await reader.go()
+    assert not reader.file.exists()
+
+
+async def test_a_reworded_command_is_judged_by_what_it_does_now(tmp_path: Path):
+    call = Call("bash", {"command": "echo one"})
+    reader = Reader(tmp_path, call, Reworded("sudo ls"), Reworded("echo two"), Once())
+
+    told = await reader.go()
+
+    first, second, third = reader.person.asked
+    assert (first.is_reworded, first.risk.level) == (False, "execute")
+    assert (second.view, second.risk.level, second.can_trust) == (TerminalView("sudo ls", ""), "dangerous", False)
+    assert third.call.arguments["command"] == "echo two"
+    assert "what ran is:\necho two\n" in told
+    assert told.endswith("Exit code: 0\ntwo")
+
+
+async def test_a_command_reworded_into_what_is_forbidden_never_runs(tmp_path: Path):
+    reader = Reader(tmp_path, Call("bash", {"command": "echo one"}), Reworded("rm -rf /"))
+
+    assert (await reader.go()).startswith("Forbidden")
+
+
+async def test_a_file_that_changed_while_the_person_was_asked_is_left_alone(tmp_path: Path):
+    reader = Reader(tmp_path, write(NEW), Partly((RefusedHunk(0),)), content=OLD.encode())
+    reader.meanwhile = lambda: reader.file.write_text(f"{OLD}and more\n")
+
+    assert "has changed on disk since it was read" in await reader.go()
+    assert reader.file.read_text() == f"{OLD}and more\n"
+
+
+async def test_an_answer_that_does_not_fit_the_call_runs_nothing(make_agent: Callable[..., Agent], person):
+    tool = SimpleTool("bash", risk="execute")
+    agent = make_agent(calls("bash", command="ls"), calls("bash", command="ls"), "done", tools=[tool])
+    person.approvals = [Reworded("rm x"), Partly((RefusedHunk(0),))]
+
+    await agent.prompt("go")
+
+    assert tool.ran == []
+    assert [result.is_error for result in results_of(agent)] == [True, True]
+    assert [request.is_revisable for request in person.asked] == [False, False]
+
+
+lines = st.lists(st.sampled_from(["a", "b", "c", "", "  d", "é“q”"]), max_size=14).map("\n".join)
+
+
+@given(st.tuples(lines, lines), st.sets(st.integers(0, 5)), st.sampled_from(["\n", "\r\n"]), st.booleans())
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_any_choice_of_hunks_is_written_as_it_was_shown(
+    tmp_path: Path, texts: tuple[str, str], refused: set[int], ending: str, is_edit: bool
+):
+    old, new = texts
+    view = DiffView("a.txt", old, new)
+    hunks = len(hunks_of(view))
+    refused = {number for number in refused if number < hunks}
+    if old == new or not refused:
+        return
+    answer = Partly(tuple(RefusedHunk(number) for number in sorted(refused)))
+    call = edit({"old_string": old, "new_string": new}) if is_edit else write(new)
+
+    reader = Reader(tmp_path, call, answer, content=old.replace("\n", ending).encode())
+    await reader.go()
+
+    assert reader.person.asked[0].view == view
+    left = applied(view, [number for number in range(hunks) if number not in refused]) or ""
+    written = reader.file.read_bytes().decode()
+    assert written.replace("\r\n", "\n") == left
+    assert "\n" not in old or ending == "\n" or written.count("\n") == written.count("\r\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -48,6 +49,11 @@ class ListServer:
 class _HttpServer(ThreadingHTTPServer):
     daemon_threads = True
     fake: ListServer
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        # A client that goes away before its answer is part of the game.
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)  # pyright: ignore[reportArgumentType] - passed on as it came
 
 
 class _Handler(BaseHTTPRequestHandler):

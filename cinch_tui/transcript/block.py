@@ -21,6 +21,11 @@ class Part:
         self._lines: list[Line] = []
         self._drawn_for: tuple[Look, int] | None = None
 
+    @property
+    def text(self) -> str:
+        """What it says, before it is drawn: where a search finds something in it."""
+        return ""
+
     def lines(self, look: Look, width: int) -> Sequence[Line]:
         wanted = (look, width)
         if self._drawn_for != wanted:
@@ -80,6 +85,11 @@ class Block:
     def source(self) -> str:
         """What was said, as it was said."""
         raise NotImplementedError
+
+    @property
+    def searched(self) -> str:
+        """What a search looks through: the texts of all parts that it has when it is unfolded."""
+        return self.source
 
     @property
     def foldable(self) -> bool:

@@ -28,6 +28,10 @@ class _TextPart(Part):
         super().__init__()
         self._block = block
 
+    @property
+    def text(self) -> str:
+        return self._block.text
+
     def draw(self, look: Look, width: int) -> list[Line]:
         return self._block.draw(look, width)
 

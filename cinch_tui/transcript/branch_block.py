@@ -38,6 +38,10 @@ class BranchBlock(ReplyBlock):
         super().__init__()
 
     @property
+    def searched(self) -> str:
+        return f"{self.name}\n{self.source}"
+
+    @property
     def foldable(self) -> bool:
         return self.finished
 
@@ -99,6 +103,10 @@ class _Label(Part):
     def __init__(self, block: BranchBlock) -> None:
         super().__init__()
         self._block = block
+
+    @property
+    def text(self) -> str:
+        return self._block.name
 
     def draw(self, look: Look, width: int) -> list[Line]:
         block = self._block

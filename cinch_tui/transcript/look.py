@@ -41,6 +41,8 @@ StyleName: TypeAlias = Literal[
     "metric",
     "cursor",
     "command",
+    "match",
+    "match-current",
 ]
 
 STYLE_NAMES: tuple[StyleName, ...] = get_args(StyleName)

@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The characters of a line that are selected, and how that looks."""
+    """Characters of a line that are selected or found, and how that looks."""
 
     start: int
     end: int
     style: Style
 
 
-def painted(line: Line, width: int, style: Style, marks: Marks | None = None) -> Strip:
+def painted(line: Line, width: int, style: Style, marks: Sequence[Marks] = ()) -> Strip:
     """A line in exactly `width` cells."""
-    segments = line.segments if marks is None else marked(line.segments, marks)
+    segments: Sequence[Segment] = line.segments
+    for each in marks:
+        segments = marked(segments, each)
     # Joined where the style is one: every segment costs a sequence of some forty bytes on the terminal.
     return Strip(segments).crop_extend(0, width, line.fill or style).simplify()
 

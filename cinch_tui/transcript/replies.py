@@ -96,6 +96,10 @@ class PiecePart(Part):
         self._references = references
         self._apart = apart and piece.item is None and not piece.goes_on
 
+    @property
+    def text(self) -> str:
+        return self.piece.source
+
     def draw(self, look: Look, width: int) -> list[Line]:
         # Late: Markdown is not needed before there is some to see.
         from cinch_tui.transcript.markdown import Page, piece_lines
@@ -190,6 +194,10 @@ class _ThoughtPart(Part):
     def __init__(self, text: str) -> None:
         super().__init__()
         self._text = text
+
+    @property
+    def text(self) -> str:
+        return self._text
 
     def draw(self, look: Look, width: int) -> list[Line]:
         style = look.on_base("thinking")

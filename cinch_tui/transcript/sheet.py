@@ -205,9 +205,9 @@ class Sheet(ScrollView):
     def _show(self, rows: list[Row]) -> None:
         before, self._rows = self._rows, rows
         self._place_scrollbar()
-        selecting = self.text_selection is not None
+        has_marks = self._has_marks
         for y, (ours, theirs) in enumerate(zip_longest(before, rows)):
-            if ours is None or theirs is None or (selecting and ours.key != theirs.key):
+            if ours is None or theirs is None or (has_marks and ours != theirs):
                 self.refresh(Region(0, y, self.size.width, 1))
             elif ours.line != theirs.line:
                 start, cells = difference(ours.line, theirs.line, self.size.width)
@@ -252,14 +252,19 @@ class Sheet(ScrollView):
         after = self._rows[-1].key + 1 if self._rows else 0
         return Strip.blank(width, style).apply_offsets(0, after)
 
-    def _marks(self, row: Row) -> Marks | None:
+    @property
+    def _has_marks(self) -> bool:
+        """What is on a line is not all there is to be seen of it."""
+        return self.text_selection is not None
+
+    def _marks(self, row: Row) -> list[Marks]:
         selection = self.text_selection
         span = selection.get_span(row.key) if selection is not None else None
         if span is None:
-            return None
+            return []
         end = len(row.line.text) if span[1] == -1 else span[1]
         style = self.screen.get_component_rich_style("screen--selection")
-        return Marks(max(span[0], row.line.gutter), end, style)
+        return [Marks(max(span[0], row.line.gutter), end, style)]
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         return selected_text(self._page, selection), "\n"

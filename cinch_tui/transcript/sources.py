@@ -65,6 +65,10 @@ class _SourcesPart(Part):
         super().__init__()
         self._block = block
 
+    @property
+    def text(self) -> str:
+        return harmless(sources_text(self._block.shown))
+
     def draw(self, look: Look, width: int) -> list[Line]:
         block = self._block
         dim = look.on_base("muted")

@@ -119,6 +119,21 @@ class ToolBlock(Block):
             case _:
                 return self.text or f"{self.label} {self.summary}"
 
+    @property
+    def searched(self) -> str:
+        return f"{self.headline}\n{self.shown_text}"
+
+    @property
+    def headline(self) -> str:
+        return f"{self.label} {self.summary}"
+
+    @property
+    def shown_text(self) -> str:
+        """What is to be read of it when it is unfolded."""
+        from cinch_tui.transcript.tool_text import body_text
+
+        return body_text(self.call)
+
     def guess(self, width: int) -> int:
         if self.folded:
             return self.gap + 1
@@ -140,6 +155,10 @@ class _Header(Part):
         super().__init__()
         self._block = block
 
+    @property
+    def text(self) -> str:
+        return self._block.headline
+
     def draw(self, look: Look, width: int) -> list[Line]:
         # Late, as all drawing of what an empty conversation does not have.
         from cinch_tui.transcript.tool_lines import header_line
@@ -156,6 +175,10 @@ class _Body(Part):
     def __init__(self, block: ToolBlock) -> None:
         super().__init__()
         self._block = block
+
+    @property
+    def text(self) -> str:
+        return self._block.shown_text
 
     def draw(self, look: Look, width: int) -> list[Line]:
         from cinch_tui.transcript.tool_lines import body_lines

@@ -41,7 +41,7 @@ def test_another_background_sends_the_whole_row() -> None:
 def test_marked_characters_keep_their_own_style_too() -> None:
     line = Line((Segment("ab", BOLD), Segment("cd", PLAIN)))
 
-    strip = painted(line, 5, PLAIN, Marks(1, 3, Style(reverse=True)))
+    strip = painted(line, 5, PLAIN, [Marks(1, 3, Style(reverse=True))])
 
     assert [(segment.text, segment.style) for segment in strip] == [
         ("a", BOLD),

@@ -1,0 +1,67 @@
+"""What is searched for, in text as it was said and in lines as they are drawn."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.lines import Line
+
+# Between two words there may be marks of emphasis, which are not drawn, and one end of a line, of a quotation even.
+_BETWEEN = r"[*_~`]*(?:[ \t]+|[ \t]*\n[ \t>]*)[*_~`]*"
+
+
+class Span(NamedTuple):
+    """Characters of a line that belong to the match with this number in its part."""
+
+    start: int
+    end: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A text to be found. Capital letters count as soon as there is one among those asked for."""
+
+    pattern: re.Pattern[str]
+    longest: str
+    is_exact: bool
+
+    @classmethod
+    def of(cls, query: str) -> Self | None:
+        words = query.split()
+        if not words:
+            return None
+        is_exact = query != query.lower()
+        pattern = re.compile(_BETWEEN.join(map(re.escape, words)), 0 if is_exact else re.IGNORECASE)
+        return cls(pattern, max(words, key=len), is_exact)
+
+    def count(self, text: str) -> int:
+        """How often it is in `text`."""
+        # A search for plain characters is many times quicker than the pattern, and mostly finds nothing.
+        if self.longest not in (text if self.is_exact else text.lower()):
+            return 0
+        return sum(1 for _ in self.pattern.finditer(text))
+
+    def spans(self, lines: Sequence[Line]) -> dict[int, list[Span]]:
+        """Where it is in drawn lines, by their number; what was wrapped is found as if it were not."""
+        starts: list[int] = []
+        text = ""
+        for line in lines:
+            starts.append(len(text))
+            text += line.text[line.gutter :] + line.end
+        found: dict[int, list[Span]] = {}
+        for number, match in enumerate(self.pattern.finditer(text)):
+            at = bisect_right(starts, match.start()) - 1
+            while at < len(lines) and starts[at] < match.end():
+                line = lines[at]
+                shift = line.gutter - starts[at]
+                span = Span(max(line.gutter, match.start() + shift), min(len(line.text), match.end() + shift), number)
+                if span.start < span.end:
+                    found.setdefault(at, []).append(span)
+                at += 1
+        return found

@@ -1,0 +1,43 @@
+"""What an unfolded tool call shows, as plain text: what `tool_lines` draws, without drawing it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cinch_tui.rendering.hunks import Sides, diff_rows
+from cinch_tui.transcript.plain import printed
+from cinch_tui.transcript.tool_lines import LONGEST, first_lines
+from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.tool_block import Call
+
+
+def body_text(call: Call) -> str:
+    """The text of a call's body; of what is too long to be shown, only what is shown."""
+    text = _view_text(call.view) if call.view is not None else ""
+    said = call.text.strip()
+    if not text:
+        return _first(said)
+    return f"{text}\n{printed(said)}" if call.status == "failed" and not isinstance(call.view, TerminalView) else text
+
+
+def _view_text(view: View) -> str:
+    match view:
+        case TextView(text):
+            return _first(text)
+        case TerminalView(command, output):
+            rows = printed(output).rstrip().rsplit("\n", LONGEST)
+            return "\n".join((f"$ {command}", *rows[-LONGEST:]))
+        case DiffView():
+            return "\n".join(row.text for row in diff_rows(Sides.of(view))[:LONGEST])
+        case ListingView(_, entries):
+            return "\n".join(entries[:LONGEST])
+        case TodoView(items):
+            return "\n".join(item.content for item in items)
+        case ImageView(path):
+            return path
+
+
+def _first(text: str) -> str:
+    return first_lines(printed(text).strip("\n"))[0]

@@ -1,0 +1,109 @@
+"""One line above the prompt, in which a person types what to find in the conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.reactive import var
+from textual.widgets import Input, Static
+
+from cinch_tui.keymap import bindings
+
+KEYS = "↑ ↓ · Tab stays · Esc back"
+
+
+class SearchInput(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("search")]
+
+    def action_earlier(self) -> None:
+        self.post_message(SearchBar.Step(-1))
+
+    def action_later(self) -> None:
+        self.post_message(SearchBar.Step(1))
+
+    def action_back(self) -> None:
+        self.post_message(SearchBar.Left(stay=False))
+
+    def action_stay(self) -> None:
+        self.post_message(SearchBar.Left(stay=True))
+
+
+class SearchBar(Horizontal):
+    """Says what is wanted; whoever searches tells it what was found. It is there once it was opened."""
+
+    DEFAULT_CSS = """
+    SearchBar {
+        display: none; height: 1; padding: 0 1; background: $surface;
+        &.-open { display: block; }
+        & > Static { width: auto; color: $foreground 65%; }
+        & > #found { padding: 0 1; color: $foreground; }
+        & > Input { width: 1fr; min-width: 8; background: $surface; }
+    }
+    """
+
+    is_open = var(default=False, toggle_class="-open")
+
+    @dataclass
+    class Wanted(Message):
+        """This is to be found now."""
+
+        query: str
+
+    @dataclass
+    class Step(Message):
+        """To the match below (1) or above (-1)."""
+
+        by: int
+
+    @dataclass
+    class Left(Message):
+        """The search is over."""
+
+        stay: bool
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._input = SearchInput(select_on_focus=False, compact=True)
+        self._found = Static(id="found", markup=False)
+        self._keys = Static(KEYS, markup=False)
+
+    def compose(self) -> ComposeResult:
+        yield Static("Find ", markup=False)
+        yield self._input
+        yield self._found
+        yield self._keys
+
+    def open(self) -> None:
+        """Take the keys; what was searched last stands there, selected."""
+        self.is_open = True
+        self._input.focus()
+        self._input.action_select_all()
+        self.post_message(self.Wanted(self._input.value))
+
+    def close(self) -> None:
+        self.is_open = False
+
+    def tell(self, number: int, total: int, *, is_done: bool) -> None:
+        """Show at which of how many matches the search stands."""
+        if not self._input.value.strip():
+            words = ""
+        elif total:
+            words = f"{number:,} of {total:,}"
+        else:
+            words = "nothing found" if is_done else ""
+        self._found.update(words if is_done else f"{words} …")
+
+    def on_resize(self) -> None:
+        self._keys.display = self.size.width >= 60
+
+    @on(Input.Changed)
+    def _changed(self, message: Input.Changed) -> None:
+        message.stop()
+        if self.is_open:
+            self.post_message(self.Wanted(message.value))

@@ -1,0 +1,68 @@
+"""A conversation with the bar that searches it, wired as the chat wires them."""
+
+from __future__ import annotations
+
+from fakes.transcript_stage import Stage
+from textual.app import ComposeResult
+from textual.pilot import Pilot
+
+from cinch_tui.transcript.layout import Row
+from cinch_tui.transcript.view import Transcript
+from cinch_tui.widgets.search_bar import SearchBar
+
+
+class SearchStage(Stage):
+    def compose(self) -> ComposeResult:
+        yield from super().compose()
+        yield SearchBar()
+
+    @property
+    def bar(self) -> SearchBar:
+        return self.query_one(SearchBar)
+
+    @property
+    def said(self) -> str:
+        return str(self.bar.query_one("#found").visual)
+
+    def on_transcript_found(self, message: Transcript.Found) -> None:
+        self.bar.tell(message.number, message.total, is_done=message.is_done)
+
+    def on_search_bar_wanted(self, message: SearchBar.Wanted) -> None:
+        self.view.find(message.query)
+
+    def on_search_bar_step(self, message: SearchBar.Step) -> None:
+        self.view.find_next(message.by)
+
+    def on_search_bar_left(self, message: SearchBar.Left) -> None:
+        self.bar.close()
+        self.view.end_search(stay=message.stay)
+        self.view.focus()
+
+
+async def looked(pilot: Pilot[None], app: SearchStage) -> None:
+    """Everything has been looked through and painted."""
+    await app.workers.wait_for_complete()
+    await app.view.drained()
+    await pilot.pause()
+
+
+async def search(pilot: Pilot[None], app: SearchStage, query: str) -> None:
+    app.bar.open()
+    await pilot.pause()
+    await pilot.press(*query)
+    await looked(pilot, app)
+
+
+def marked(view: Transcript) -> list[str]:
+    """The marked characters on the screen, in order, with `>` before what belongs to the current match."""
+    found: list[str] = []
+    for row in view._rows:
+        found.extend(_marked(view, row))
+    return found
+
+
+def _marked(view: Transcript, row: Row) -> list[str]:
+    current = view._page.look["match-current"]
+    return [
+        f"{'>' if mark.style == current else ''}{row.line.text[mark.start : mark.end]}" for mark in view._marks(row)
+    ]

@@ -42,10 +42,10 @@ class ChatFront:
     def clear_view(self) -> None:
         self._desk.clear_view()
 
-    def transcript_source(self, part: TranscriptPart) -> str:
+    def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
         from cinch_tui import reports
 
-        return reports.source(self._desk.agent.history.messages, part)
+        return reports.source(self._desk.agent.history.messages, part, back)
 
     def copy(self, text: str) -> None:
         from cinch_tui.clipboard import copy

@@ -1,8 +1,11 @@
-"""Copying: through the terminal, which works over SSH, and through the system, for terminals that cannot."""
+"""Copying: through the terminal, which works over SSH, and through tmux or the system, for terminals that cannot."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,17 +15,23 @@ if TYPE_CHECKING:
 
 # A clipboard program without a display to talk to may wait for ever.
 PATIENCE = 2.0
+# Terminals take no more, and some print what they do not take.
+MOST_FOR_TERMINALS = 750_000
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """`system` is true when the system's clipboard took the text, and not only the terminal was asked to."""
+    """`system` is true when the system's clipboard or tmux took the text, and not only the terminal was asked to.
+    `file` is where a text is that is too long for a terminal, where nothing else took it."""
 
     characters: int
     system: bool
+    file: str = ""
 
     @property
     def words(self) -> str:
+        if self.file:
+            return f"{self.characters:,} characters are too many for the terminal's clipboard; they are in {self.file}."
         # The terminal does not answer: whether it keeps what it is asked to, nobody knows.
         return f"Copied {self.characters:,} characters{'' if self.system else ', if the terminal allows it'}."
 
@@ -35,16 +44,45 @@ async def copy(app: App[object], text: str) -> None:
 
 async def copy_text(text: str, through_terminal: Callable[[str], None]) -> Copied:
     """Copy by every way there is. `through_terminal` is the app's `copy_to_clipboard`."""
-    through_terminal(text)
+    fits = len(text.encode(errors="replace")) <= MOST_FOR_TERMINALS
+    if fits:
+        through_terminal(text)
     try:
         async with asyncio.timeout(PATIENCE):
             took = await asyncio.to_thread(_through_system, text)
     except TimeoutError:
         took = False
-    return Copied(len(text), took)
+    file = "" if fits or took else await asyncio.to_thread(_into_file, text)
+    return Copied(len(text), took, file)
 
 
 def _through_system(text: str) -> bool:
+    through_tmux = "TMUX" in os.environ and _through_tmux(text)
+    return _through_clipboard(text) or through_tmux
+
+
+def _through_tmux(text: str) -> bool:
+    """tmux swallows what programs tell the terminal's clipboard, unless it is set up; it passes on what it is given."""
+    for options in (["-w"], []):  # `-w` came with tmux 3.2
+        command = ["tmux", "load-buffer", *options, "-"]
+        try:
+            ran = subprocess.run(command, input=text.encode(), capture_output=True, timeout=PATIENCE, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        if not ran.returncode:
+            return True
+    return False
+
+
+def _into_file(text: str) -> str:
+    # Only the person may read it.
+    descriptor, path = tempfile.mkstemp(prefix="cinch-copied-", suffix=".txt", text=True)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def _through_clipboard(text: str) -> bool:
     # Looks for clipboard programs when it is imported.
     import pyperclip
 

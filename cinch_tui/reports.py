@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _FENCED = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}(?P=fence)[`~]*[ \t]*$", re.M | re.S)
 
 
-def source(messages: Sequence[Message], part: TranscriptPart) -> str:
-    """The last reply, all that was said, or the last reply's fenced code, as it was written."""
+def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> str:
+    """The last reply or the one so far `back`, all that was said, or the last reply's fenced code, as it was written."""
     replies = [message for message in messages if isinstance(message, AssistantMessage) and message.text]
     match part:
         case "reply":
-            return text_with_sources(replies[-1]) if replies else ""
+            return text_with_sources(replies[-back]) if back <= len(replies) else ""
         case "code":
             return "\n".join(found["code"] for found in _FENCED.finditer(replies[-1].text)) if replies else ""
         case "all":

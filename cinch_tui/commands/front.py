@@ -33,8 +33,8 @@ class ViewFront(Protocol):
         """Empty the screen's conversation; the agent's history and the session stay."""
         ...
 
-    def transcript_source(self, part: TranscriptPart) -> str:
-        """The last reply, the whole conversation, or the last reply's fenced code, as written; may be empty."""
+    def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
+        """The last reply or the one so far `back`, the whole conversation, or the last reply's fenced code, as written; may be empty."""
         ...
 
     def copy(self, text: str) -> None: ...

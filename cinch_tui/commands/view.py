@@ -31,13 +31,19 @@ def _copy_choices(front: Front) -> tuple[Choice, ...]:
     return tuple(Choice(value, what) for value, (_, what) in _COPIES.items() if value)
 
 
-@VIEW.command("#copy [all|code]", "copy the last reply, all, or its code", arguments=_copy_choices)
+@VIEW.command(
+    "#copy [all|code|n]",
+    "copy the last reply, the n-th last, all, or its code",
+    aliases=("/copy",),
+    arguments=_copy_choices,
+)
 async def copy(front: Front, argument: str) -> None:
-    if argument not in _COPIES:
-        front.notice(f"#copy takes all or code, not {argument!r}", "warning")
+    number = int(argument) if argument.isdecimal() else 1
+    if (argument not in _COPIES and not argument.isdecimal()) or number < 1:
+        front.notice(f"#copy takes all, code or a number from 1, not {argument!r}", "warning")
         return
-    part, what = _COPIES[argument]
-    source = front.transcript_source(part)
+    part, what = _COPIES.get(argument, ("reply", f"reply {number} from the end"))
+    source = front.transcript_source(part, number)
     if not source:
         front.notice(f"there is nothing to copy: {what} is empty", "warning")
         return

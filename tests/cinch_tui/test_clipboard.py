@@ -13,7 +13,7 @@ from cinch_tui.clipboard import Copied, copy, copy_text
 
 @pytest.fixture
 def no_display(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "PATH"):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "PATH", "TMUX"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -26,6 +26,39 @@ async def test_without_a_system_clipboard_the_terminal_is_asked_and_said_so():
     assert asked == ["héllo"]
     assert copied == Copied(5, system=False)
     assert copied.words == "Copied 5 characters, if the terminal allows it."
+
+
+@pytest.mark.usefixtures("no_display")
+async def test_what_is_too_long_for_a_terminal_is_put_into_a_file_of_ones_own():
+    text = "中文" * 200_000
+    asked: list[str] = []
+
+    copied = await copy_text(text, asked.append)
+
+    file = Path(copied.file)
+    try:
+        assert asked == []
+        assert file.read_text(encoding="utf-8") == text
+        assert file.stat().st_mode & 0o077 == 0
+        assert copied.file in copied.words
+    finally:
+        file.unlink()
+
+
+@pytest.mark.usefixtures("no_display")
+@pytest.mark.parametrize("knows_w", [True, False])
+async def test_in_tmux_tmux_is_given_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_w: bool):
+    program = tmp_path / "tmux"
+    refuses = "" if knows_w else 'case "$*" in *-w*) exit 1;; esac\n'
+    program.write_text(f"#!/bin/sh\n{refuses}/bin/cat > '{tmp_path}/buffer'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TMUX", "/tmp/tmux,1,0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    copied = await copy_text("héllo", lambda text: None)
+
+    assert copied.system
+    assert (tmp_path / "buffer").read_text(encoding="utf-8") == "héllo"
 
 
 @pytest.mark.usefixtures("no_display")

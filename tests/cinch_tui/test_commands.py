@@ -128,15 +128,18 @@ async def test_trust_is_dropped_for_one_tool_or_all(front: RecordingFront):
 
 
 async def test_copy_takes_the_source_of_what_was_named(front: RecordingFront):
-    front.transcript = {"reply": "**bold**", "code": "x = 1"}
+    front.transcript = {"reply": "**bold**", "code": "x = 1", "reply 3": "The third last"}
 
     await run("#copy", front)
     await run("#copy code", front)
+    await run("/copy 3", front)
+    await run("/copy 4", front)
+    await run("/copy 0", front)
     await run("#copy all", front)
     await run("#copy everything", front)
 
-    assert front.copied == ["**bold**", "x = 1"]
-    assert [level for level, _ in front.notices] == ["warning", "warning"]
+    assert front.copied == ["**bold**", "x = 1", "The third last"]
+    assert [level for level, _ in front.notices] == ["warning"] * 4
 
 
 async def test_key_is_stored_and_never_repeated(front: RecordingFront):

@@ -16,7 +16,7 @@ class RecordingFront:
     calls: list[tuple[str, ...]] = field(default_factory=list)
     notices: list[tuple[NoticeLevel, str]] = field(default_factory=list)
     copied: list[str] = field(default_factory=list)
-    transcript: dict[TranscriptPart, str] = field(default_factory=dict)
+    transcript: dict[str, str] = field(default_factory=dict)
     trusted: list[str] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
     is_running: bool = False
@@ -37,8 +37,8 @@ class RecordingFront:
     def clear_view(self) -> None:
         self.calls.append(("clear_view",))
 
-    def transcript_source(self, part: TranscriptPart) -> str:
-        return self.transcript.get(part, "")
+    def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
+        return self.transcript.get(part if back == 1 else f"{part} {back}", "")
 
     def copy(self, text: str) -> None:
         self.copied.append(text)

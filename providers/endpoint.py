@@ -28,12 +28,16 @@ class Wire(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address and the key for it; its repr never shows the key. Without a `wire`, there is only the network."""
+    """An address and the key for it; its repr never shows the key. Without a `wire`, there is only the network.
+
+    `session_token`: what goes along with a key that is only lent, as those of AWS mostly are.
+    """
 
     preset: Preset
     base_url: str
     secret: Secret | None = None
     wire: Wire | None = field(default=None, repr=False, compare=False)
+    session_token: str = field(default="", repr=False, compare=False)
 
     @property
     def is_vendors_own(self) -> bool:
@@ -85,10 +89,23 @@ class Endpoint:
         return replace(self, secret=Secret(key, "this program", self.secret.variable if self.secret else ""))
 
     def hide_key(self, text: str) -> str:
-        """The text without the key: services like to quote it back. What stands in for a key, such as `none` or `x`
-        before a server of one's own, is no secret and may be part of any word."""
-        is_secret = self.secret is not None and len(self.secret.value) >= SHORTEST_KEY
-        return text.replace(self.secret.value, "[key]") if self.secret and is_secret else text
+        """The text without the key: services like to quote it back, some as JSON or a URL writes it.
+
+        For whole texts: where one was cut in the middle of the key, its beginning stays. What stands in for a key, such
+        as `none` or `x` before a server of one's own, is no secret and may be part of any word.
+        """
+        for value in (self.secret.value if self.secret else "", self.session_token):
+            if len(value) >= SHORTEST_KEY:
+                text = re.sub("".join(map(_written, value)), "[key]", text, flags=re.IGNORECASE)
+        return text
+
+
+def _written(letter: str) -> str:
+    """A pattern for the ways in which a letter of a key is written: as it is, in JSON, in a URL, on a web page."""
+    if letter.isalnum():
+        return letter
+    code = ord(letter)
+    return rf"(?:\\?{re.escape(letter)}|%{code:02x}|\\u{code:04x}|&#(?:0*{code}|x0*{code:x});)"
 
 
 def is_loopback(host: str) -> bool:

@@ -67,7 +67,8 @@ NO_RIGHT_TO_MODEL = r"model_not_found|does not have access to model"
 # Google has one wording for a limit per minute and one per day, and one status for a wrong key and a wrong request.
 SOON_AGAIN = r'"retrydelay": *"'
 NOT_TODAY = r"per_?day"
-BAD_KEY = r"api[ _]key[ _](not[ _]valid|invalid|expired)|(invalid|expired)[ _]api[ _]key"
+# A LiteLLM without a database takes no key but its own.
+BAD_KEY = r"api[ _]key[ _](not[ _]valid|invalid|expired)|(invalid|expired)[ _]api[ _]key|no connected db"
 # What is wrong is neither the key nor its rights.
 NOT_THE_KEY = r"flagged|country|region|network settings|location is not supported"
 
@@ -89,13 +90,13 @@ def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, st
     """
     # Amazon may name the kind of a failure, and nothing more.
     told = message_in(body) if body.strip() not in ("", "{}") else headers.get("x-amzn-errortype", "")
-    said = endpoint.hide_key(plain(told))
+    said = plain(endpoint.hide_key(told))
     page = title_of(body)
     words = said.lower() if page is not None else f"{said} {body[:4096]}".lower()
     service = endpoint.preset.label
     kind = _kind(status, words, is_empty=not body.strip(), is_page=page is not None)
     if status == 511 or (page is not None and status != 404):
-        text = explained_page(endpoint.shown_url, status, endpoint.hide_key(plain(page or "")))
+        text = explained_page(endpoint.shown_url, status, plain(endpoint.hide_key(page or "")))
     else:
         text = _explanation(kind, endpoint, status, f"{said}{_filtered(body)}" or _elsewhere(headers))
     if issubclass(kind, AuthenticationFailed):
@@ -107,7 +108,7 @@ def no_stream(endpoint: Endpoint, media_type: str, body: str) -> ProviderError:
     """The error for an answer of status 200 that is no stream: a web page, an error all the same, or a whole reply."""
     title = title_of(body)
     if title is not None:
-        page = explained_page(endpoint.shown_url, 200, endpoint.hide_key(plain(title)))
+        page = explained_page(endpoint.shown_url, 200, plain(endpoint.hide_key(title)))
         return StreamError(f"{endpoint.preset.label}: {page}", status=200)
     if '"error"' in body or '"base_resp"' in body:
         return failure(endpoint, status_inside(body), body, {})

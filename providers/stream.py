@@ -91,7 +91,7 @@ def decoded(decoder: ReplyDecoder, events: Sequence[str], endpoint: Endpoint | N
         try:
             found = decoder.take(json.loads(data))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            shown = plain(endpoint.hide_key(data[:2000]) if endpoint else data[:2000])[:200]
+            shown = plain(endpoint.hide_key(data) if endpoint else data)[:200]
             raise StreamError(f"the service sent an event that cannot be read: {shown}") from error
         yield from found
 

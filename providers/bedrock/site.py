@@ -60,7 +60,8 @@ class BedrockSite:
         signed = await self._signer.sign(asked, headers)
         if signed is not None:
             secret = Secret(signed.key_id, "your credentials for AWS")
-            return replace(endpoint, secret=secret), signed.headers
+            token = signed.headers.get("x-amz-security-token", "")
+            return replace(endpoint, secret=secret, session_token=token), signed.headers
         if self._is_amazons:
             raise AuthenticationFailed(f"no credentials for AWS were found; {HOW}")
         return endpoint, headers

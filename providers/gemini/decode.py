@@ -107,8 +107,8 @@ class ContentDecoder:
             UnusableReply: the model garbled it.
         """
         if self._finish in GARBLED:
-            why = plain(self._message) or GARBLED[self._finish]
-            raise UnusableReply(f"{self._endpoint.preset.label}: {self._endpoint.hide_key(why)} ({self._finish})")
+            why = plain(self._endpoint.hide_key(self._message)) or GARBLED[self._finish]
+            raise UnusableReply(f"{self._endpoint.preset.label}: {why} ({self._finish})")
         stop, error = self._ending()
         return (*self._close(), *self._let_go(), Done(stop, _counted(self._usage), self._response_id, error))
 

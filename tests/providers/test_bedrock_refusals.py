@@ -33,6 +33,16 @@ async def ask_with(model: Model, request: Request) -> list[object]:
     return [delta async for delta in model.provider.stream(request)]
 
 
+@pytest.mark.usefixtures("keys")
+async def test_a_refused_signature_shows_no_session_token(serve: Serve) -> None:
+    said = f"The canonical string should have been 'x-amz-security-token:{KEYS.token}'"
+    model = connect(f"bedrock/{CLAUDE}", base_url=serve([Failure(403, said)]).url)
+
+    with pytest.raises(AuthenticationFailed, match=r"x-amz-security-token:\[key\]"):
+        await ask_with(model, Request(model.spec, "", (user("Hi"),)))
+    await model.provider.close()
+
+
 @pytest.mark.parametrize(
     ("refusal", "kind", "told"),
     [

@@ -40,6 +40,7 @@ def classified(status: int, body: str) -> ProviderError:
     ("status", "said", "kind"),
     [
         (401, "invalid x-api-key", AuthenticationFailed),
+        (400, "No connected db.", AuthenticationFailed),
         (403, "permission denied", AuthenticationFailed),
         (403, "your input was flagged", RequestRejected),
         (402, "Insufficient credits", QuotaExhausted),
@@ -118,6 +119,29 @@ def test_a_refused_key_is_named_by_its_source_and_never_shown() -> None:
     assert "the key from keyring was refused (401)" in str(error)
     assert KEY not in str(error)
     assert "\x1b" not in str(error)
+
+
+@pytest.mark.parametrize("place", [540, 575, 580, 590, 599])
+def test_no_part_of_a_key_is_left_where_a_long_message_is_cut(place: int) -> None:
+    error = classified(401, json.dumps({"error": {"message": f"{'x' * place} {KEY} and more"}}))
+
+    assert KEY[:6] not in str(error)
+
+
+@pytest.mark.parametrize("quoted", ["ab/cd=01234", r"ab\/cd\u003d01234", "ab%2Fcd%3d01234", "ab&#x2F;cd&#61;01234"])
+def test_a_key_is_hidden_however_it_is_quoted(quoted: str) -> None:
+    endpoint = replace(ENDPOINT, secret=Secret("ab/cd=01234", "a variable"))
+
+    assert str(failure(endpoint, 400, f'{{"error": "no {quoted}!" ', {})).endswith('"no [key]!"')
+
+
+def test_a_session_token_is_hidden_as_a_key_is() -> None:
+    endpoint = replace(ENDPOINT, session_token="IQoJb3JpZ2lu/ZWM=")
+
+    error = failure(endpoint, 403, '{"message": "x-amz-security-token:IQoJb3JpZ2lu/ZWM= does not match"}', {})
+
+    assert "x-amz-security-token:[key] does not match" in str(error)
+    assert "IQoJ" not in repr(endpoint)
 
 
 @pytest.mark.parametrize("stand_in", ["x", "none", "EMPTY"])

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 
 from harness.answers import Answers
 from harness.approval.rules import Grants
+from harness.aside import aside
 from harness.blocking import run_blocking
 from harness.bus import Bus, Subscriber
 from harness.channel import Listener
@@ -151,6 +152,7 @@ class Agent:
 
     prompt_structured = prompt_structured
     prompt_structured_sync = prompt_structured_sync
+    aside = aside
 
     def steer(self, prompt: Prompt) -> None:
         """Say something to the run that is on: it interrupts the tools and is heard at the next turn. From any thread,

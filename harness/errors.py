@@ -77,7 +77,7 @@ class NotAsked(AgentError):
 
 
 class Rejected(AgentError):
-    """An input filter or a hook did not let the run begin. Only `AgentResult.raise_for_failure` raises it."""
+    """An input filter or a hook did not let the run begin. `AgentResult.raise_for_failure` raises it, and `Agent.aside`."""
 
 
 class StructuredOutputFailed(AgentError):

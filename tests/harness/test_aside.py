@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from fakes.simple_tools import SimpleTool
+
+from harness.aside import NO_TOOLS, UNDER_WAY
+from harness.errors import NetworkError, Rejected
+from harness.filters import MaxLength
+from harness.messages import ToolResult, Usage
+from harness.tool import ToolOutput
+from providers.demo.script import Break, Call, Hang, Reply, Say
+
+
+async def test_an_aside_sees_the_conversation_and_does_not_enter_it(make_agent, record, requests):
+    agent = make_agent("It is 45.", "By Ada.")
+    await agent.prompt("What is the total?")
+    seen, before = record(agent), agent.history.messages
+    told: list[str] = []
+
+    reply = await agent.aside("Who wrote this?", told.append)
+
+    assert reply.text == "".join(told) == "By Ada."
+    asked = requests(agent)[-1].messages
+    assert asked[:-1] == before
+    assert asked[-1].text.endswith("Who wrote this?")
+    assert agent.history.messages == before
+    assert seen.events == []
+
+
+async def test_an_aside_costs_what_it_used(make_agent):
+    agent = make_agent(Reply((Say("By Ada."),), usage=Usage(input=70, output=3)))
+
+    await agent.aside("Who wrote this?")
+
+    assert (agent.state.usage.input, agent.state.usage.output) == (70, 3)
+
+
+async def test_an_aside_during_a_call_leaves_the_run_alone(make_agent, requests):
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def work(arguments, context):
+        begun.set()
+        await go_on.wait()
+        return ToolOutput.text("slept")
+
+    tool = SimpleTool("nap", work)
+    agent = make_agent(Reply((Call("nap", {}, "n1"),)), "Still napping.", "Done.", tools=[tool])
+    running = asyncio.create_task(agent.prompt("nap"))
+    await begun.wait()
+
+    reply = await agent.aside("What are you doing?")
+    go_on.set()
+    result = await running
+
+    assert reply.text == "Still napping."
+    shown = [each.text for each in requests(agent)[1].messages if isinstance(each, ToolResult)]
+    assert shown == [UNDER_WAY]
+    assert result.text == "Done."
+    assert [each.text for each in agent.history.messages if isinstance(each, ToolResult)] == ["slept"]
+
+
+async def test_a_call_in_an_aside_is_refused_and_words_are_asked_for(make_agent, requests):
+    tool = SimpleTool("look")
+    agent = make_agent(Reply((Call("look", {}),)), "From memory: yes.", tools=[tool])
+
+    reply = await agent.aside("Is it there?")
+
+    assert reply.text == "From memory: yes."
+    assert tool.ran == []
+    assert requests(agent)[-1].messages[-1].text == NO_TOOLS
+
+
+async def test_what_a_filter_keeps_back_is_not_asked(make_agent, requests):
+    agent = make_agent("never", filters=[MaxLength(1_000)])
+
+    with pytest.raises(Rejected):
+        await agent.aside("x" * 2_000)
+
+    assert requests(agent) == []
+
+
+async def test_an_aside_that_fails_says_so_and_the_next_prompt_works(make_agent):
+    agent = make_agent(Reply((Say("By"), Break(NetworkError("the line broke")))), "Hello.")
+
+    with pytest.raises(NetworkError):
+        await agent.aside("Who wrote this?")
+
+    assert (await agent.prompt("hi")).text == "Hello."
+
+
+async def test_an_aside_can_be_stopped(make_agent):
+    heard = asyncio.Event()
+    agent = make_agent(Reply((Say("By"), Hang())), "Hello.")
+    asking = asyncio.create_task(agent.aside("Who?", lambda text: heard.set()))
+    await heard.wait()
+
+    asking.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert (await agent.prompt("hi")).text == "Hello."

@@ -24,7 +24,7 @@ _FENCED = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}
 
 
 def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> str:
-    """The last reply or the one so far `back`, all that was said, or the last reply's fenced code, as it was written."""
+    """A reply, the last or one so far `back`, or all that was said, or the last reply's fenced code, as written."""
     replies = [message for message in messages if isinstance(message, AssistantMessage) and message.text]
     match part:
         case "reply":

@@ -34,7 +34,8 @@ class ViewFront(Protocol):
         ...
 
     def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
-        """The last reply or the one so far `back`, the whole conversation, or the last reply's fenced code, as written; may be empty."""
+        """A reply, the last or one so far `back`, or the whole conversation, or the last reply's fenced code, as
+        written; may be empty."""
         ...
 
     def copy(self, text: str) -> None: ...

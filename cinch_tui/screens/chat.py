@@ -158,6 +158,16 @@ class ChatScreen(Screen[object]):
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
         self.prompt.unseen = message.count
 
+    def on_transcript_grabbed(self, message: Transcript.Grabbed) -> None:
+        self._front.copy(message.text)
+
+    def on_transcript_typed(self, message: Transcript.Typed) -> None:
+        self.prompt.insert(message.text)
+
+    def on_transcript_left(self, message: Transcript.Left) -> None:
+        del message
+        self.prompt.focus()
+
     def on_transcript_found(self, message: Transcript.Found) -> None:
         from cinch_tui.widgets.search_bar import SearchBar
 
@@ -240,7 +250,11 @@ class ChatScreen(Screen[object]):
             self.prompt.run_is_on = False
 
     def action_abort(self) -> None:
-        self._desk.abort()
+        """Esc: forget a selection, else stop the agent."""
+        if self.get_selected_text():
+            self.clear_selection()
+        else:
+            self._desk.abort()
 
     def action_interrupt(self) -> None:
         """Ctrl+C: copy a selection, else stop the agent, else clear the prompt, else quit at the second time."""
@@ -287,9 +301,16 @@ class ChatScreen(Screen[object]):
 
     def action_previous_block(self) -> None:
         self.board.transcript.action_previous_block()
+        self.board.transcript.focus()
 
     def action_next_block(self) -> None:
         self.board.transcript.action_next_block()
+        self.board.transcript.focus()
+
+    def on_text_selected(self) -> None:
+        selected = self.get_selected_text()
+        if selected:
+            self._front.copy(selected)
 
     async def action_search(self) -> None:
         # Few conversations are searched, and none before the first paint.

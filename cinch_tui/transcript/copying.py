@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cinch_tui.transcript.layout import Layout, Place, key_parts, row_key
+from cinch_tui.transcript.splitting import parser
+from cinch_tui.transcript.tool_block import ToolBlock
+from harness.views import TerminalView
 
 if TYPE_CHECKING:
     from textual.selection import Selection
@@ -37,6 +40,14 @@ def _lines_between(layout: Layout, block: Block, selection: Selection) -> str:
             whole = line.text if end == -1 else line.text[:end]
             text += whole[max(start, line.gutter) :] + (line.end if end == -1 else "")
     return text
+
+
+def code_of(block: Block) -> list[str]:
+    """The blocks of code that were said, from first to last; of a command, what was run."""
+    if isinstance(block, ToolBlock):
+        return [block.view.command] if isinstance(block.view, TerminalView) else []
+    tokens = parser().parse(block.source)
+    return [token.content.removesuffix("\n") for token in tokens if token.type in ("fence", "code_block")]
 
 
 def place_of_key(layout: Layout, key: int) -> Place:

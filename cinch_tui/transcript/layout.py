@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -207,11 +207,11 @@ class Layout:
         """The index of the first block that is not before the one with this serial."""
         return bisect_left(self.blocks, serial, key=lambda block: block.serial)
 
-    def foldable_beside(self, index: int, step: int) -> Block | None:
-        """The next block that can be folded, above or below."""
+    def beside(self, index: int, step: int, wanted: Callable[[Block], bool]) -> Block | None:
+        """The next block of a kind, above or below."""
         index += step
         while 0 <= index < len(self.blocks):
-            if self.blocks[index].foldable:
+            if wanted(self.blocks[index]):
                 return self.blocks[index]
             index += step
         return None

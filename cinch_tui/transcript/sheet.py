@@ -22,6 +22,7 @@ from cinch_tui.transcript.look import STYLE_NAMES, Look, component_class, look_o
 from cinch_tui.transcript.painting import Marks, difference, painted
 
 if TYPE_CHECKING:
+    from rich.style import Style
     from textual.selection import Selection
     from textual.timer import Timer
 
@@ -247,10 +248,15 @@ class Sheet(ScrollView):
         width, style = self.size.width, self._page.look.base
         if y < len(self._rows):
             row = self._rows[y]
-            return painted(row.line, width, style, self._marks(row)).apply_offsets(0, row.key)
+            return painted(row.line, width, self._ground(row), self._marks(row)).apply_offsets(0, row.key)
         # A selection that ends below the last line takes that line whole.
         after = self._rows[-1].key + 1 if self._rows else 0
         return Strip.blank(width, style).apply_offsets(0, after)
+
+    def _ground(self, row: Row) -> Style:
+        """What is seen where a row has no text."""
+        del row
+        return self._page.look.base
 
     @property
     def _has_marks(self) -> bool:

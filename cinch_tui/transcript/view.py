@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from cinch_tui.keymap import bindings
+from cinch_tui.transcript.copying import code_of
 from cinch_tui.transcript.layout import Place, Row, row_key
+from cinch_tui.transcript.painting import Marks
+from cinch_tui.transcript.replies import ReplyBlock
 from cinch_tui.transcript.search import Search
 from cinch_tui.transcript.sheet import SLICE, Sheet
 
 if TYPE_CHECKING:
+    from rich.style import Style
     from textual import events
 
     from cinch_tui.transcript.block import Block
-    from cinch_tui.transcript.painting import Marks
 
 
 # Between two slices of a search keys get their turn.
@@ -39,6 +43,7 @@ class Transcript(Sheet, can_focus=True):
     """A conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("transcript"),
         Binding("f2", "fold", "Fold", id="transcript.fold"),
         Binding("shift+left", "previous_block", "Previous block", show=False, id="transcript.previous"),
         Binding("shift+right", "next_block", "Next block", show=False, id="transcript.next"),
@@ -51,6 +56,22 @@ class Transcript(Sheet, can_focus=True):
         url: str
 
     @dataclass
+    class Grabbed(Message):
+        """A text is to be copied."""
+
+        text: str
+
+    @dataclass
+    class Typed(Message):
+        """Keys that mean nothing here: the person goes on writing."""
+
+        text: str
+
+    @dataclass
+    class Left(Message):
+        """There is nothing more to do here."""
+
+    @dataclass
     class Found(Message):
         """A search stands at the match `number` of so many, counted from 1; 0 of 0 is none."""
 
@@ -61,6 +82,7 @@ class Transcript(Sheet, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._selected: Block | None = None
+        self._code_taken = 0
         self._search: Search | None = None
         self._begun_at = _Standpoint(None)
         self._unfolded: Block | None = None
@@ -195,13 +217,22 @@ class Transcript(Sheet, can_focus=True):
         rows = self._page.rows(Place(block.index, self._begun_at.part, self._begun_at.line), self.size.height)
         return rows[-1].block.index if rows else len(self.blocks) - 1
 
+    def _ground(self, row: Row) -> Style:
+        ground = super()._ground(row)
+        return ground + self._page.look["cursor"] if self._is_chosen(row) else ground
+
+    def _is_chosen(self, row: Row) -> bool:
+        """What has a line of its own to be folded by shows there that it is selected."""
+        return row.block is self._selected and not row.block.foldable and bool(row.line.text)
+
     @property
     def _has_marks(self) -> bool:
-        return super()._has_marks or self._search is not None
+        return super()._has_marks or self._search is not None or self._selected is not None
 
     def _marks(self, row: Row) -> list[Marks]:
         found = self._search.marks(row) if self._search is not None else []
-        return [*found, *super()._marks(row)]
+        chosen = [Marks(0, len(row.line.text), self._page.look["cursor"])] if self._is_chosen(row) else []
+        return [*chosen, *found, *super()._marks(row)]
 
     def on_click(self, event: events.Click) -> None:
         # Textual would select the whole conversation at a double click.
@@ -219,20 +250,68 @@ class Transcript(Sheet, can_focus=True):
 
     def action_fold(self) -> None:
         """Fold or unfold the selected block, or the last that can be."""
-        block = self._selected or self._page.foldable_beside(len(self.blocks), -1)
-        if block is not None:
+        block = self._selected or self._page.beside(len(self.blocks), -1, _is_foldable)
+        if block is not None and block.foldable:
             self._toggle(block)
             self._reveal(block)
 
     def action_previous_block(self) -> None:
-        self._select_beside(-1)
+        self._select(self._page.beside(self._beginning(-1), -1, _is_foldable))
 
     def action_next_block(self) -> None:
-        self._select_beside(1)
+        self._select(self._page.beside(self._beginning(1), 1, _is_foldable))
 
-    def _select_beside(self, step: int) -> None:
-        start = self._selected.index if self._selected is not None else len(self.blocks)
-        block = self._page.foldable_beside(start, step)
+    def action_above(self) -> None:
+        self._select(self._page.beside(self._beginning(-1), -1, _is_shown))
+
+    def action_below(self) -> None:
+        self._select(self._page.beside(self._beginning(1), 1, _is_shown))
+
+    def action_unfold(self) -> None:
+        self.action_fold()
+
+    def action_copy(self) -> None:
+        """Copy the selected block, or the last reply."""
+        block = self._selected or self._last_reply()
+        if block is not None and block.source.strip():
+            self.post_message(self.Grabbed(block.source.strip("\n")))
+
+    def action_copy_code(self) -> None:
+        """Copy the last code of the selected block, or of the last reply; again: the code before it."""
+        block = self._selected or self._last_reply()
+        codes = code_of(block) if block is not None else []
+        if codes:
+            self._code_taken += 1
+            self.post_message(self.Grabbed(codes[-self._code_taken % len(codes)]))
+
+    def action_leave(self) -> None:
+        self._select(None)
+        self.post_message(self.Left())
+
+    def _last_reply(self) -> Block | None:
+        return self._page.beside(len(self.blocks), -1, lambda block: isinstance(block, ReplyBlock))
+
+    def on_key(self, event: events.Key) -> None:
+        if event.character and event.is_printable and event.key not in self._bindings.key_to_bindings:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Typed(event.character))
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self.post_message(self.Typed(event.text))
+
+    def _beginning(self, step: int) -> int:
+        """Where going from block to block starts: at the selected one, else beside what is seen."""
+        if self._selected is not None:
+            return self._selected.index
+        if not self._rows:
+            return len(self.blocks)
+        return self._rows[-1].block.index + 1 if step < 0 else self._rows[0].block.index - 1
+
+    def _select(self, block: Block | None) -> None:
+        self._code_taken = 0
+        self.refresh()
         for other, selected in ((self._selected, False), (block, True)):
             if other is not None:
                 other.selected = selected
@@ -263,3 +342,11 @@ class Transcript(Sheet, can_focus=True):
         self._following = False
         self._top = self._page.above(place, self.size.height // 3 if above is None else above)
         self._schedule()
+
+
+def _is_foldable(block: Block) -> bool:
+    return block.foldable
+
+
+def _is_shown(block: Block) -> bool:
+    return bool(block.source.strip())

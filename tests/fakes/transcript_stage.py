@@ -33,6 +33,15 @@ class Stage(App[None]):
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
         self.heard.append(message.count)
 
+    def on_transcript_grabbed(self, message: Transcript.Grabbed) -> None:
+        self.heard.append(message.text)
+
+    def on_transcript_typed(self, message: Transcript.Typed) -> None:
+        self.heard.append(("typed", message.text))
+
+    def on_transcript_left(self, message: Transcript.Left) -> None:
+        self.heard.append(type(message))
+
 
 def screen(view: Transcript) -> list[str]:
     """What is on the screen, line by line."""

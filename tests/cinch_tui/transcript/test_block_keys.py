@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fakes.transcript_stage import Stage, numbered
+from textual.pilot import Pilot
+
+from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
+from cinch_tui.transcript.view import Transcript
+from harness.views import TerminalView
+
+SMALL = (60, 14)
+CODES = "First:\n\n```python\na = 1\n```\n\nthen\n\n    b = 2\n\n- and\n  ```\n  c = 3\n  ```"
+
+
+def call() -> ToolBlock:
+    block = ToolBlock("1", "Bash", "make")
+    block.status, block.view = "done", TerminalView("make -k", "one\ntwo\n", 0)
+    return block
+
+
+async def test_a_block_is_chosen_by_key_and_copied_as_it_was_written() -> None:
+    app = Stage(UserBlock("Do **it**"), call(), ReplyBlock("Done, *really*."))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        await pilot.press("y", "shift+up", "y", "shift+up", "y", "shift+up", "y", "shift+down", "y")
+
+        assert app.heard == [
+            "Done, *really*.",
+            "Done, *really*.",
+            "$ make -k\none\ntwo",
+            "Do **it**",
+            "$ make -k\none\ntwo",
+        ]
+
+
+async def test_choosing_begins_at_what_is_seen() -> None:
+    app = Stage(*numbered(40))
+    async with app.run_test(size=SMALL) as pilot:
+        app.view.scroll_to(y=app.view.max_scroll_y // 2, animate=False)
+        await app.view.drained()
+        last_seen = app.view._rows[-1].block
+
+        await pilot.press("shift+up", "y")
+
+        assert app.heard[-1] == last_seen.source
+
+
+async def test_each_press_copies_the_code_before_and_then_begins_anew() -> None:
+    app = Stage(UserBlock("Do"), call(), ReplyBlock(CODES))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        await pilot.press("c", "c", "c", "c", "shift+left", "c")
+
+        assert app.heard == ["c = 3", "b = 2", "a = 1", "c = 3", "make -k"]
+
+
+async def test_what_is_typed_over_the_conversation_is_for_the_prompt() -> None:
+    app = Stage(UserBlock("Do"))
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("H", "i", "space", "escape")
+
+        assert app.heard == [("typed", "H"), ("typed", "i"), ("typed", " "), Transcript.Left]
+
+
+async def test_a_growing_reply_can_be_copied() -> None:
+    reply = ReplyBlock()
+    app = Stage(UserBlock("Do"), reply)
+    async with app.run_test(size=SMALL) as pilot:
+        reply.append("Half a sent")
+        app.view.changed(reply)
+        await app.view.drained()
+        await pilot.press("y")
+        reply.append("ence")
+        app.view.changed(reply)
+        await app.view.drained()
+        await pilot.press("y")
+
+        assert app.heard == ["Half a sent", "Half a sentence"]
+
+
+async def test_a_dropped_block_is_chosen_no_more() -> None:
+    reply = ReplyBlock("Gone.")
+    app = Stage(ReplyBlock("Kept."), reply)
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        await pilot.press("shift+up")
+        app.view.drop(reply)
+        await app.view.drained()
+        await pilot.press("y")
+
+        assert app.heard == ["Kept."]
+
+
+def test_a_chosen_reply(snap_compare: Callable[..., bool]) -> None:
+    app = Stage(UserBlock("Do"), call(), ReplyBlock("Some **words**.\n\n- a\n- b"), UserBlock("More"))
+
+    async def chosen(pilot: Pilot[None]) -> None:
+        await app.view.drained()
+        await pilot.press("shift+up", "shift+up")
+        await app.view.drained()
+
+    assert snap_compare(app, terminal_size=SMALL, run_before=chosen)

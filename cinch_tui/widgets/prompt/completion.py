@@ -22,12 +22,18 @@ _MAX_RANKED = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`text` is what gets inserted, and `then` after it. `is_whole`: nothing needs to follow."""
+    """`text` is what gets inserted, and `then` after it. `is_whole`: nothing needs to follow. The list may show
+    `shown` in its place."""
 
     text: str
     description: str = ""
     then: str = ""
     is_whole: bool = True
+    shown: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.shown or self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +119,16 @@ def best(typed: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     fitting = list(islice((pair for pair in lowered if wanted in pair[0]), _MAX_RANKED))
     # Scattered letters fit nearly anything and are slow to look for: they are the last resort.
     if not fitting:
-        scattered = re.compile(".*?".join(map(re.escape, wanted)))
-        fitting = list(islice((pair for pair in lowered if scattered.search(pair[0])), _MAX_RANKED))
+        fits = scattered(wanted)
+        fitting = list(islice((pair for pair in lowered if fits(pair[0])), _MAX_RANKED))
     fitting.sort(key=lambda pair: _rank(wanted, pair[0]))
     return tuple(candidate for _, candidate in fitting[:MAX_CANDIDATES])
+
+
+def scattered(letters: str) -> Callable[[str], object]:
+    """Whether a text has these letters in their order, with anything between them."""
+    # Lazy dots would try every way to part a text that does not fit, for minutes.
+    return re.compile("".join(f"[^{re.escape(each)}]*{re.escape(each)}" for each in letters)).match
 
 
 def _rank(wanted: str, text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 MAX_WRITTEN_CHARACTERS = 20_000
@@ -35,6 +36,17 @@ class PromptHistory:
         entries.append(entry)
         if self._path is not None and len(entry) <= MAX_WRITTEN_CHARACTERS:
             append_entry(self._path, entry)
+
+    @property
+    def entries(self) -> Sequence[str]:
+        return self._entries()
+
+    def go_to(self, index: int, draft: str) -> str:
+        """Walk to that entry at once, and keep the draft where Down finds it; the entry."""
+        entries = self._entries()
+        self._edits = {len(entries): draft}
+        self._position = index
+        return entries[index]
 
     def older(self, current: str) -> str | None:
         """The entry before the one shown, whose text is now `current`; None at the oldest."""

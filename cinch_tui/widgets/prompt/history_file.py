@@ -10,7 +10,7 @@ from typing import cast
 
 from cinch_tui.private_file import write_private
 
-MAX_ENTRIES = 1000
+MAX_ENTRIES = 5_000
 
 logger = logging.getLogger(__name__)
 

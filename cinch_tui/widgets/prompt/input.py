@@ -47,6 +47,10 @@ class PromptInput(LineInput):
         """The text with every paste in its place."""
         return self._pastes.expand(self.text)
 
+    def expanded(self, text: str) -> str:
+        """A text that stood here, with every paste in its place."""
+        return self._pastes.expand(text)
+
     @property
     def before_cursor(self) -> str:
         row, column = self.cursor_location

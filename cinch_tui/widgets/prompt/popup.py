@@ -63,7 +63,8 @@ class CompletionPopup(Widget):
         # The window of rows follows the highlight, which stays on its last row once it got there.
         first = max(0, self._index - rows + 1)
         shown = self.completion.candidates[first : first + rows]
-        names = min(max(len(candidate.text) for candidate in shown), max(self.size.width // 2, 24))
+        room = max(self.size.width // 2, 24) if any(candidate.description for candidate in shown) else self.size.width
+        names = min(max(len(candidate.label) for candidate in shown), room)
         lines = [self._line(candidate, names) for candidate in shown]
         highlighted = self._index - first
         style = self.get_visual_style("completion-popup--highlighted", partial=True)
@@ -71,7 +72,7 @@ class CompletionPopup(Widget):
         return Content("\n").join(lines)
 
     def _line(self, candidate: Candidate, names: int) -> Content:
-        name = Content(candidate.text).truncate(names, ellipsis=True, pad=True)
+        name = Content(candidate.label).truncate(names, ellipsis=True, pad=True)
         description = self.get_visual_style("completion-popup--description", partial=True)
         line = Content.assemble(" ", name, "  ", (candidate.description, description))
         return line.truncate(self.size.width, ellipsis=True)

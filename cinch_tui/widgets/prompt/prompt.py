@@ -19,12 +19,14 @@ from textual.widgets import TextArea
 from cinch_tui.keymap import bindings, read_chords_of_plain_terminals
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.history import PromptHistory
+from cinch_tui.widgets.prompt.history_search import HistorySearch, is_query
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from cinch_tui.widgets.prompt.popup import CompletionPopup
 
 IDLE_HINT = "Ask for a change · / commands · @ files · F1 help"
 RUNNING_HINT = "Enter steers · Alt+Enter queues · Esc stops"
+SEARCH_HINT = "history · Enter takes · Ctrl+R older · Esc back"
 QUEUE_HINT = "Enter steers · ↑ takes back what waits · Esc stops"
 
 
@@ -72,6 +74,7 @@ class Prompt(Vertical):
         self._popup = CompletionPopup()
         # Text that was not typed opens no popup: it would catch the arrows that walk the history.
         self._shown = ""
+        self._search: HistorySearch | None = None
         self._dismissed_at: tuple[int, int] | None = None
         self._offered_for = ("", (0, 0))
 
@@ -104,14 +107,16 @@ class Prompt(Vertical):
     @property
     def text(self) -> str:
         """What would be sent now."""
-        return self._input.full_text
+        return self._input.expanded(self._search.draft) if self._search else self._input.full_text
 
     @text.setter
     def text(self, text: str) -> None:
+        self._leave_search()
         self._show(text)
 
     def take(self) -> str:
         """The text; the prompt is empty afterwards, and the text is in no history."""
+        self._leave_search()
         text = self._input.full_text
         self._shown = ""
         self._input.forget()
@@ -121,10 +126,12 @@ class Prompt(Vertical):
     def restore(self, text: str) -> None:
         """Give back what was posted, before whatever has been typed since."""
         since = self.text
+        self._leave_search()
         self._show(f"{text}\n{since}" if since else text)
 
     def insert(self, text: str) -> None:
         """Type or paste the text at the cursor, and go there."""
+        self._leave_search()
         self._input.put(text)
         self.focus()
 
@@ -133,6 +140,8 @@ class Prompt(Vertical):
         return self
 
     def action_submit(self) -> None:
+        if self._took_found():
+            return
         if self._input.break_line_at_backslash():
             return
         completion, candidate = self._popup.completion, self._popup.highlighted
@@ -142,12 +151,15 @@ class Prompt(Vertical):
             self._post(self.Submitted)
 
     def action_follow_up(self) -> None:
-        self._post(self.FollowUp)
+        if not self._took_found():
+            self._post(self.FollowUp)
 
     def action_newline(self) -> None:
-        self._input.break_line()
+        if not self._took_found():
+            self._input.break_line()
 
     def action_open_editor(self) -> None:
+        self._leave_search()
         self.post_message(self.EditorRequested())
 
     def action_older(self) -> None:
@@ -170,12 +182,33 @@ class Prompt(Vertical):
         except SkipAction:
             self._walk(step)
 
+    def action_search_history(self) -> None:
+        if self._search:
+            self._popup.move(+1)
+            return
+        draft = self._input.text
+        self._search = HistorySearch(self._history.entries, draft)
+        if not is_query(draft):
+            self._input.show("")
+        self._input.border_subtitle = SEARCH_HINT
+        self._offer()
+
+    def action_stop_search(self) -> None:
+        if not self._search:
+            raise SkipAction
+        self._leave_search()
+
     def action_complete(self) -> None:
+        if self._took_found():
+            return
         if not self._popup.is_open:
             raise SkipAction
         self._accept()
 
     def action_close_popup(self) -> None:
+        if self._search:
+            self._leave_search()
+            return
         if self._popup.completion is None:
             raise SkipAction
         self._dismiss(self._popup.completion)
@@ -217,8 +250,25 @@ class Prompt(Vertical):
         self._shown = self._input.text
         self._close()
 
+    def _leave_search(self) -> None:
+        """Put what was typed before the search back, if one is on."""
+        if self._search:
+            draft, self._search = self._search.draft, None
+            self._input.border_subtitle = ""
+            self._show(draft)
+
+    def _took_found(self) -> bool:
+        """Whether a search was on; it is over, and what it found stands in the prompt."""
+        search, candidate = self._search, self._popup.highlighted
+        if search is None:
+            return False
+        self._leave_search()
+        if candidate:
+            self._show(self._history.go_to(search.index_of(candidate.text), self.text))
+        return True
+
     def _walk(self, step: int) -> None:
-        if self._popup.is_open:
+        if self._popup.is_open or self._search:
             self._popup.move(step)
             return
         if step < 0 and self.something_waits and not self.text:
@@ -237,7 +287,7 @@ class Prompt(Vertical):
 
     def _offer(self) -> None:
         """Open, change or close the popup, as the text before the cursor asks for."""
-        completion = self._completion()
+        completion = self._search.find(self._input.text) if self._search else self._completion()
         place = self._place_of(completion)
         if place != self._dismissed_at:
             self._dismissed_at = None

@@ -32,11 +32,12 @@ class ScreenPerson:
 
     Agents and their sub-agents may ask at once; the lock lets one question stand at a time. A run that is cancelled
     takes its question down with it. `grace` tells, when a question comes up, for how many seconds keys are taken for
-    typing that was meant for the prompt.
+    typing that was meant for the prompt; `editor` is the command with which a person changes what is proposed.
     """
 
-    def __init__(self, show: Show, *, grace: Callable[[], float] = _always) -> None:
+    def __init__(self, show: Show, *, grace: Callable[[], float] = _always, editor: str = "") -> None:
         self._show = show
+        self._editor = editor
         self._grace = grace
         self._one_at_a_time = asyncio.Lock()
 
@@ -45,7 +46,7 @@ class ScreenPerson:
         from cinch_tui.screens.approval import ApprovalScreen
 
         async with self._one_at_a_time:
-            return await self._ask(ApprovalScreen(request, grace=self._grace()))
+            return await self._ask(ApprovalScreen(request, grace=self._grace(), editor=self._editor))
 
     async def ask(self, question: Question) -> Answer:
         from cinch_tui.screens.question import QuestionScreen

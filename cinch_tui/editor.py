@@ -1,4 +1,4 @@
-"""Writing a prompt in the person's own editor."""
+"""Writing a prompt, or what the model proposed, in the person's own editor."""
 
 from __future__ import annotations
 
@@ -42,7 +42,19 @@ Composed: TypeAlias = Edited | Empty | EditorFailed
 
 
 async def compose(draft: str, command: str, suspend: Callable[[], AbstractContextManager[None]]) -> Composed:
-    """Let the person go on with `draft` in an editor: `command`, else the environment's, else a usual one.
+    """Let the person go on with `draft` as in `rewrite`; blanks at its end do not count."""
+    match await rewrite(draft, "prompt.md", command, suspend):
+        case Edited(text):
+            return Edited(text.rstrip()) if text.strip() else Empty()
+        case EditorFailed(reason, text):
+            return EditorFailed(reason, text.rstrip())
+        case Empty():
+            return Empty()
+
+
+async def rewrite(draft: str, name: str, command: str, suspend: Callable[[], AbstractContextManager[None]]) -> Composed:
+    """Let the person change `draft` in an editor: `command`, else the environment's, else a usual one. `name` is what
+    the file is called, from which editors tell its language.
 
     `suspend` gives the terminal away while it is entered, as Textual's `App.suspend` does. The app stands still
     meanwhile: it must not draw over the editor.
@@ -59,13 +71,13 @@ async def compose(draft: str, command: str, suspend: Callable[[], AbstractContex
         )
     # A folder of its own takes the editor's backups and swap files with it when it goes.
     with tempfile.TemporaryDirectory(prefix="cinch-") as folder:
-        file = Path(folder) / "prompt.md"
-        file.touch(mode=0o600)
-        file.write_text(draft, encoding="utf-8")
+        file = Path(folder) / name
         try:
+            file.touch(mode=0o600)
+            file.write_text(draft, encoding="utf-8", newline="")
             with suspend():
                 status = _run([*argv, str(file)])
-        except (OSError, SuspendNotSupported) as error:
+        except (OSError, UnicodeError, SuspendNotSupported) as error:
             return EditorFailed(f"The editor {argv[0]} could not be started: {error}.", draft)
         return _result(argv[0], status, _read(file, draft))
 
@@ -104,7 +116,7 @@ def _do_nothing(number: int, frame: FrameType | None) -> None:
 
 def _read(file: Path, draft: str) -> str:
     try:
-        return file.read_text(encoding="utf-8", errors="replace").rstrip()
+        return file.read_bytes().decode("utf-8", errors="replace")
     except OSError:
         return draft
 
@@ -112,5 +124,5 @@ def _read(file: Path, draft: str) -> str:
 def _result(editor: str, status: int, text: str) -> Composed:
     if status:
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        return EditorFailed(f"The editor {editor} {how}; nothing is sent.", text)
+        return EditorFailed(f"The editor {editor} {how}; what it saved is not taken.", text)
     return Edited(text) if text else Empty()

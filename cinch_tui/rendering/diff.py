@@ -1,43 +1,71 @@
-"""A diff as styled lines: numbers, `+` and `-`, highlighted code, the changed words marked."""
+"""A diff as styled lines: numbers, `+` and `-`, highlighted code, the changed words marked.
+
+Unified, or side by side where there is room for it.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from rich.style import Style
 from rich.text import Text
 
-from cinch_tui.rendering.code import (
-    Highlighter,
-    height,
-    lexer_for_path,
-    shown_line,
-    tops,
-    wrapped,
-)
+from cinch_tui.rendering.code import Lines, height, tops, wrapped
+from cinch_tui.rendering.diff_ink import Ink, nothing_in
 from cinch_tui.rendering.hunks import Row, RowKind, diff_rows
+from cinch_tui.rendering.review import Review
+from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
-from harness.hunks import Sides, changed_lines
+from harness.hunks import Sides, changed_lines, hunks_of
 from harness.views import DiffView
+
+SIDE_BY_SIDE_FROM = 150
+"""Cells from which both sides have room: what a screen of 160 leaves beside frames."""
+
+WHOLE = 1_000_000_000
+"""So many lines of context that nothing is folded."""
 
 TWO_NUMBERS_FROM = 60
 NUMBERS_FROM = 30
-_SIGNS: dict[RowKind, str] = {"added": "+", "removed": "-", "context": " ", "gap": "⋯", "note": "\\"}
+_SIGNS: dict[RowKind, str] = {"added": "+", "removed": "-", "context": " ", "gap": "⋯", "note": "\\", "head": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a diff is laid out: lines of context, side by side or not (None: as the width is), and what of it a person
+    has taken so far."""
+
+    context: int = 3
+    split: bool | None = None
+    review: Review | None = None
+
+    def is_split(self, view: DiffView, width: int) -> bool:
+        both = view.old is not None and view.new is not None
+        return both and (width >= SIDE_BY_SIDE_FROM if self.split is None else self.split)
+
+
+CHANGES = Shape()
+"""The changes, with a little around them."""
 
 
 def diff_lines(
     view: DiffView, width: int, styles: DiffStyles, *, context: int = 3, limit: int | None = None
 ) -> list[Text]:
     """The diff in lines of exactly `width` cells; at `limit` lines a last one says how many are left out."""
-    layout = DiffLayout(view, width, styles, context=context)
+    layout = diff_layout(view, width, styles, Shape(context))
     shown = len(layout) if limit is None else min(limit, len(layout))
     lines = [layout.line(y) for y in range(shown)]
     if shown < len(layout):
         lines.append(_more(len(layout) - shown, width, styles))
     return lines
+
+
+def diff_layout(view: DiffView, width: int, styles: DiffStyles, shape: Shape = CHANGES) -> Lines:
+    """The diff laid out for a width."""
+    if shape.is_split(view, width):
+        return SideBySide(view, width, styles, context=shape.context, review=shape.review)
+    return DiffLayout(view, width, styles, context=shape.context, review=shape.review)
 
 
 def diff_stat(view: DiffView) -> tuple[int, int]:
@@ -48,14 +76,17 @@ def diff_stat(view: DiffView) -> tuple[int, int]:
 
 
 class DiffLayout:
-    """A diff laid out for a width; a line is highlighted and built when it is asked for."""
+    """A unified diff laid out for a width; a line is highlighted and built when it is asked for."""
 
-    def __init__(self, view: DiffView, width: int, styles: DiffStyles, *, context: int = 3) -> None:
-        self._view = view
+    def __init__(
+        self, view: DiffView, width: int, styles: DiffStyles, *, context: int = 3, review: Review | None = None
+    ) -> None:
         self._width = max(1, width)
         self._styles = styles
-        self._sides = Sides.of(view)
-        self._rows = diff_rows(self._sides, context=context) or [Row("note", _nothing(view))]
+        sides = Sides.of(view)
+        self._ink = Ink(view, sides, styles, review)
+        hunks = hunks_of(view) if review else ()
+        self._rows = diff_rows(sides, context=context, hunks=hunks) or [Row("note", nothing_in(view))]
         self._gutter = _Gutter.fitting(view, self._rows, self._width)
         self._room = max(1, self._width - self._gutter.width)
         self._tops = tops([height(row.text, self._room) for row in self._rows])
@@ -66,51 +97,20 @@ class DiffLayout:
     def line(self, y: int) -> Text:
         index = bisect_right(self._tops, y) - 1
         row = self._rows[index]
-        piece = wrapped(self._code(row), self._room)[y - self._tops[index]]
+        if row.kind == "head":
+            return self._ink.head(row, self._width)
+        piece = wrapped(self._ink.code(row), self._room)[y - self._tops[index]]
         gutter = self._gutter.of(row) if y == self._tops[index] else " " * self._gutter.width
-        line = Text(gutter, style=self._base(row), no_wrap=True, end="")
+        line = Text(gutter, style=self._ink.base(row), no_wrap=True, end="")
         line.stylize(self._styles.gutter, 0, self._gutter.width - 2)
         line.append_text(piece)
         line.truncate(self._width, overflow="crop", pad=True)
         return line
 
-    def _base(self, row: Row) -> Style:
-        match row.kind:
-            case "added":
-                return self._styles.added
-            case "removed":
-                return self._styles.removed
-            case "context":
-                return self._styles.context
-            case "gap" | "note":
-                return self._styles.hunk
-
-    def _code(self, row: Row) -> Text:
-        match row.kind:
-            case "removed":
-                text, mark = self._old.line((row.old or 1) - 1), self._styles.removed_word
-            case "added" | "context":
-                text, mark = self._new.line((row.new or 1) - 1), self._styles.added_word
-            case "gap" | "note":
-                return Text(row.text)
-        if not row.words:
-            return text
-        text = text.copy()
-        for start, end in row.words:
-            text.stylize(mark, start, end)
-        return text
-
-    @cached_property
-    def _old(self) -> Highlighter:
-        return self._highlighter(self._sides.old)
-
-    @cached_property
-    def _new(self) -> Highlighter:
-        return self._highlighter(self._sides.new)
-
-    def _highlighter(self, lines: Sequence[str]) -> Highlighter:
-        shown = [shown_line(line.removesuffix("\n")) for line in lines]
-        return Highlighter(shown, lexer_for_path(self._view.path), self._styles.code)
+    def top_of(self, hunk: int) -> int:
+        """The line at which a hunk begins."""
+        found = (index for index, row in enumerate(self._rows) if row.kind == "head" and row.hunk == hunk)
+        return self._tops[next(found, 0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +136,6 @@ class _Gutter:
         numbers = (row.old, row.new) if self.columns == 2 else (row.new or row.old,)
         shown = "".join(f"{number or '':>{self.digits}} " for number in numbers) if self.columns else ""
         return f"{shown}{_SIGNS[row.kind]} "
-
-
-def _nothing(view: DiffView) -> str:
-    if view.old is None:
-        return "a new, empty file"
-    return "an empty file goes" if view.new is None else "no changes"
 
 
 def _more(count: int, width: int, styles: DiffStyles) -> Text:

@@ -1,81 +1,148 @@
 """The changed places of a file as rows: which lines went, which came, and what stands around them.
 
-A pure computation without looks.
+A pure computation without looks. Rows stand side by side in pairs; one under the other they are a unified diff.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import groupby, zip_longest
 from typing import Literal, TypeAlias
 
 from cinch_tui.rendering.code import shown_line
 from harness.hunks import Hunk, Sides, changed_lines
 
-RowKind: TypeAlias = Literal["added", "removed", "context", "gap", "note"]
+RowKind: TypeAlias = Literal["added", "removed", "context", "gap", "note", "head"]
 Span: TypeAlias = tuple[int, int]
 
 MOST_WORDS = 400
+MOST_ALIGNED = 60
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a diff. Numbers count from 1; `words` are the parts of `text` that differ from its counterpart."""
+    """One line of a diff. Numbers count from 1; `words` are the parts of `text` that differ from its counterpart.
+
+    `hunk` is the number (from 0) of the hunk it belongs to, where hunks are told apart; each has a `head` row then.
+    """
 
     kind: RowKind
     text: str
     old: int | None = None
     new: int | None = None
     words: tuple[Span, ...] = ()
+    hunk: int | None = None
 
 
-def diff_rows(sides: Sides, *, context: int = 3) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What stands side by side. Where both are one row, it belongs to both sides."""
+
+    left: Row | None
+    right: Row | None
+
+
+def diff_rows(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) -> list[Row]:
     """The rows of a diff, hunk after hunk, with a `gap` row where unchanged lines are left out between two."""
-    changes = changed_lines(sides)
     rows: list[Row] = []
+    for is_shared, group in groupby(
+        diff_pairs(sides, context=context, hunks=hunks), lambda pair: pair.left is pair.right
+    ):
+        pairs = list(group)
+        rows.extend(pair.left for pair in pairs if pair.left)
+        rows.extend(pair.right for pair in pairs if pair.right and not is_shared)
+    return rows
+
+
+def diff_pairs(sides: Sides, *, context: int = 3, hunks: Sequence[Hunk] = ()) -> list[Pair]:
+    """The same in two columns; with `hunks`, a `head` row stands before the changes of each."""
+    changes = changed_lines(sides)
+    starts = {hunk.old_from: number for number, hunk in enumerate(hunks)}
+    pairs: list[Pair] = []
     done = 0
+    number: int | None = None
     for index, change in enumerate(changes):
         before = max(done, change.old_from - context)
-        if rows and before > done:
-            rows.append(Row("gap", _unchanged(before - done)))
+        if pairs and before > done:
+            pairs.append(_both(Row("gap", _unchanged(before - done))))
         shift = change.new_from - change.old_from
-        rows.extend(_kept(sides, range(before, change.old_from), shift))
-        rows.extend(_changed(sides, change))
+        pairs.extend(_kept(sides, range(before, change.old_from), shift))
+        if change.old_from in starts:
+            number = starts[change.old_from]
+            pairs.append(_both(Row("head", "", hunk=number)))
+        pairs.extend(_changed(sides, change, number))
         following = changes[index + 1].old_from if index + 1 < len(changes) else len(sides.old)
         done = min(change.old_to + context, following)
-        rows.extend(_kept(sides, range(change.old_to, done), change.new_to - change.old_to))
-    return rows
+        pairs.extend(_kept(sides, range(change.old_to, done), change.new_to - change.old_to))
+    return pairs
+
+
+def _both(row: Row) -> Pair:
+    return Pair(row, row)
 
 
 def _unchanged(count: int) -> str:
     return f"{count:,} unchanged line{'' if count == 1 else 's'}"
 
 
-def _kept(sides: Sides, lines: range, shift: int) -> Iterator[Row]:
+def _kept(sides: Sides, lines: range, shift: int) -> Iterator[Pair]:
     for index in lines:
-        yield Row("context", _shown(sides.old[index]), index + 1, index + shift + 1)
+        yield _both(Row("context", _shown(sides.old[index]), index + 1, index + shift + 1))
 
 
-def _changed(sides: Sides, change: Hunk) -> Iterator[Row]:
-    old = [_shown(line) for line in sides.old[change.old_from : change.old_to]]
-    new = [_shown(line) for line in sides.new[change.new_from : change.new_to]]
-    words = [changed_words(*pair) for pair in zip(old, new, strict=True)] if len(old) == len(new) else []
-    for index, text in enumerate(old):
-        at = change.old_from + index
-        yield Row("removed", text, old=at + 1, words=words[index][0] if words else ())
-        yield from _newline_note(sides.old[at])
-    for index, text in enumerate(new):
-        at = change.new_from + index
-        yield Row("added", text, new=at + 1, words=words[index][1] if words else ())
-        yield from _newline_note(sides.new[at])
+def _changed(sides: Sides, change: Hunk, number: int | None) -> Iterator[Pair]:
+    left = [
+        Row("removed", _shown(sides.old[at]), old=at + 1, hunk=number) for at in range(change.old_from, change.old_to)
+    ]
+    right = [
+        Row("added", _shown(sides.new[at]), new=at + 1, hunk=number) for at in range(change.new_from, change.new_to)
+    ]
+    yield from _aligned(left, right)
+    notes = _newline_note(sides.old, left), _newline_note(sides.new, right)
+    if any(notes):
+        yield Pair(*notes)
 
 
-def _newline_note(line: str) -> Iterator[Row]:
-    if not line.endswith("\n"):
-        yield Row("note", "no newline at the end of the file")
+def _aligned(left: Sequence[Row], right: Sequence[Row]) -> list[Pair]:
+    """Rows that stand for each other: counted from the beginning, or, where more is alike so, from the end."""
+    few = min(len(left), len(right))
+    if not few or (len(left) != len(right) and max(len(left), len(right)) > MOST_ALIGNED):
+        return [Pair(*pair) for pair in zip_longest(left, right)]
+    from_start = _marked(left[:few], right[:few])
+    if len(left) == len(right):
+        return from_start
+    from_end = _marked(left[-few:], right[-few:])
+    if _alike(from_end) > _alike(from_start):
+        return [*_alone(left[:-few], right[:-few]), *from_end]
+    return [*from_start, *_alone(left[few:], right[few:])]
+
+
+def _alone(left: Sequence[Row], right: Sequence[Row]) -> list[Pair]:
+    return [*(Pair(row, None) for row in left), *(Pair(None, row) for row in right)]
+
+
+def _marked(left: Sequence[Row], right: Sequence[Row]) -> list[Pair]:
+    pairs: list[Pair] = []
+    for old, new in zip(left, right, strict=True):
+        removed, added = changed_words(old.text, new.text)
+        pairs.append(Pair(replace(old, words=removed), replace(new, words=added)))
+    return pairs
+
+
+def _alike(pairs: Sequence[Pair]) -> int:
+    """How many characters of marked lines stand on both sides."""
+    rows = [pair.left for pair in pairs if pair.left and pair.right and (pair.left.words or pair.right.words)]
+    return sum(len(row.text) - sum(end - start for start, end in row.words) for row in rows)
+
+
+def _newline_note(lines: Sequence[str], rows: Sequence[Row]) -> Row | None:
+    """Said of a side that changed and whose last line does not end."""
+    is_open = bool(rows) and (rows[-1].old or rows[-1].new) == len(lines) and not lines[-1].endswith("\n")
+    return Row("note", "no newline at the end of the file", hunk=rows[-1].hunk) if is_open else None
 
 
 def _shown(line: str) -> str:

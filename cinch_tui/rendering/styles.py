@@ -42,6 +42,7 @@ class DiffStyles:
     context: Style = PLAIN
     gutter: Style = PLAIN
     hunk: Style = PLAIN
+    head: Style = PLAIN
     added_word: Style = PLAIN
     removed_word: Style = PLAIN
     code: CodeStyles = field(default_factory=CodeStyles)
@@ -53,6 +54,7 @@ DIFF_CLASSES = CODE_CLASSES | {
     "diff--context",
     "diff--gutter",
     "diff--hunk",
+    "diff--head",
     "diff--added-word",
     "diff--removed-word",
 }
@@ -71,6 +73,7 @@ def diff_styles(widget: Widget) -> DiffStyles:
         context=style("context"),
         gutter=style("gutter"),
         hunk=style("hunk"),
+        head=style("head"),
         added_word=style("added-word"),
         removed_word=style("removed-word"),
         code=code_styles(widget),

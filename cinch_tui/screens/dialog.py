@@ -4,6 +4,7 @@ answered once.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import PurePath
 from typing import ClassVar, Generic, TypeVar
 
@@ -130,6 +131,10 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         typed, self._typed = self._typed + text, ""
         if typed:
             self._below.post_message(TypedAhead(typed))
+
+    def give_away(self) -> AbstractContextManager[None]:
+        """The terminal, while this is entered, to another program."""
+        return self._owner.suspend()
 
     @property
     def _below(self) -> Screen[object]:

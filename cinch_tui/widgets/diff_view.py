@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, assert_never
 
 from rich.segment import Segment
@@ -11,7 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from cinch_tui.rendering.code import CodeLayout, Lines, lexer_for_language
-from cinch_tui.rendering.diff import DiffLayout
+from cinch_tui.rendering.diff import CHANGES, WHOLE, Shape, diff_layout
 from cinch_tui.rendering.styles import DIFF_CLASSES, code_styles, diff_styles
 from cinch_tui.transcript.code import text_runs
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
@@ -28,12 +29,57 @@ class ViewPane(ScrollView, can_focus=True):
         Binding("j", "scroll_down", "Down", show=False, id="view.down"),
     ]
 
-    def __init__(self, view: View, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+    def __init__(self, view: View, *, shape: Shape = CHANGES, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._view = view
+        self._shape = shape
         self._lines: Lines | None = None
         self._laid_out_for = 0
         self._strips: dict[int, Strip] = {}
+
+    @property
+    def lines(self) -> Lines:
+        """What it shows, for the width it has."""
+        return self._lay_out(self.scrollable_content_region.width)
+
+    def show(self, view: View) -> None:
+        """Show this from its beginning."""
+        self._view = view
+        self._lay_out_anew()
+        self.scroll_home(animate=False, force=True)
+
+    def toggle_split(self) -> None:
+        """A diff side by side, or unified again."""
+        if isinstance(self._view, DiffView):
+            is_split = self._shape.is_split(self._view, self.scrollable_content_region.width)
+            self._shape = replace(self._shape, split=not is_split)
+            self._lay_out_anew()
+
+    def toggle_fold(self) -> None:
+        """The unchanged lines of a diff all, or only those around changes."""
+        self._shape = replace(self._shape, context=CHANGES.context if self._shape.context == WHOLE else WHOLE)
+        self._lay_out_anew()
+
+    def page(self, where: str) -> None:
+        """Scroll: `page_up`, `page_down`, `up`, `down`, `home` or `end`."""
+        match where:
+            case "page_up":
+                self.scroll_page_up(animate=False)
+            case "page_down":
+                self.scroll_page_down(animate=False)
+            case "up":
+                self.scroll_up(animate=False)
+            case "down":
+                self.scroll_down(animate=False)
+            case "home":
+                self.scroll_home(animate=False)
+            case _:
+                self.scroll_end(animate=False)
+
+    def redraw(self) -> None:
+        """Draw the same lines with what is marked on them now."""
+        self._strips.clear()
+        self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport
@@ -66,9 +112,14 @@ class ViewPane(ScrollView, can_focus=True):
             self._strips.clear()
         return self._lines
 
+    def _lay_out_anew(self) -> None:
+        self._laid_out_for = 0
+        self.on_resize()
+        self.refresh(layout=True)
+
     def _layout(self, width: int) -> Lines:
         if isinstance(self._view, DiffView):
-            return DiffLayout(self._view, width, diff_styles(self))
+            return diff_layout(self._view, width, diff_styles(self), self._shape)
         text, language = as_text(self._view)
         return CodeLayout(text, width, lexer_for_language(language), code_styles(self))
 

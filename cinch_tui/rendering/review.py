@@ -1,0 +1,51 @@
+"""Which hunks of a change a person takes and which they refuse, as far as they have come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cinch_tui.rendering.harmless import harmless
+
+
+@dataclass(slots=True)
+class Review:
+    """`refused` are the hunks that are left out, with the reasons; `at` is the one that keys act on, while they do."""
+
+    count: int
+    at: int = 0
+    is_on: bool = False
+    refused: dict[int, str] = field(default_factory=dict[int, str])
+
+    @property
+    def taken(self) -> int:
+        return self.count - len(self.refused)
+
+    def go(self, by: int) -> None:
+        """To another hunk; it stays within the first and the last."""
+        self.at = min(max(self.at + by, 0), self.count - 1)
+
+    def accept(self) -> None:
+        self.refused.pop(self.at, None)
+
+    def refuse(self, reason: str = "") -> None:
+        self.refused[self.at] = reason or self.refused.get(self.at, "")
+
+    def toggle(self) -> None:
+        if self.at in self.refused:
+            self.accept()
+        else:
+            self.refuse()
+
+    def accept_all(self) -> None:
+        self.refused.clear()
+
+    def refuse_all(self) -> None:
+        self.refused = {number: self.refused.get(number, "") for number in range(self.count)}
+
+    def head(self, number: int) -> str:
+        """What stands above a hunk: a mark that needs no colour, which one it is, and why it is left out."""
+        cursor = "▶" if self.is_on and number == self.at else " "
+        if number not in self.refused:
+            return f"{cursor}[x] change {number + 1} of {self.count}"
+        reason = " ".join(harmless(self.refused[number]).split())
+        return f"{cursor}[ ] change {number + 1} of {self.count}, left out{f': {reason}' if reason else ''}"

@@ -1,0 +1,106 @@
+"""A diff of which a person takes one hunk and leaves another."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from cinch_tui.rendering.diff import DiffLayout, Shape
+from cinch_tui.rendering.review import Review
+from cinch_tui.rendering.side_by_side import SideBySide
+from cinch_tui.widgets.diff_view import ViewPane
+from harness.views import DiffView
+
+ABOVE = 2
+"""Lines left to see above a hunk that is gone to."""
+
+
+class ReviewPane(ViewPane):
+    """While it has the keys, they act on the hunks."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "go(1)", "Next change", id="review.next"),
+        Binding("up,k", "go(-1)", "Change before", id="review.previous"),
+        Binding("space", "flip", "Take or leave this change", id="review.toggle"),
+        Binding("y", "decide(True)", "Take this change, go on", id="review.take"),
+        Binding("n", "decide(False)", "Leave this change out, go on", id="review.leave"),
+        Binding("d", "explain", "Leave this change out and say why", id="review.explain"),
+        Binding("a", "all", "Take all changes", id="review.all"),
+        Binding("r", "none", "Leave all changes out", id="review.none"),
+        Binding("enter", "finish", "Back to the answers", id="review.finish"),
+    ]
+
+    class Entered(Message):
+        """It has the keys."""
+
+    class Changed(Message):
+        """A hunk was taken or left out."""
+
+    class Explain(Message):
+        """The person wants to say why they leave out the hunk they are at."""
+
+    class Finished(Message):
+        """Every hunk was seen, or the person is done."""
+
+    def __init__(self, view: DiffView, review: Review, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(view, shape=Shape(review=review), id=id)
+        self._review = review
+
+    def on_focus(self) -> None:
+        self._review.is_on = True
+        self._show()
+        self.post_message(self.Entered())
+
+    def on_blur(self) -> None:
+        self._review.is_on = False
+        self.redraw()
+
+    def action_go(self, by: int) -> None:
+        self._review.go(by)
+        self._show()
+
+    def action_flip(self) -> None:
+        self._review.toggle()
+        self._changed()
+
+    def action_decide(self, take: bool) -> None:  # noqa: FBT001 - what a binding passes has no name
+        if take:
+            self._review.accept()
+        else:
+            self._review.refuse()
+        is_last = self._review.at == self._review.count - 1
+        self._review.go(1)
+        self._changed()
+        if is_last:
+            self.post_message(self.Finished())
+
+    def action_explain(self) -> None:
+        self._review.refuse()
+        self._changed()
+        self.post_message(self.Explain())
+
+    def action_all(self) -> None:
+        self._review.accept_all()
+        self._changed()
+
+    def action_none(self) -> None:
+        self._review.refuse_all()
+        self._changed()
+
+    def action_finish(self) -> None:
+        self.post_message(self.Finished())
+
+    def _changed(self) -> None:
+        self._show()
+        self.post_message(self.Changed())
+
+    def _show(self) -> None:
+        """Draw anew, with the hunk that keys act on in sight."""
+        self.redraw()
+        lines = self.lines
+        if isinstance(lines, DiffLayout | SideBySide):
+            top = lines.top_of(self._review.at)
+            if not self.scroll_offset.y <= top < self.scroll_offset.y + max(1, self.size.height - ABOVE):
+                self.scroll_to(y=max(0, top - ABOVE), animate=False, force=True)

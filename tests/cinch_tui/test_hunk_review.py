@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.dialogs import Host, until_listening
+from textual.screen import Screen
+from textual.widgets import OptionList, Static
+
+from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.widgets.review_pane import ReviewPane
+from harness.messages import ToolCall
+from harness.person import Approval, ApprovalRequest, Denied, Once, Partly, RefusedHunk, Reworded
+from harness.tool import Risk
+from harness.views import DiffView, TerminalView
+
+OLD = "".join(f"line {number} of the file\n" for number in range(1, 41))
+NEW = (
+    OLD.replace("line 2 of", "line two of")
+    .replace("line 20 of", "第二十行 of")
+    .replace("line 39 of the file\n", "line 39 of the file\nand one more\n")
+)
+EDIT = ApprovalRequest(
+    call=ToolCall("1", "edit_file", {"path": "src/a.py"}),
+    label="Edit file",
+    summary="src/a.py",
+    risk=Risk("edit"),
+    view=DiffView("src/a.py", OLD, NEW),
+    cwd=Path("/home/ada/shop"),
+    rule="every edit",
+    is_revisable=True,
+)
+RUN = replace(EDIT, call=ToolCall("1", "bash", {"command": "ls"}), view=TerminalView("ls", ""))
+
+
+class Giving(Host):
+    """An app that can give its terminal away."""
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        yield
+
+
+def host(request: ApprovalRequest = EDIT, editor: str = "") -> Host:
+    return Giving(ApprovalScreen(request, grace=0, editor=editor))
+
+
+def editor(folder: Path, body: str) -> str:
+    script = folder / "editor.py"
+    script.write_text(f"import pathlib, sys\nfile = pathlib.Path(sys.argv[-1])\n{body}\n")
+    return f'"{sys.executable}" "{script}"'
+
+
+def shown(screen: Screen[object]) -> str:
+    pane = screen.query_one(ReviewPane)
+    return "\n".join(pane.render_line(y).text.rstrip() for y in range(pane.size.height))
+
+
+def answers(screen: Screen[object]) -> list[str]:
+    return [str(option.prompt) for option in screen.query_one(OptionList).options]
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        ("y", Once()),
+        ("h down space enter y", Partly((RefusedHunk(1),))),
+        ("h y n y enter", Partly((RefusedHunk(1),))),
+        ("h j space k space enter enter", Partly((RefusedHunk(0), RefusedHunk(1)))),
+        ("h space space enter y", Once()),
+        ("h r space enter y", Partly((RefusedHunk(1), RefusedHunk(2)))),
+        ("h r a escape y", Once()),
+        ("h d n o enter enter y", Partly((RefusedHunk(0, "no"),))),
+        ("h d n o escape enter y", Partly((RefusedHunk(0),))),
+        ("h n escape d n o enter", Denied("no")),
+        ("h n escape escape", Denied()),
+        ("tab n enter n", Denied()),
+    ],
+)
+async def test_hunks_are_taken_or_left_by_key(keys: str, answer: Approval):
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        for key in keys.split():
+            await pilot.press(key)
+            await pilot.pause()
+
+    assert app.results == [answer]
+
+
+async def test_each_hunk_says_without_colour_whether_it_is_taken_and_why_not():
+    app = host()
+
+    async with app.run_test(size=(80, 40)) as pilot:
+        await pilot.press("h", "down", "d", *"too soon".replace(" ", "_"), "enter")
+        await pilot.pause()
+
+        assert "[x] change 1 of 3" in shown(app.screen)
+        assert "▶[ ] change 2 of 3, left out: too_soon" in shown(app.screen)
+        assert answers(app.screen)[0] == "y  Yes, 2 of 3 changes"
+        assert not any("trust" in line or "always" in line for line in answers(app.screen))
+
+
+async def test_the_hunk_that_keys_act_on_is_in_sight():
+    app = host()
+
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.press("h", "down", "down")
+        await pilot.pause()
+
+        assert "▶[x] change 3 of 3" in shown(app.screen)
+
+
+async def test_a_stray_key_while_hunks_are_chosen_never_leads_to_the_answers_keys():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("h", "n", "x")
+        await until_listening(pilot)
+        await pilot.press("a")
+        await pilot.pause()
+
+        assert app.results == []
+        assert answers(app.screen)[0] == "y  Yes, once"
+
+
+async def test_where_there_is_one_change_or_none_to_choose_nothing_is_offered():
+    one = replace(EDIT, view=DiffView("a.py", None, NEW))
+    for request in (one, replace(EDIT, is_revisable=False), RUN):
+        app = host(request)
+        async with app.run_test(size=(80, 24)):
+            assert not any(line.startswith("h") for line in answers(app.screen))
+
+
+@pytest.mark.parametrize(
+    ("request_", "body", "answer"),
+    [
+        (RUN, "file.write_text(file.read_text() + ' -la\\n')", Reworded("ls -la")),
+        (
+            EDIT,
+            "file.write_bytes(file.read_bytes().replace(b'line two', b'line 2'))",
+            Reworded(NEW.replace("two", "2")),
+        ),
+    ],
+)
+async def test_what_is_proposed_can_be_changed_in_the_persons_editor(
+    tmp_path: Path, request_: ApprovalRequest, body: str, answer: Approval
+):
+    app = host(request_, editor(tmp_path, body))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("e")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+
+    assert app.results == [answer]
+
+
+@pytest.mark.parametrize("body", ["", "sys.exit(1)", "file.write_text('\\n')"])
+async def test_an_editor_that_changes_nothing_or_fails_leaves_the_question_open(tmp_path: Path, body: str):
+    app = host(RUN, editor(tmp_path, body))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("e")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+
+        assert app.results == []
+
+
+async def test_what_the_person_changed_is_marked_as_theirs():
+    app = host(replace(EDIT, is_reworded=True))
+
+    async with app.run_test(size=(80, 24)):
+        assert "as you changed it" in str(app.screen.query_one("#heading", Static).render())
+
+
+async def test_one_key_puts_the_sides_beside_each_other_and_back():
+    app = host()
+
+    async with app.run_test(size=(120, 30)) as pilot:
+        unified = shown(app.screen)
+        await pilot.press("v")
+        beside = shown(app.screen)
+        await pilot.press("v")
+
+        assert "│" not in unified
+        assert "line 2 of the file" in beside.split("line two of the file")[0].splitlines()[-1]
+        assert shown(app.screen) == unified
+
+
+async def test_one_key_shows_the_unchanged_lines_and_folds_them_again():
+    app = host()
+
+    async with app.run_test(size=(80, 60)) as pilot:
+        folded = shown(app.screen)
+        await pilot.press("u")
+        whole = shown(app.screen)
+        await pilot.press("u")
+
+        assert "unchanged lines" in folded
+        assert "line 10 of the file" in whole
+        assert shown(app.screen) == folded
+
+
+async def review_two(pilot) -> None:
+    await pilot.press("h", "down", "d", *"later", "enter")
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 10), (200, 50)])
+def test_picture_of_a_review(snap_compare, size: tuple[int, int]):
+    assert snap_compare(host(), terminal_size=size, run_before=review_two)

@@ -11,6 +11,7 @@ from providers.abilities import told_by_name
 from providers.catalog import Preset
 from providers.installed import service_at, told_facts
 from providers.known import Known, Listed, Telling, known_of
+from providers.newest import newest_first
 from providers.prices import priced, priced_models
 
 PATIENCE = 5.0
@@ -33,18 +34,18 @@ class Offer:
 
 
 async def priced_offers(preset: Preset) -> list[Offer]:
-    """What the price data knows of the provider, in the order of the names."""
+    """What the price data knows of the provider, the highest version of each family first."""
     known = await asyncio.to_thread(priced_models, preset)
     return [
         Offer(preset.name, name, each.completed_by(told_by_name(preset, name)), is_listed=False)
-        for name, each in sorted(known.items())
+        for name, each in sorted(known.items(), key=lambda item: newest_first(item[0]))
     ]
 
 
 async def served_offers(
     preset: Preset, *, base_url: str | None = None, credentials: Credentials | None = None, seconds: float = PATIENCE
 ) -> list[Offer]:
-    """What the server says it serves, the newest first where it tells; the price data fills what it does not tell.
+    """What the server says it serves, the newest first, if only by name; the price data fills what it does not tell.
 
     Raises:
         ConfigError: no key was found, or no address.
@@ -60,7 +61,7 @@ async def served_offers(
         raise NetworkError(f"{preset.label} did not say within {seconds:g} s what it serves") from error
     finally:
         await service.close()
-    found = sorted(found, key=lambda model: (-model.created, model.id))
+    found = sorted(found, key=lambda model: (-model.created, newest_first(model.id)))
     return await asyncio.to_thread(_offers, preset, found)
 
 

@@ -19,6 +19,7 @@ class EventDecoder:
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
+        self._unended = 0
         self._ended_in_cr = False
         self._at_start = True
 
@@ -26,13 +27,15 @@ class EventDecoder:
         """The events that end in this chunk.
 
         Raises:
-            StreamError: a line has no end.
+            StreamError: a line or an event has no end.
         """
         lines = (self._rest + self._with_plain_ends(chunk)).split(b"\n")
         self._rest = lines.pop()
-        if len(self._rest) > LONGEST_LINE:
-            raise StreamError("the service sent a line without an end")
-        return self._take(lines)
+        events = self._take(lines)
+        self._unended = 0 if events or not self._data else self._unended + len(chunk)
+        if max(len(self._rest), self._unended) > LONGEST_LINE:
+            raise StreamError("the service sent an event without an end")
+        return events
 
     def finish(self) -> list[str]:
         """The last event, if the stream ended without the blank line that should follow it."""

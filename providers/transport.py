@@ -7,10 +7,10 @@ import json
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from harness.errors import ProviderError, RequestRejected, StreamError
+from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
 from harness.stopping import stop_once, told_once, undisturbed
 from providers.breakdowns import refused_by, told_as_ours
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import httpx
 
 LARGEST_ERROR_BODY = 64 * 1024
+ERROR_SECONDS = 10.0
+"""How long the body of an error is waited for; what has come by then has to do."""
+LARGEST_DOCUMENT = 16 * 1024 * 1024
 MOST_AHEAD = 64
 """Chunks that are read before somebody wants them."""
 
@@ -87,16 +90,28 @@ class Transport:
         return await self._document(path, body, seconds)
 
     async def _document(self, path: str, body: JsonObject | None, seconds: float) -> JsonValue:
+        try:
+            # Longer than any silence in it: a server may also send a little now and then, for ever.
+            async with asyncio.timeout(2 * seconds):
+                written = await self._whole(path, body, seconds)
+        except TimeoutError as error:
+            raise NetworkError(f"{self.endpoint.shown_url} did not come to an end; it was given up") from error
+        try:
+            return json.loads(written)
+        except (ValueError, RecursionError) as error:
+            raise StreamError(f"{self.endpoint.shown_url}{path}: the answer is no JSON") from error
+
+    async def _whole(self, path: str, body: JsonObject | None, seconds: float) -> bytes:
         client = await self._pool.client_here()
         method = "GET" if body is None else "POST"
+        request = client.build_request(method, self._url(path), json=body, headers=self._headers, timeout=seconds)
         with told_as_ours(self.endpoint, self._pool.proxy):
-            response = await client.request(method, self._url(path), json=body, headers=self._headers, timeout=seconds)
-        if response.status_code >= 300:
-            raise self._refusal(response, response.text)
-        try:
-            return response.json()
-        except ValueError as error:
-            raise StreamError(f"{self.endpoint.shown_url}{path}: the answer is no JSON") from error
+            async with _answer(client, request) as response:
+                if response.status_code >= 300:
+                    raise self._refusal(response, await _error_body(response))
+                written = bytearray()
+                await _fill(written, response, LARGEST_DOCUMENT)
+                return bytes(written)
 
     def _url(self, path: str) -> str:
         if path.startswith("http"):
@@ -109,7 +124,7 @@ class Transport:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code < 300 and kind not in ("application/json", "text/html"):
             return
-        body = await _bounded(response)
+        body = await _error_body(response)
         if response.status_code >= 300:
             raise self._refusal(response, body)
         raise no_stream(self.endpoint, kind, body)
@@ -179,14 +194,20 @@ async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
         await stop_once(reading)
 
 
-async def _bounded(response: httpx.Response) -> str:
-    body = b""
+async def _error_body(response: httpx.Response) -> str:
+    body = bytearray()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ERROR_SECONDS):
+            await _fill(body, response, LARGEST_ERROR_BODY)
+    return body[:LARGEST_ERROR_BODY].decode(errors="replace")
+
+
+async def _fill(body: bytearray, response: httpx.Response, most: int) -> None:
     async with aclosing(_chunks(response)) as chunks:
         async for chunk in chunks:
             body += chunk
-            if len(body) >= LARGEST_ERROR_BODY:
-                break
-    return body[:LARGEST_ERROR_BODY].decode(errors="replace")
+            if len(body) >= most:
+                return
 
 
 def _lower(headers: httpx.Headers) -> dict[str, str]:

@@ -76,6 +76,21 @@ def test_broken_utf8_is_replaced_and_the_rest_is_read() -> None:
     assert decoded(b"data: a\xff\n\ndata: b\n\n") == ["a\ufffd", "b"]
 
 
+def test_an_event_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "LONGEST_LINE", 100)
+    decoder = EventDecoder()
+    decoder.feed(b"data: " + b"x" * 60 + b"\n")
+
+    with pytest.raises(StreamError, match="without an end"):
+        decoder.feed(b"data: " + b"x" * 60 + b"\n")
+
+
+def test_many_events_in_many_chunks_are_not_taken_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "LONGEST_LINE", 100)
+
+    assert len(decoded(b"data: hello\n\n" * 100, 7)) == 100
+
+
 def test_a_line_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "LONGEST_LINE", 100)
     decoder = EventDecoder()

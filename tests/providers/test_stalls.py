@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from itertools import count
 
 import pytest
@@ -10,9 +12,11 @@ from fakes import openai_wire
 from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Raw, Reply
 
-from harness.errors import NetworkError
+from harness.errors import ModelOverloaded, NetworkError, StreamError
 from harness.provider import BlockDelta
-from providers import stream
+from providers import connect, list_models, stream, transport
+from providers.catalog import presets
+from providers.endpoint import Endpoint
 
 WIDTH = 400
 A_COMMENT = b": keep-alive".ljust(WIDTH - 2) + b"\n\n"
@@ -25,6 +29,33 @@ def in_chunks(*events: bytes) -> Raw:
 
 def spoken() -> Sequence[bytes]:
     return list(openai_wire.events(Reply("one two three"), "m", 1))[:-1]
+
+
+@asynccontextmanager
+async def trickling(head: bytes, piece: bytes) -> AsyncGenerator[str]:
+    """The address of a server whose answer is `head`, and then pieces for as long as somebody listens."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        try:
+            writer.write(head)
+            while not gone.is_set():
+                writer.write(piece)
+                await writer.drain()
+                await asyncio.sleep(0.01)
+        except ConnectionError:
+            return
+        finally:
+            writer.close()
+            gone.set()
+
+    gone = asyncio.Event()
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        await gone.wait()
 
 
 async def test_a_service_that_only_keeps_the_line_open_is_given_up(
@@ -60,3 +91,29 @@ async def test_a_slow_service_that_says_something_now_and_then_is_heard_out(
     deltas = await ask(model_at(server, "openai-chat"))
 
     assert "".join(delta.text for delta in deltas if isinstance(delta, BlockDelta)) == "one two three"
+
+
+async def test_a_refusal_that_trickles_for_ever_is_told_as_far_as_it_came(
+    monkeypatch: pytest.MonkeyPatch, ask: Asker
+) -> None:
+    monkeypatch.setattr(transport, "ERROR_SECONDS", 0.1)
+
+    async with trickling(b"HTTP/1.1 529 X\r\n\r\n", b"busy ") as url:
+        with pytest.raises(ModelOverloaded, match="busy busy"):
+            await ask(connect("anthropic/m", base_url=url))
+
+
+async def test_a_document_that_trickles_for_ever_is_given_up() -> None:
+    async with trickling(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n", b" ") as url:
+        asked = transport.Transport(Endpoint(presets()["llamacpp"], url), {})
+        with pytest.raises(NetworkError, match="did not come to an end"):
+            await asked.get("/models", seconds=0.05)
+        await asked.close()
+
+
+async def test_a_document_without_an_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "LARGEST_DOCUMENT", 100_000)
+
+    async with trickling(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n[", b'"x",' * 20_000) as url:
+        with pytest.raises(StreamError, match="no JSON"):
+            await list_models("llamacpp", base_url=url)

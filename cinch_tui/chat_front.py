@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cinch_tui.asides import Asides
 from cinch_tui.desk import Desk, warm
 from harness.errors import CinchError, ConfigError
 
@@ -21,6 +22,7 @@ class ChatFront:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._market: Market | None = None
+        self._asides = Asides()
 
     # The screen
 
@@ -205,6 +207,30 @@ class ChatFront:
         if self._desk.contest is None:
             raise CinchError("there are no answers to pick from")
         self._desk.contest.pick_again()
+
+    # Beside the work
+
+    async def ask_aside(self, question: str) -> None:
+        from cinch_tui.transcript.aside_block import AsideBlock
+
+        desk, block = self._desk, AsideBlock(question)
+        transcript = desk.screen.board.transcript
+        transcript.add(block)
+
+        def tell(text: str) -> None:
+            block.append(text)
+            transcript.changed(block)
+
+        ending = "Stopped."
+        try:
+            ending = await self._asides.ask(desk.agent, question, tell)
+        finally:
+            block.finish(ending)
+            transcript.changed(block)
+            desk.show_figures()
+
+    def stop_aside(self) -> bool:
+        return self._asides.stop()
 
     # Approval and keys
 

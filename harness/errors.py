@@ -77,7 +77,7 @@ class NotAsked(AgentError):
 
 
 class Rejected(AgentError):
-    """An input filter or a hook did not let the run begin. `AgentResult.raise_for_failure` raises it, and `Agent.aside`."""
+    """What was said is kept back by a filter or a hook. `AgentResult.raise_for_failure` and `Agent.aside` raise it."""
 
 
 class StructuredOutputFailed(AgentError):

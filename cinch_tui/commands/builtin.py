@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from cinch_tui.commands.approval import APPROVAL
+from cinch_tui.commands.aside import ASIDE
 from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.model import MODEL
 from cinch_tui.commands.parallel import PARALLEL
@@ -15,4 +16,4 @@ from cinch_tui.commands.view import VIEW
 
 @cache
 def builtin_commands() -> Registry:
-    return Registry((SESSION, MODEL, PARALLEL, APPROVAL, KEYS, VIEW))
+    return Registry((SESSION, MODEL, ASIDE, PARALLEL, APPROVAL, KEYS, VIEW))

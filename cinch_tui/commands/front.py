@@ -150,5 +150,20 @@ class ParallelFront(Protocol):
         ...
 
 
-class Front(ViewFront, SessionFront, ModelFront, HealthFront, ParallelFront, ApprovalFront, KeyFront, Protocol):
+class AsideFront(Protocol):
+    """Questions beside the work."""
+
+    async def ask_aside(self, question: str) -> None:
+        """Ask the model, with the conversation as it is, show its answer as it comes, and wait for its end; the one
+        that is being answered is stopped."""
+        ...
+
+    def stop_aside(self) -> bool:
+        """Stop the answer; whether there was one."""
+        ...
+
+
+class Front(
+    ViewFront, SessionFront, ModelFront, HealthFront, ParallelFront, AsideFront, ApprovalFront, KeyFront, Protocol
+):
     """All of it."""

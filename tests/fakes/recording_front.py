@@ -110,6 +110,13 @@ class RecordingFront:
     def pick_answer(self) -> None:
         self.calls.append(("pick_answer",))
 
+    async def ask_aside(self, question: str) -> None:
+        self.calls.append(("ask_aside", question))
+
+    def stop_aside(self) -> bool:
+        self.calls.append(("stop_aside",))
+        return len(self.calls) > 1
+
     def set_approval(self, mode: ApprovalMode) -> None:
         self.approval = mode
 

@@ -1,0 +1,21 @@
+"""The command for a question beside the work."""
+
+from __future__ import annotations
+
+from cinch_tui.commands.front import Front
+from cinch_tui.commands.registry import Choice, Family
+
+ASIDE = Family("Beside the work")
+
+
+def _choices(front: Front) -> tuple[Choice, ...]:
+    del front
+    return (Choice("off", "stop the answer"),)
+
+
+@ASIDE.command("/btw <question>", "ask beside the work; leaves no trace in it", arguments=_choices)
+async def btw(front: Front, argument: str) -> None:
+    if argument != "off":
+        await front.ask_aside(argument)
+    elif not front.stop_aside():
+        front.notice("no side question is being answered", "warning")

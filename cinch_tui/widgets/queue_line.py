@@ -15,7 +15,7 @@ class QueueLine(Static):
     """One line a message, hidden when there is none."""
 
     DEFAULT_CSS = """
-    QueueLine { height: auto; max-height: 4; padding: 0 1; color: $text-muted; display: none; }
+    QueueLine { height: auto; max-height: 4; padding: 0 1; color: $foreground-muted; display: none; }
     QueueLine.-waiting { display: block; }
     """
 

@@ -41,7 +41,7 @@ class SearchBar(Horizontal):
     SearchBar {
         display: none; height: 1; padding: 0 1; background: $surface;
         &.-open { display: block; }
-        & > Static { width: auto; color: $foreground 65%; }
+        & > Static { width: auto; color: $foreground-muted; }
         & > #found { padding: 0 1; color: $foreground; }
         & > Input { width: 1fr; min-width: 8; background: $surface; }
     }

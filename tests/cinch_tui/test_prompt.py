@@ -304,7 +304,7 @@ async def test_typing_is_noted_in_time(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("theme", "keys"),
-    [("cinch-dark", "/"), ("cinch-light", "#approve "), ("mono", "/th"), ("high-contrast", "two\nlines")],
+    [("cinch-dark", "/"), ("cinch-light", "#approve "), ("mono-white", "/th"), ("high-contrast", "two\nlines")],
     ids=["commands", "arguments", "mono", "lines"],
 )
 def test_prompt_picture(snap_compare, tmp_path: Path, theme: str, keys: str):

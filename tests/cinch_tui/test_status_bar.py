@@ -139,7 +139,7 @@ async def test_text_from_outside_is_neither_markup_nor_control():
 
 
 @pytest.mark.parametrize(
-    ("theme", "width"), [("cinch-dark", 100), ("cinch-light", 80), ("mono", 60), ("solarized", 40)]
+    ("theme", "width"), [("cinch-dark", 100), ("cinch-light", 80), ("mono-white", 60), ("solarized-dark", 40)]
 )
 def test_status_bar_picture(snap_compare, theme: str, width: int):
     bar = StatusBar(Clock())

@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cinch_tui.agent_front import AgentFront
 from cinch_tui.asides import Asides
 from cinch_tui.desk import Desk, warm
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
-    from cinch_tui.commands.front import ApprovalMode, Front, TranscriptPart
+    from cinch_tui.commands.front import ApprovalMode, Front
     from cinch_tui.market import Market
     from cinch_tui.transcript.blocks import NoticeLevel
-    from harness.thinking import ThinkingLevel
 
 
-class ChatFront:
+class ChatFront(AgentFront):
     def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
         self._desk = desk
         self._market: Market | None = None
         self._asides = Asides()
@@ -43,11 +44,6 @@ class ChatFront:
 
     def clear_view(self) -> None:
         self._desk.clear_view()
-
-    def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
-        from cinch_tui import reports
-
-        return reports.source(self._desk.agent.history.messages, part, back)
 
     def copy(self, text: str) -> None:
         from cinch_tui.clipboard import copy
@@ -77,12 +73,6 @@ class ChatFront:
     def is_running(self) -> bool:
         return self._desk.is_running
 
-    def toggle_plan(self) -> None:
-        from harness.modes import EXECUTE, PLAN
-
-        agent = self._desk.agent
-        agent.set_mode(EXECUTE if agent.state.mode is PLAN else PLAN)
-
     def reset(self) -> None:
         self._desk.reset()
 
@@ -94,28 +84,6 @@ class ChatFront:
 
     async def load_session(self, session_id: str) -> None:
         await self._desk.load_session(session_id)
-
-    async def save_session(self) -> str:
-        store = self._desk.assembly.store
-        if store is None:
-            return "This conversation is not saved (--no-session)."
-        await asyncio.to_thread(store.flush)
-        return f"Saved in {store.path}"
-
-    def session_ids(self) -> Sequence[str]:
-        from cinch_tui import reports
-
-        return reports.session_ids(self._desk.options)
-
-    def session_summary(self) -> str:
-        from cinch_tui import reports
-
-        return reports.session_summary(self._desk.assembly)
-
-    def usage_report(self) -> str:
-        from cinch_tui import reports
-
-        return reports.usage_report(self._desk.agent)
 
     # The model
 
@@ -148,20 +116,6 @@ class ChatFront:
         if self._desk.is_running:
             raise CinchError("the model is at work: there is no wait to cut short")
         self._desk.screen.go_on()
-
-    @property
-    def thinking(self) -> ThinkingLevel:
-        return self._desk.agent.state.model.spec.thinking
-
-    def set_thinking(self, level: ThinkingLevel) -> None:
-        self._desk.agent.set_thinking(level)
-
-    @property
-    def system_prompt(self) -> str:
-        return self._desk.agent.state.system_prompt
-
-    def set_system(self, text: str) -> None:
-        self._desk.agent.state.system_prompt = text
 
     async def examine(self, names: Sequence[str]) -> str:
         from cinch_tui.doctor.report import examined
@@ -232,49 +186,12 @@ class ChatFront:
     def stop_aside(self) -> bool:
         return self._asides.stop()
 
-    # Approval and keys
+    # Approval
 
     def set_approval(self, mode: ApprovalMode) -> None:
         self._desk.agent.state.approval = mode
         bar = self._desk.screen.board.status
         bar.status = replace(bar.status, approval=mode)
-
-    def approval_summary(self) -> str:
-        from cinch_tui import reports
-
-        return reports.approval_summary(self._desk.agent)
-
-    def trusted_tools(self) -> Sequence[str]:
-        return sorted(self._desk.agent.state.grants.trusted)
-
-    def untrust(self, tool: str | None) -> Sequence[str]:
-        grants = self._desk.agent.state.grants
-        dropped = sorted(name for name in grants.trusted if tool in (None, name))
-        grants.untrust(tool)
-        return dropped
-
-    def provider_names(self) -> Sequence[str]:
-        from cinch_tui import reports
-
-        return reports.provider_names()
-
-    async def key_summary(self) -> str:
-        from cinch_tui import reports
-
-        return await asyncio.to_thread(reports.key_summary, self._desk.assembly.keys)
-
-    async def store_key(self, provider: str, secret: str) -> None:
-        if provider not in self.provider_names():
-            raise ConfigError(f"there is no provider {provider!r}; there are {', '.join(self.provider_names())}")
-        where = await asyncio.to_thread(self._desk.assembly.keys.store, provider, secret)
-        self.notice(f"The key for {provider} is kept ({where}); /model uses it.")
-
-    async def keep_key(self, provider: str, secret: str) -> None:
-        """As `store_key`; what is wrong is told, not raised."""
-        try:
-            await self.store_key(provider, secret)
-        except CinchError as error:
-            self.notice(str(error), "error")
 
 
 if TYPE_CHECKING:

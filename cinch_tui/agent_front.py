@@ -1,0 +1,129 @@
+"""What commands ask of the agent and its session, whatever front a person sits at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from harness.errors import CinchError, ConfigError
+
+if TYPE_CHECKING:
+    from cinch_tui.assembly import Assembly
+    from cinch_tui.commands.front import NoticeLevel, TranscriptPart
+    from cinch_tui.options import Options
+    from harness.agent import Agent
+    from harness.thinking import ThinkingLevel
+
+
+class Place(Protocol):
+    """Where the agent is; the first two raise `CinchError` as long as there is none."""
+
+    @property
+    def assembly(self) -> Assembly: ...
+
+    @property
+    def agent(self) -> Agent: ...
+
+    @property
+    def options(self) -> Options: ...
+
+
+class AgentFront:
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        raise NotImplementedError
+
+    # The session
+
+    def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
+        from cinch_tui import reports
+
+        return reports.source(self._place.agent.history.messages, part, back)
+
+    def toggle_plan(self) -> None:
+        from harness.modes import EXECUTE, PLAN
+
+        agent = self._place.agent
+        agent.set_mode(EXECUTE if agent.state.mode is PLAN else PLAN)
+
+    async def save_session(self) -> str:
+        store = self._place.assembly.store
+        if store is None:
+            return "This conversation is not saved (--no-session)."
+        await asyncio.to_thread(store.flush)
+        return f"Saved in {store.path}"
+
+    def session_ids(self) -> Sequence[str]:
+        from cinch_tui import reports
+
+        return reports.session_ids(self._place.options)
+
+    def session_summary(self) -> str:
+        from cinch_tui import reports
+
+        return reports.session_summary(self._place.assembly)
+
+    def usage_report(self) -> str:
+        from cinch_tui import reports
+
+        return reports.usage_report(self._place.agent)
+
+    # The model
+
+    @property
+    def thinking(self) -> ThinkingLevel:
+        return self._place.agent.state.model.spec.thinking
+
+    def set_thinking(self, level: ThinkingLevel) -> None:
+        self._place.agent.set_thinking(level)
+
+    @property
+    def system_prompt(self) -> str:
+        return self._place.agent.state.system_prompt
+
+    def set_system(self, text: str) -> None:
+        self._place.agent.state.system_prompt = text
+
+    # Approval
+
+    def approval_summary(self) -> str:
+        from cinch_tui import reports
+
+        return reports.approval_summary(self._place.agent)
+
+    def trusted_tools(self) -> Sequence[str]:
+        return sorted(self._place.agent.state.grants.trusted)
+
+    def untrust(self, tool: str | None) -> Sequence[str]:
+        grants = self._place.agent.state.grants
+        dropped = sorted(name for name in grants.trusted if tool in (None, name))
+        grants.untrust(tool)
+        return dropped
+
+    # Keys
+
+    def provider_names(self) -> Sequence[str]:
+        from cinch_tui import reports
+
+        return reports.provider_names()
+
+    async def key_summary(self) -> str:
+        from cinch_tui import reports
+
+        return await asyncio.to_thread(reports.key_summary, self._place.assembly.keys)
+
+    async def store_key(self, provider: str, secret: str) -> None:
+        if provider not in self.provider_names():
+            raise ConfigError(f"there is no provider {provider!r}; there are {', '.join(self.provider_names())}")
+        where = await asyncio.to_thread(self._place.assembly.keys.store, provider, secret)
+        self.notice(f"The key for {provider} is kept ({where}); /model uses it.")
+
+    async def keep_key(self, provider: str, secret: str) -> None:
+        """As `store_key`; what is wrong is told, not raised."""
+        try:
+            await self.store_key(provider, secret)
+        except CinchError as error:
+            self.notice(str(error), "error")

@@ -34,6 +34,10 @@ _RISKS: dict[RiskLevel, str] = {
     "dangerous": "dangerous",
     "forbidden": "forbidden",
 }
+FRAME = 4
+LEAST = 4
+"""Lines of what is asked about that are seen whatever else there is to say."""
+
 _HINT = "PgUp PgDn scroll · Esc denies"
 _DIFF_HINT = f"v side by side · u unfold · {_HINT}"
 _REVIEW_HINT = "y take · n leave out · d say why · a all · r none · Enter done"
@@ -78,7 +82,7 @@ class ApprovalScreen(Dialog[Approval]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog", classes="-diff" if self._is_diff else None) as dialog:
-            dialog.border_subtitle = _DIFF_HINT if self._is_diff else _HINT
+            dialog.border_subtitle = _DIFF_HINT if self._has_two_sides else _HINT
             yield Static(self._heading(), id="heading", markup=False)
             yield Static(self._why(), id="why", classes=f"-{self._request.risk.level}", markup=False)
             yield self._pane()
@@ -91,6 +95,10 @@ class ApprovalScreen(Dialog[Approval]):
             answers = self.query_one("#answers", OptionList)
             answers.highlighted = answers.get_option_index("deny")
 
+    def on_resize(self) -> None:
+        """What is asked about takes the room that heading and answers leave: no answer is out of sight."""
+        self.call_after_refresh(self._fit)
+
     @property
     def unsent(self) -> str:
         return self.query_one("#reason", Input).value
@@ -100,8 +108,9 @@ class ApprovalScreen(Dialog[Approval]):
         self.query_one(name).focus()
 
     def watch_reviewing(self, reviewing: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
-        hint = _REVIEW_HINT if reviewing else _DIFF_HINT if self._is_diff else _HINT
+        hint = _REVIEW_HINT if reviewing else _DIFF_HINT if self._has_two_sides else _HINT
         self.query_one("#dialog").border_subtitle = hint
+        self.call_after_refresh(self._fit)
 
     def action_once(self) -> None:
         refused = self._review.refused if self._review else {}
@@ -163,8 +172,8 @@ class ApprovalScreen(Dialog[Approval]):
             "always": bool(self._request.rule) and not self._is_partial,
             "review": self._review is not None,
             "rewrite": self._request.is_revisable,
-            "split": self._is_diff,
-            "unfold": self._is_diff,
+            "split": self._has_two_sides,
+            "unfold": self._has_two_sides,
         }
         return offered.get(action, True) and super().check_action(action, parameters)
 
@@ -190,6 +199,7 @@ class ApprovalScreen(Dialog[Approval]):
 
     @on(ReviewPane.Changed)
     def show_choice(self) -> None:
+        """The answers say how much is taken."""
         answers = self.query_one("#answers", OptionList)
         answers.clear_options()
         answers.add_options(self._answers())
@@ -203,9 +213,20 @@ class ApprovalScreen(Dialog[Approval]):
     def finish_review(self) -> None:
         self._leave_review()
 
+    def _fit(self) -> None:
+        told = sum(self.query_one(name).size.height for name in ("#heading", "#why"))
+        answers = 1 if self.reviewing else self.query_one("#answers", OptionList).option_count
+        room = max(LEAST, self.size.height - FRAME - told - answers)
+        self.query_one("#view").styles.max_height = None if self.has_class("-short") else room
+
     @property
     def _is_diff(self) -> bool:
         return isinstance(self._request.view, DiffView)
+
+    @property
+    def _has_two_sides(self) -> bool:
+        view = self._request.view
+        return isinstance(view, DiffView) and view.old is not None and view.new is not None
 
     @property
     def _is_partial(self) -> bool:

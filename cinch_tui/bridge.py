@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.retry_notice import RetryNotice
-from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
-from cinch_tui.transcript.past import show_result
+from cinch_tui.transcript.past import said_block, show_result
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.shell_report import is_report
 from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
@@ -177,7 +177,9 @@ class Bridge:
     def _message_ended(self, event: MessageEnd) -> None:
         message = event.message
         if isinstance(message, UserMessage):
-            self._board.transcript.add(NoticeBlock(message.text) if message.synthetic else UserBlock(message.text))
+            # What the person ran was shown when they ran it.
+            if not is_report(message):
+                self._board.transcript.add(said_block(message))
             return
         if not isinstance(message, AssistantMessage):
             return

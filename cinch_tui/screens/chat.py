@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cinch_tui.desk import Desk
     from cinch_tui.first_frame import FirstFrame
     from cinch_tui.screens.board import Board
+    from cinch_tui.shell_line import Shell, ShellLine
     from cinch_tui.transcript.view import Transcript
     from cinch_tui.widgets.search_bar import SearchBar
 
@@ -63,6 +64,7 @@ class ChatScreen(Screen[object]):
         self._quit_armed_at = 0.0
         self._left_at = 0.0
         self._early: list[str] = []
+        self._shell: Shell | None = None
 
     @property
     def board(self) -> Board:
@@ -125,7 +127,7 @@ class ChatScreen(Screen[object]):
     def _followed_up(self, message: Prompt.FollowUp) -> None:
         if self._board is None:
             self._early.append(message.text)
-        elif self._desk.is_running and self._commands().parse(message.text) is None:
+        elif self._desk.is_running and message.text[0] != "!" and self._commands().parse(message.text) is None:
             self._desk.follow_up(message.text)
         else:
             self.take(message.text)
@@ -191,6 +193,7 @@ class ChatScreen(Screen[object]):
         # By now they are loaded, see `NEEDED_NEXT` of the desk.
         from cinch_tui.commands.registry import Invocation, NearMiss
         from cinch_tui.commands.secrets import take_keys
+        from cinch_tui.shell_line import shell_line
 
         # Whoever says something wants to see what comes of it.
         self.board.transcript.follow()
@@ -198,6 +201,9 @@ class ChatScreen(Screen[object]):
         for key in keys:
             self._keep_key(key.provider, key.secret)
         if keys and not rest.strip():
+            return
+        if line := shell_line(rest):
+            self._run_shell(line)
             return
         match self._commands().parse(rest):
             case Invocation() as invocation:
@@ -214,6 +220,18 @@ class ChatScreen(Screen[object]):
     @work(group="command")
     async def _command(self, invocation: Invocation) -> None:
         await self._commands().run(invocation, self._front)
+
+    @work(group="shell")
+    async def _run_shell(self, line: ShellLine) -> None:
+        from cinch_tui.shell_line import Shell
+
+        try:
+            self._shell = self._shell or Shell(self._desk.agent, self.board.transcript)
+        except CinchError as error:
+            self.board.notice(str(error), "error")
+            self.prompt.restore(line.text)
+            return
+        await self._shell.run(line)
 
     @work(group="command")
     async def _ask_about(self, text: str, miss: NearMiss) -> None:
@@ -232,6 +250,8 @@ class ChatScreen(Screen[object]):
 
     def send(self, text: str) -> None:
         """To the agent: as a prompt, or as steering while it works."""
+        if self._shell:
+            self._shell.hand_over()
         if self._desk.is_running:
             self._desk.steer(text)
         else:
@@ -253,7 +273,7 @@ class ChatScreen(Screen[object]):
         """Esc: forget a selection, else stop the agent."""
         if self.get_selected_text():
             self.clear_selection()
-        else:
+        elif not (self._shell and self._shell.stop()):
             self._desk.abort()
 
     def action_interrupt(self) -> None:
@@ -262,6 +282,8 @@ class ChatScreen(Screen[object]):
         if selected:
             self._front.copy(selected)
             self.clear_selection()
+        elif self._shell and self._shell.stop():
+            return
         elif self._desk.is_running:
             self._desk.abort()
         elif self.prompt.text:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.shell_report import is_report, report_block
 from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from harness.messages import AssistantMessage, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
@@ -39,7 +40,7 @@ class _Past:
         for message in messages:
             match message:
                 case UserMessage():
-                    yield NoticeBlock(message.text) if message.synthetic else UserBlock(message.text)
+                    yield said_block(message)
                 case AssistantMessage():
                     yield from self._reply(message)
                 case ToolResult():
@@ -81,6 +82,12 @@ class _Past:
         block = self._open.pop(result.call_id, None)
         if block is not None:
             show_result(block, result)
+
+
+def said_block(message: UserMessage) -> Block:
+    if is_report(message):
+        return report_block(message)
+    return NoticeBlock(message.text) if message.synthetic else UserBlock(message.text)
 
 
 def show_result(block: ToolBlock, result: ToolResult) -> None:

@@ -38,18 +38,20 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """`start` is the column from which the candidates replace what was typed; `typed` is that."""
+    """`start` is the column from which the candidates replace what was typed; `typed` is that. One that does not insist
+    leaves Enter to what was typed."""
 
     start: int
     typed: str
     candidates: tuple[Candidate, ...]
+    insists: bool = True
 
     def expects(self, candidate: Candidate) -> bool:
         """The candidate is what Enter must mean: part of it is typed, and more is needed.
 
         Not where only its letters are scattered in it: that may be a prompt that is none of our names.
         """
-        is_part = bool(self.typed) and self.typed.lower() in candidate.text.lower()
+        is_part = self.insists and bool(self.typed) and self.typed.lower() in candidate.text.lower()
         return is_part and not (candidate.is_whole and candidate.text == self.typed)
 
 

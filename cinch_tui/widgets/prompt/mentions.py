@@ -28,7 +28,7 @@ class MentionCompletion:
     """Completes from a list in memory. `load` fills it; until then there is nothing to offer."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
         self._paths: tuple[Candidate, ...] = ()
         self._loaded_at: float | None = None
 
@@ -51,7 +51,7 @@ class MentionCompletion:
 
     async def load(self) -> None:
         self._loaded_at = time.monotonic()
-        paths = await list_paths(self._root)
+        paths = await list_paths(self.root)
         self._paths = tuple(Candidate(path, then=" ") for path in paths)
         self._loaded_at = time.monotonic()
 

@@ -22,10 +22,12 @@ from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.history_search import HistorySearch, is_query
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.paths import PathCompletion
 from cinch_tui.widgets.prompt.popup import CompletionPopup
 
 IDLE_HINT = "Ask for a change · / commands · @ files · F1 help"
 RUNNING_HINT = "Enter steers · Alt+Enter queues · Esc stops"
+SHELL_HINT = "your command · the model hears of it · !! tells it nothing · Tab paths"
 SEARCH_HINT = "history · Enter takes · Ctrl+R older · Esc back"
 QUEUE_HINT = "Enter steers · ↑ takes back what waits · Esc stops"
 
@@ -40,6 +42,8 @@ class Prompt(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
 
     run_is_on = var(default=False, toggle_class="-running")
+    is_shell = var(default=False, toggle_class="-shell")
+    """What stands here is a command of the person's own."""
     something_waits = var(default=False)
     unseen = var(0)
     """So many lines of the conversation are new below what is shown; told in the frame, where it takes no row."""
@@ -69,6 +73,7 @@ class Prompt(Vertical):
         self.typed_at = 0.0
         self._commands = commands
         self._mentions = mentions
+        self._paths = PathCompletion(mentions.root)
         self._history = history
         self._input = PromptInput(self._run_key)
         self._popup = CompletionPopup()
@@ -87,6 +92,10 @@ class Prompt(Vertical):
 
     def watch_run_is_on(self) -> None:
         self._hint()
+
+    def watch_is_shell(self, is_shell: bool) -> None:  # noqa: FBT001  Textual's signature
+        if not self._search:
+            self._input.border_subtitle = SHELL_HINT if is_shell else ""
 
     def watch_something_waits(self) -> None:
         self._hint()
@@ -201,6 +210,9 @@ class Prompt(Vertical):
     def action_complete(self) -> None:
         if self._took_found():
             return
+        if self.is_shell and not self._popup.is_open:
+            self._complete_path()
+            return
         if not self._popup.is_open:
             raise SkipAction
         self._accept()
@@ -218,6 +230,7 @@ class Prompt(Vertical):
         event.stop()
         if self._input.text:
             self.typed_at = time.monotonic()
+        self.is_shell = not self._search and self._input.text.startswith("!")
         self._keep_up()
 
     @on(TextArea.SelectionChanged)
@@ -297,8 +310,21 @@ class Prompt(Vertical):
         self._popup.open(completion)
         self._input.yields_arrows = True
 
+    def _complete_path(self) -> None:
+        completion = self._paths.complete(self._input.before_cursor, one_line=True)
+        if completion is None:
+            return
+        if len(completion.candidates) == 1:
+            only = completion.candidates[0]
+            self._input.replace_before_cursor(completion.start, only.text + only.then)
+        else:
+            self._popup.open(completion)
+            self._input.yields_arrows = True
+
     def _completion(self) -> Completion | None:
         field = self._input
+        if self.is_shell:
+            return self._paths.complete(field.before_cursor, one_line=True) if self._popup.is_open else None
         if field.text == self._shown or field.selected_text or not field.is_at_end_of_word:
             return None
         before = field.before_cursor

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes.chat import chat, ready, until
+from fakes.model_server import ModelServer
+from fakes.prompt_app import PromptApp, type_text
+from fakes.script import Hang, Reply
+from textual.pilot import Pilot
+
+from cinch_tui.app import CinchApp
+from cinch_tui.shell_line import ShellLine, shell_line
+from cinch_tui.transcript.past import blocks_of
+from cinch_tui.transcript.shell_report import report_of
+from cinch_tui.transcript.tool_block import ToolBlock
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer([Reply(text="I see."), Hang()]) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+        yield server
+
+
+def ran(app: CinchApp) -> list[ToolBlock]:
+    return [block for block in app.desk.screen.board.transcript.blocks if isinstance(block, ToolBlock)]
+
+
+async def enter(pilot: Pilot[object], app: CinchApp, text: str) -> None:
+    app.desk.screen.prompt.text = text
+    await pilot.press("enter")
+
+
+def heard(server: ModelServer) -> str:
+    return json.dumps(server.requests[-1].body["messages"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("!ls -l", ShellLine("ls -l", is_private=False)),
+        ("!! ls", ShellLine("ls", is_private=True)),
+        ("!", None),
+        (" !ls", None),
+        ("ls!", None),
+    ],
+)
+def test_line_that_begins_with_a_bang_is_a_command(text: str, line: ShellLine | None):
+    assert shell_line(text) == line
+
+
+async def test_command_runs_in_the_project_and_the_model_hears_of_it_with_the_next_prompt(
+    server: ModelServer, tmp_path: Path
+):
+    app = chat(tmp_path, "--plan")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(pilot, app)
+        await enter(pilot, app, "!echo made > here; echo told; exit 3")
+        await until(pilot, lambda: ran(app) and ran(app)[0].status == "done")
+        asked = len(server.requests)
+        await enter(pilot, app, "why?")
+        await until(pilot, lambda: server.requests and not app.desk.is_running)
+        await enter(pilot, app, "again")
+        await until(pilot, lambda: len(server.requests) == 2)
+
+        assert (tmp_path / "here").read_text() == "made\n"
+        assert asked == 0
+        assert heard(server).count("Exit code: 3\\ntold") == 1
+        assert len(ran(app)) == 1
+        app.desk.abort()
+
+
+async def test_command_with_two_bangs_is_not_told(server: ModelServer, tmp_path: Path):
+    app = chat(tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(pilot, app)
+        await enter(pilot, app, "!!echo between us")
+        await until(pilot, lambda: ran(app) and ran(app)[0].status == "done")
+        await enter(pilot, app, "hello")
+        await until(pilot, lambda: server.requests)
+
+        assert "between us" in ran(app)[0].text
+        assert "between us" not in heard(server)
+
+
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_key_stops_the_command_and_what_it_printed_stays(server: ModelServer, tmp_path: Path, key: str):
+    app = chat(tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(pilot, app)
+        await enter(pilot, app, "!echo begun; sleep 60; echo over > over")
+        await until(pilot, lambda: ran(app) and "begun" in ran(app)[0].source)
+        await pilot.press(key)
+        await until(pilot, lambda: ran(app)[0].status == "failed")
+
+        assert "begun" in ran(app)[0].text
+        assert not (tmp_path / "over").exists()
+
+
+async def test_command_runs_while_the_agent_works_and_is_no_follow_up(server: ModelServer, tmp_path: Path):
+    app = chat(tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(pilot, app)
+        await enter(pilot, app, "one")
+        await until(pilot, lambda: server.requests and not app.desk.is_running)
+        await enter(pilot, app, "two")
+        await until(pilot, lambda: app.desk.is_running)
+        app.desk.screen.prompt.text = "!echo meanwhile"
+        await pilot.press("alt+enter")
+        await until(pilot, lambda: ran(app) and ran(app)[0].status == "done")
+
+        assert app.desk.is_running
+        assert not app.desk.agent.inbox.follow_up
+        app.desk.abort()
+
+
+def test_report_of_an_earlier_session_stands_as_what_the_person_ran():
+    [block] = blocks_of([report_of("ls -l", "Exit code: 0\na.txt")], [])
+
+    assert isinstance(block, ToolBlock)
+    assert block.headline == "You ran ls -l"
+
+
+async def test_draft_that_is_a_command_shows_it_in_the_frame(tmp_path: Path):
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        await type_text(pilot, "!ls")
+        shown = (app.prompt.has_class("-shell"), "your command" in str(app.input.border_subtitle))
+        await pilot.press("enter")
+        await pilot.pause()
+
+        assert shown == (True, True)
+        assert (app.prompt.has_class("-shell"), app.input.border_subtitle) == (False, "")
+
+
+async def test_tab_completes_paths_of_a_command_and_enter_runs_what_is_typed(tmp_path: Path):
+    for name in ("alpha one.txt", "alpine.txt", "beta"):
+        (tmp_path / name).write_text("")
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        await type_text(pilot, "!cat be")
+        await pilot.press("tab")
+        only = app.prompt.text
+        await type_text(pilot, "al")
+        await pilot.press("tab")
+        several = [candidate.text for candidate in app.popup.completion.candidates] if app.popup.completion else []
+        await pilot.press("tab")
+        taken = app.prompt.text
+        await pilot.press("enter")
+
+        assert only == "!cat beta "
+        assert several == ["alpha\\ one.txt", "alpine.txt"]
+        assert taken == "!cat beta alpha\\ one.txt "
+        assert app.sent == [taken]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,14 @@ import llama_cpp
 from harness.errors import RequestRejected, StreamError
 from providers.gguf.flag import Flag
 from providers.gguf.quiet import silenced
+from providers.gguf.spelling import parts
 
 # Reading stops between two batches at the latest.
 BATCH = 512
 ALL_LAYERS = -1
 LONGEST_PIECE = 4096
 DONE, STOPPED = 0, 2
+CONTROL = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
 ADD_NOTHING, WITH_SPECIAL, WITH_DATA = False, True, True
 NO_MEMORY = "no memory"
 # Asks a byte whether it is set without asking Python, which would have to wait for its turn a thousand times a token:
@@ -72,19 +74,28 @@ class Engine:
         # At run time it is a plain number.
         return self._written(cast("int", llama_cpp.llama_vocab_eos(self._vocab)))
 
+    def controls(self) -> Iterator[str]:
+        """How the tokens are spelled that only a template may write."""
+        for token in range(llama_cpp.llama_vocab_n_tokens(self._vocab)):
+            if llama_cpp.llama_vocab_get_attr(self._vocab, token) & CONTROL:
+                yield self._written(token)
+
     def tokens_of(self, prompt: str) -> list[int]:
-        """The tokens of a whole prompt; special ones are read as what they are."""
-        text = prompt.encode(errors="replace")
-        # Mostly fewer than bytes, but a space can be three tokens; then it only tells how many there are.
-        count, found = self._tokenize(text, len(text) + 8)
-        if count < 0:
-            count, found = self._tokenize(text, -count)
-        tokens = found[:count]
+        """The tokens of a whole prompt; special ones are read as what they are, but for those that were only said."""
+        tokens = [token for part in parts(prompt) for token in self._tokens_of(part)]
         begin = self._begin_token
         # Most templates write it themselves.
         if llama_cpp.llama_vocab_get_add_bos(self._vocab) and begin >= 0 and tokens[:1] != [begin]:
             tokens.insert(0, begin)
         return tokens
+
+    def _tokens_of(self, part: str) -> list[int]:
+        text = part.encode(errors="replace")
+        # Mostly fewer than bytes, but a space can be three tokens; then it only tells how many there are.
+        count, found = self._tokenize(text, len(text) + 8)
+        if count < 0:
+            count, found = self._tokenize(text, -count)
+        return found[:count]
 
     def _tokenize(self, text: bytes, room: int) -> tuple[int, list[int]]:
         found = (llama_cpp.llama_token * room)()

@@ -22,6 +22,7 @@ from providers.gguf.encode import MANNERS, Manner, encode, encode_tools
 from providers.gguf.engine import Choice, Engine, Halted
 from providers.gguf.flag import Flag
 from providers.gguf.header import Header
+from providers.gguf.spelling import Spelling
 from providers.written_calls import THINK, WrittenCalls, dialects_in
 
 USUAL_TEMPERATURE = 0.8
@@ -36,6 +37,7 @@ class Writer:
         self._engine = engine
         self._header = header
         self._formatter = Jinja2ChatFormatter(header.template, engine.end, engine.begin)
+        self._spelling = Spelling(engine.controls())
         self._manner = MANNERS[0]
 
     def close(self) -> None:
@@ -103,8 +105,8 @@ class Writer:
 
     def _written(self, request: Request, manner: Manner) -> str:
         # The bindings type messages more closely than templates do.
-        messages: Any = encode(request, manner)
-        tools: Any = encode_tools(request.tools) or None
+        messages: Any = self._spelling.defused(encode(request, manner))
+        tools: Any = self._spelling.defused(encode_tools(request.tools)) or None
         thinks = request.spec.thinking != "off" and (request.answer_schema is None or bool(request.tools))
         return self._formatter(messages=messages, tools=tools, enable_thinking=thinks).prompt
 

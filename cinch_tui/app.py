@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,7 +18,9 @@ from textual.worker import WorkerFailed
 
 from cinch_tui.chat_front import ChatFront
 from cinch_tui.desk import Desk
+from cinch_tui.guard import Guard
 from cinch_tui.keymap import bindings
+from cinch_tui.leaving import CLOSING, Kills, has_shell
 from cinch_tui.options import Options
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.settings import Settings
@@ -28,6 +29,7 @@ from cinch_tui.widgets.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from harness.errors import CinchError
 from harness.session.places import project_dir
 
 if TYPE_CHECKING:
@@ -36,11 +38,7 @@ if TYPE_CHECKING:
     from cinch_tui.commands.registry import Registry
     from cinch_tui.first_frame import FirstFrame
 
-SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-KILLED = 128
 REFUSED = 2
-CLOSING = 5.0
-"""Seconds that leaving may take."""
 
 
 def _stylesheets(*names: str) -> list[str | PurePath]:
@@ -57,14 +55,16 @@ class CinchApp(App[object]):
     NOTIFICATION_TIMEOUT = 4
 
     def __init__(self, options: Options, settings: Settings, theme: Theme, frame: FirstFrame | None = None) -> None:
-        super().__init__(driver_class=_driver(frame))
+        super().__init__(driver_class=_driver())
         self.register_theme(theme)
         self._start_with(theme)
         self._options = options
         self._settings = settings
         history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
-        self.desk = Desk(self, options, settings, history)
         self.frame = frame
+        self.guard = frame.guard if frame else Guard()
+        self.desk = Desk(self, options, settings, history, self.guard)
+        self._kills = Kills(self._leave)
         self._prompt_history = history
         self.fault = ""
 
@@ -107,14 +107,24 @@ class CinchApp(App[object]):
                 await self.desk.close()
 
     def on_mount(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.add_signal_handler(number, self._leave, number)
+        self._kills.listen()
+        # Whoever stopped us has written over the screen.
+        self.app_resume_signal.subscribe(self, self._paint_again)  # pyright: ignore[reportUnknownMemberType] as its App
 
-    def _leave(self, number: int) -> None:
+    def _paint_again(self, source: App[object]) -> None:
+        del source
+        self.refresh(layout=True)
+
+    def _leave(self) -> None:
         """A polite kill: the terminal is restored and the session is whole."""
         self.desk.abort()
-        self.exit(return_code=KILLED + number)
+        self.exit(return_code=self._kills.status)
+
+    def action_suspend_process(self) -> None:
+        if has_shell():
+            super().action_suspend_process()
+        else:
+            self.desk.notice("There is no shell here to come back from.", "warning")
 
     def _handle_exception(self, error: Exception) -> None:
         # Only those who need it pay for it.
@@ -137,12 +147,12 @@ def _commands() -> Registry:
     return builtin_commands()
 
 
-def _driver(frame: FirstFrame | None) -> type[Driver] | None:
-    if frame is None:
+def _driver() -> type[Driver] | None:
+    if sys.platform == "win32":
         return None
-    from cinch_tui.driver import TakingOver
+    from cinch_tui.driver import GuardedDriver
 
-    return TakingOver
+    return GuardedDriver
 
 
 def run_app(options: Options, settings: Settings, frame: FirstFrame | None = None) -> int:
@@ -153,16 +163,15 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
     """
     app = CinchApp(options, settings, load_theme(settings.ui.theme), frame)
     app.run()
-    # A terminal that hung up hears nothing any more.
-    with suppress(OSError):
+    # A terminal that hung up hears nothing any more; and one may leave before there is an agent.
+    with suppress(OSError, CinchError):
         told = app.fault or app.desk.refusal
         if told:
             from cinch_tui.rendering.harmless import harmless
 
             sys.stderr.write(f"cinch: {harmless(told)}\n")
-        farewell = app.desk.farewell()
-        if farewell:
-            sys.stdout.write(farewell + "\n")
-            sys.stdout.flush()
+        from cinch_tui.farewell import say_farewell
+
+        say_farewell(app.desk.assembly, with_exchange=settings.ui.show_last_exchange)
     # An exception of ours leaves Textual with a return code but a process status of 0.
     return app.return_code or (REFUSED if app.desk.refusal else 0)

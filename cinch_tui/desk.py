@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
     from cinch_tui.branches import Contest
     from cinch_tui.bridge import Bridge
+    from cinch_tui.guard import Guard
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.widgets.prompt.history import PromptHistory
@@ -47,6 +48,7 @@ NEEDED_NEXT = (
     "cinch_tui.bridge",
     "cinch_tui.answers",
     "cinch_tui.reports",
+    "cinch_tui.farewell",
     "cinch_tui.transcript.past",
     "cinch_tui.transcript.markdown",
     "cinch_tui.screens.approval",
@@ -55,8 +57,11 @@ NEEDED_NEXT = (
 
 
 class Desk:
-    def __init__(self, app: App[object], options: Options, settings: Settings, history: PromptHistory) -> None:
+    def __init__(
+        self, app: App[object], options: Options, settings: Settings, history: PromptHistory, guard: Guard
+    ) -> None:
         self.app = app
+        self._guard = guard
         self.options = options
         self.settings = settings
         self._prompt_history = history
@@ -134,7 +139,7 @@ class Desk:
         from cinch_tui.answers import ScreenPerson, show_on
         from cinch_tui.assembly import assemble
 
-        person = ScreenPerson(show_on(self.app), grace=self.grace)
+        person = ScreenPerson(show_on(self.app), grace=self.grace, editor=self.settings.ui.editor)
         return await assemble(self.options, self.settings, person, self._loaded, model)
 
     def grace(self) -> float:
@@ -159,6 +164,7 @@ class Desk:
 
     async def _take_over(self, assembly: Assembly) -> None:
         from cinch_tui.bridge import Bridge
+        from cinch_tui.farewell import keep_way_back
         from harness.modes import PLAN
 
         self._assembly = assembly
@@ -167,6 +173,7 @@ class Desk:
         agent.subscribe(self._bridge.receive)
         agent.subscribe(self._follow_queue)
         agent.subscribe(self._follow_spending)
+        agent.subscribe(keep_way_back(assembly, self._guard.say))
         state = agent.state
         board.status.status = replace(
             board.status.status, model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval
@@ -206,14 +213,6 @@ class Desk:
 
         if self.agent.state.model.spec.name == TOUR and not self.agent.history.messages:
             self.notice("This is the tour. Say anything, and a scripted model shows you around on a scratch copy.")
-
-    def farewell(self) -> str:
-        """What to say on the normal screen afterwards: how to come back."""
-        if self._assembly is None or self._assembly.store is None or not self._assembly.agent.history.prompts():
-            return ""
-        if not self._assembly.store.is_saved:
-            return f"The end of this conversation could not be saved in {self._assembly.store.path}"
-        return f"Go on with this session: cinch -r {self._assembly.agent.session_id}"
 
     def quit(self) -> None:
         self.abort()

@@ -1,9 +1,11 @@
-"""Textual's driver, taking over the terminal from the first frame without a flash, and with every key pressed there."""
+"""Textual's driver, under guard; takes over from the first frame without a flash, and with every key pressed there."""
 
 from __future__ import annotations
 
 import os
 import selectors
+import signal
+import sys
 from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -11,7 +13,10 @@ from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from cinch_tui.first_frame import FirstFrame
+    from cinch_tui.guard import Guard
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
 CHUNK = 4096
@@ -20,30 +25,62 @@ PATIENCE = 0.1
 
 
 @runtime_checkable
-class Framed(Protocol):
-    """An app that may find a first frame on the terminal."""
+class Guarded(Protocol):
+    """An app whose terminal is guarded, and that may find a first frame on it."""
 
+    guard: Guard
     frame: FirstFrame | None
 
 
-class TakingOver(LinuxDriver):
-    """Takes over when it first starts; afterwards, as after a time in the background, it is Textual's own."""
+class GuardedDriver(LinuxDriver):
+    """Takes over when it first starts, if there is something to take over."""
 
-    _has_begun = False
     _takes_over = False
     _taken: FirstFrame | None = None
 
+    def __init__(
+        self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] its App names no type
+        self._has_begun = False
+        self._guard = app.guard if isinstance(app, Guarded) else None
+        # What goes wrong may be written to a file; the screen is where people look.
+        screen = sys.__stderr__ if sys.__stderr__ and sys.__stderr__.isatty() else sys.__stdout__
+        assert screen is not None, "cli.py has seen that it is a terminal"
+        self._file = screen
+
     def start_application_mode(self) -> None:
-        frame = self._app.frame if isinstance(self._app, Framed) and not self._has_begun else None
+        frame = self._app.frame if isinstance(self._app, Guarded) and not self._has_begun else None
         self._has_begun = True
         if frame is None:
             super().start_application_mode()
-            return
-        frame.take_over()
-        self._takes_over, self._taken = True, frame
-        super().start_application_mode()
-        # Textual has found it as the frame had made it.
-        self._takes_over, self.attrs_before = False, frame.attributes
+        else:
+            frame.take_over()
+            self._takes_over, self._taken = True, frame
+            super().start_application_mode()
+            # Textual has found it as the frame had made it.
+            self._takes_over, self.attrs_before = False, frame.attributes
+        if self._guard is not None and self.attrs_before is not None and self._is_in_front():
+            self._guard.here(self._file.fileno(), self.attrs_before)
+
+    def close(self) -> None:
+        """What was to be written is written then."""
+        super().close()
+        if self._guard is not None:
+            self._guard.away()
+
+    def _is_in_front(self) -> bool:
+        try:
+            return os.tcgetpgrp(self.fileno) == os.getpgrp()
+        except OSError:
+            return False
+
+    def _sigtstp_application(self, *_: object) -> None:
+        """Stop, and all that was started with it: a shell waits for the one that it knows of."""
+        if self._auto_restart:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        os.killpg(0, signal.SIGSTOP)
 
     def write(self, data: str) -> None:
         # Some terminals clear the screen when they are told to show what they show already.
@@ -52,13 +89,17 @@ class TakingOver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         frame, self._taken = self._taken, None
-        if frame is None:
-            super().run_input_thread()
-            return
-        # Before something has the focus, Textual drops what is typed.
-        while not (frame.wait_for_prompt(PATIENCE) or self.exit_event.is_set()):
-            pass
-        self._read_on(frame.keys)
+        try:
+            if frame is None:
+                super().run_input_thread()
+                return
+            # Before something has the focus, Textual drops what is typed.
+            while not (frame.wait_for_prompt(PATIENCE) or self.exit_event.is_set()):
+                pass
+            self._read_on(frame.keys)
+        except OSError:
+            # Nobody types here any more: the terminal went away, or the shell that lent it to us.
+            os.kill(os.getpid(), signal.SIGHUP)
 
     def _read_on(self, chunk: bytes) -> None:
         """Read keys from where the frame stopped, which may be the middle of a paste."""

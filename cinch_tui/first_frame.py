@@ -14,6 +14,7 @@ import sys
 import termios
 
 from cinch_tui import __version__
+from cinch_tui.guard import Guard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ class FirstFrame:
         self.attributes: list[Any] = termios.tcgetattr(STDIN)
         """How the terminal was before."""
 
+        self.guard = Guard()
+        """Posted when the frame stands."""
+
         self.told = picture.told
         """What its status line says: the model and the branch."""
 
@@ -96,6 +100,7 @@ class FirstFrame:
         _write(ENTER + self._picture.body)
         self._listening.acquire()
         _thread.start_new_thread(self._listen, ())
+        self.guard.here(SCREEN, self.attributes)
 
     def take_over(self) -> None:
         """Stop listening; the terminal stays as it is, and is the caller's."""
@@ -131,6 +136,7 @@ class FirstFrame:
             _write(LEAVE)
         except (OSError, termios.error):
             return  # nobody is there any more
+        self.guard.away()
 
     def _listen(self) -> None:
         try:

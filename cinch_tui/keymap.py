@@ -66,7 +66,7 @@ KEYS: tuple[Key, ...] = (
     Key("line.upper_word", "alt+u", "the word in capitals"),
     Key("line.lower_word", "alt+l", "the word in small letters"),
     Key("line.capital_word", "alt+c", "the word with a capital"),
-    Key("line.undo", "ctrl+underscore,ctrl+shift+minus,ctrl+slash,ctrl+z", "undo"),
+    Key("line.undo", "ctrl+underscore,ctrl+shift+minus,ctrl+slash", "undo"),
     Key("line.redo", "alt+e,ctrl+shift+z", "do again what was undone"),
     Key("chat.abort", "escape", "stop the agent"),
     Key("chat.interrupt", "ctrl+c", "copy the selection, else stop, else clear, else quit"),
@@ -93,8 +93,12 @@ KEYS: tuple[Key, ...] = (
     Key("search.back", "escape", "end a search, back to where it began"),
     Key("chat.sessions", "alt+s", "go on with an earlier session"),
     Key("app.command_palette", "ctrl+p", "all commands"),
+    Key("app.suspend_process", "ctrl+z", "stop, and back to the shell; fg goes on"),
     Key("app.quit", "ctrl+q", "quit"),
 )
+
+# Also where a field has a use of its own for the key.
+_EVERYWHERE = ("app.suspend_process",)
 
 _ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
 _SIGNS = {"underscore": "_", "minus": "-", "slash": "/"}
@@ -103,7 +107,11 @@ _NAMES = {"pageup": "PgUp", "pagedown": "PgDn", "escape": "Esc", **_ARROWS, **_S
 
 def bindings(owner: str) -> list[Binding]:
     """The bindings of one owner; each calls the action that its id names."""
-    return [Binding(key.keys, key.action, key.description, show=False, id=key.id) for key in KEYS if key.owner == owner]
+    return [
+        Binding(key.keys, key.action, key.description, show=False, priority=key.id in _EVERYWHERE, id=key.id)
+        for key in KEYS
+        if key.owner == owner
+    ]
 
 
 def key_label(key: str) -> str:

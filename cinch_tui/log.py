@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 
 OURS = ("harness", "providers", "tools", "cinch_tui")
 MAX_BYTES = 5_000_000
+
+logger = logging.getLogger(__name__)
 
 
 class PrivateFileHandler(logging.FileHandler):
@@ -37,6 +40,7 @@ class PrivateFileHandler(logging.FileHandler):
 def start_logging(path: Path, *, verbose: bool) -> None:
     """Send warnings to the file; `verbose` adds what our own modules tell.
 
+    What a thread fails of that nobody waits for is told, too: Python itself would write it across the screen.
     Others' details stay out in any case: an HTTP library's contain headers, and headers contain keys.
     """
     handler = PrivateFileHandler(path, delay=True)
@@ -44,6 +48,12 @@ def start_logging(path: Path, *, verbose: bool) -> None:
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
+    threading.excepthook = _log_failure
     if verbose:
         for name in OURS:
             logging.getLogger(name).setLevel(logging.DEBUG)
+
+
+def _log_failure(failed: threading.ExceptHookArgs) -> None:
+    what = (failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback)
+    logger.error("the thread %s failed", failed.thread.name if failed.thread else "of somebody", exc_info=what)

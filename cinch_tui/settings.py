@@ -134,6 +134,7 @@ class AgentsSettings:
 class UiSettings:
     theme: str = setting("cinch-dark", "colours of the app")
     show_thinking: bool = setting(default=True, doc="show what a model thinks, where it tells")
+    show_last_exchange: bool = setting(default=True, doc="on leaving, print the last prompt and reply")
     editor: str = setting("", "command for /editor; empty: $VISUAL, $EDITOR, or vi", guard="held")
 
 

@@ -35,3 +35,16 @@ def test_without_a_place_to_write_the_sentence_still_comes():
 
     assert "RuntimeError: broken" in told
     assert "could not be written down" in told
+
+
+def test_a_report_tells_of_the_place_and_of_what_was_logged_before(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-\x1b[31mkitty")
+    (tmp_path / "cinch.log").write_text("\n".join(f"line {number}" for number in range(100)))
+
+    report_crash(failure("broken"), tmp_path)
+
+    report = next(tmp_path.glob("crash-*")).read_text()
+    assert "TERM=xterm-kitty" in report
+    assert "textual " in report.splitlines()[0]
+    assert "line 99" in report
+    assert "line 69" not in report

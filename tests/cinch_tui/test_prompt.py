@@ -228,7 +228,7 @@ async def test_placeholder_is_deleted_as_one_character(tmp_path: Path):
 
         await pilot.press("backspace")
         assert app.prompt.text == ""
-        await pilot.press("ctrl+z", "home", "delete")
+        await pilot.press("ctrl+underscore", "home", "delete")
         assert app.prompt.text == ""
 
 

@@ -6,26 +6,36 @@ import os
 import re
 import signal
 import sys
+import termios
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pexpect
 import pyte
 
 PATIENCE = 20.0
+CINCH = (sys.executable, "-m", "cinch_tui")
 KIND = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
 class Terminal:
-    """Spawns `python -m cinch_tui ...`; `screen` is what stands there now."""
+    """Spawns `python -m cinch_tui ...`, or another program; `text` is what stands there now."""
 
-    def __init__(self, cwd: Path, env: Mapping[str, str], *args: str, columns: int = 100, rows: int = 32) -> None:
+    def __init__(
+        self,
+        cwd: Path,
+        env: Mapping[str, str],
+        *args: str,
+        columns: int = 100,
+        rows: int = 32,
+        program: Sequence[str] = CINCH,
+    ) -> None:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._process = pexpect.spawn(
-            sys.executable,
-            ["-m", "cinch_tui", *args],
+            program[0],
+            [*program[1:], *args],
             cwd=str(cwd),
             # A size in the environment, as xdist gives its workers, would win over the terminal's own.
             env={**{name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")}, **KIND},
@@ -37,6 +47,11 @@ class Terminal:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def attributes(self) -> list:
+        """Of the line: what echoes, what sends a signal, and so on."""
+        return termios.tcgetattr(self._process.child_fd)
 
     @property
     def text(self) -> str:

@@ -1,0 +1,63 @@
+"""A shell in a real pseudo-terminal, as a person has it, with cinch started from its prompt."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from e2e.terminal import CINCH, Terminal
+
+SHELL = ("bash", "--noprofile", "--norc", "-i")
+PROMPT = r"person\$"
+MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
+ON_AT_FIRST = {"7", "25"}
+
+
+class Shell:
+    def __init__(self, terminal: Terminal, folder: Path) -> None:
+        self.screen = terminal
+        self._folder = folder
+        terminal.see(PROMPT)
+        # A line editor's own attributes stand at the prompt; those of a command are what is meant.
+        self.before = self.attributes()
+
+    def start(self, *args: str) -> None:
+        self.screen.type(shlex.join([*CINCH, *args]) + "\r")
+        self.screen.see("Ask for a change")
+
+    @property
+    def pid(self) -> int:
+        """Of the cinch that was started last."""
+        return child_of(self.screen.pid)
+
+    def run(self, command: str) -> str:
+        """What a command writes to a file."""
+        file = self._folder / "answer"
+        file.unlink(missing_ok=True)
+        self.screen.type(f"{command} > {file}.new; mv {file}.new {file}\r")
+        self.screen.until(file.exists, f"{command} to end")
+        return file.read_text()
+
+    def attributes(self) -> str:
+        return self.run("stty -a")
+
+    def is_whole(self) -> bool:
+        """Whether no mode of the terminal is left that was not there before."""
+        return left_on(self.screen.raw) == set()
+
+
+def child_of(pid: int) -> int:
+    """The process that this one started last."""
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[-1])
+
+
+def left_on(raw: bytes) -> set[str]:
+    """The modes in which a terminal that began in its usual ones is left, or that are missing."""
+    now = set(ON_AT_FIRST)
+    for numbers, switch in MODE.findall(raw):
+        for number in numbers.decode().split(";"):
+            (now.add if switch == b"h" else now.discard)(number)
+    if raw.rfind(b"\x1b[>") > raw.rfind(b"\x1b[<u"):
+        now.add("keyboard")
+    return now ^ ON_AT_FIRST

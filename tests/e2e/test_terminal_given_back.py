@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from e2e.sabotage import sabotaged
+from e2e.shell import PROMPT, SHELL, Shell, left_on
+from fakes.script import Reply
+
+pytestmark = pytest.mark.pty
+
+UNHANDLED = [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT]
+WAY_BACK = "Go on with this session: cinch -r [0-9a-f-]{36}"
+
+
+@pytest.fixture
+def model_env(serve):
+    server = serve([Reply("hello to you")])
+    return {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
+
+
+@pytest.fixture
+def shell(terminal, tmp_path, model_env):
+    # A paste is marked by readline, too, where it is asked to.
+    (tmp_path / "inputrc").write_text("set enable-bracketed-paste off\n")
+
+    def start(**env) -> Shell:
+        own = {"PS1": "person$ ", "INPUTRC": str(tmp_path / "inputrc"), "HISTFILE": ""}
+        screen = terminal(program=SHELL, env={**model_env, **own, **env})
+        shell = Shell(screen, tmp_path)
+        shell.run("ulimit -c 0")
+        return shell
+
+    return start
+
+
+def talk(shell: Shell) -> None:
+    shell.start()
+    shell.screen.see("anthropic/claude")
+    shell.screen.enter("good morning")
+    shell.screen.see("hello to you")
+
+
+@pytest.mark.parametrize("number", UNHANDLED)
+def test_after_a_kill_that_nothing_can_handle_the_shell_has_its_terminal(shell, number: int):
+    shell = shell()
+    talk(shell)
+
+    os.kill(shell.pid, number)
+
+    shell.screen.see(WAY_BACK)
+    assert shell.run("echo $?") == f"{128 + number}\n"
+    assert shell.is_whole()
+    assert shell.attributes() == shell.before
+
+
+def test_the_shell_shows_its_prompt_again_after_a_kill(shell):
+    shell = shell()
+    talk(shell)
+
+    os.kill(shell.pid, signal.SIGKILL)
+
+    shell.screen.see(rf"{WAY_BACK}.*\n(Killed.*\n)?{PROMPT}")
+    assert b"person$ " in shell.screen.raw.rpartition(b"\x1b[?1049l")[2]
+
+
+def test_a_kill_before_anything_was_said_leaves_nothing_to_go_on_with(shell):
+    shell = shell()
+    shell.start()
+    shell.screen.see("anthropic/claude")
+
+    os.kill(shell.pid, signal.SIGKILL)
+
+    shell.screen.until(shell.is_whole, "the terminal to be given back")
+    assert shell.attributes() == shell.before
+    assert "cinch -r" not in shell.screen.text
+
+
+@pytest.mark.parametrize("by", ["import os; os._exit(9)", "import signal, os; os.kill(os.getpid(), signal.SIGKILL)"])
+def test_an_end_from_within_gives_the_terminal_back(terminal, tmp_path, model_env, by: str):
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports - usage_report", by)})
+    before = screen.attributes
+    screen.see("anthropic/claude")
+
+    screen.type("/usage\r")
+
+    screen.until(lambda: left_on(screen.raw) == set(), "the terminal to be given back")
+    screen.until(lambda: screen.attributes == before, "its attributes to be as before")
+    assert screen.wait() in (9, -signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("by", ["while True: pass", "time.sleep(1000)"])
+def test_a_kill_is_heard_while_the_app_stands_still(terminal, tmp_path, model_env, number: int, by: str):
+    sign = tmp_path / "stands-still"
+    by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\n{by}"
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports - usage_report", by)})
+    before = screen.attributes
+    screen.see("anthropic/claude")
+    screen.type("/usage\r")
+    screen.until(sign.exists, "the app to stand still")
+
+    os.kill(screen.pid, number)
+
+    screen.until(lambda: left_on(screen.raw) == set(), "the terminal to be given back")
+    screen.until(lambda: screen.attributes == before, "its attributes to be as before")
+    assert screen.wait() == 128 + number
+
+
+@pytest.mark.parametrize("by", ["raise MemoryError", "def deep(): deep()\n    deep()"])
+def test_a_fault_leaves_a_report_and_the_terminal_as_it_was(terminal, tmp_path, own_home, model_env, by: str):
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.desk Desk run", by)})
+    before = screen.attributes
+    screen.see("anthropic/claude")
+
+    screen.type("hello\r")
+
+    screen.written(b"The details are in")
+    after = screen.attributes
+    assert screen.wait() == 1
+    assert left_on(screen.raw) == set()
+    assert after == before
+    assert list((own_home / "cinch" / "state").glob("crash-*.txt"))
+
+
+def test_a_fault_in_a_thread_is_in_the_log_and_the_app_goes_on(terminal, tmp_path, own_home, model_env):
+    by = "import threading; t = threading.Thread(target=lambda: 1 / 0); t.start(); t.join()"
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports - usage_report", by)})
+    screen.see("anthropic/claude")
+
+    screen.type("/usage\r")
+
+    screen.see("it was sabotaged")
+    screen.enter("good morning")
+    screen.see("hello to you")
+    assert "ZeroDivisionError" in (own_home / "cinch" / "state" / "cinch.log").read_text()
+    assert b"ZeroDivisionError" not in screen.raw

@@ -40,7 +40,8 @@ def ends_of_turns(messages: Sequence[JsonObject]) -> list[JsonObject]:
     more. The last mark of a request is therefore the last but one of the next, which finds it without looking.
     """
     following = [*(str(message["role"]) for message in messages[1:]), ""]
-    told = zip(messages, following, strict=True)
+    # Of no messages, none follows.
+    told = zip(messages, following[: len(messages)], strict=True)
     ends = [message for message, after in told if message["role"] in LISTENING and after not in LISTENING]
     return ends[-MARKED_TURNS:]
 

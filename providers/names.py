@@ -17,6 +17,11 @@ def safe_name(name: str) -> str:
     return f"{plain}_{zlib.crc32(name.encode(errors='replace')):08x}"
 
 
+def tool_name(name: str) -> str:
+    """The name of a tool as it was declared, since a model calls tools by the names it sees; else one made from it."""
+    return name if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) else safe_name(name)
+
+
 def nine_letters(name: str) -> str:
     """The name itself where it has nine letters or digits, as Mistral wants it, else nine made from it."""
     if re.fullmatch(r"[a-zA-Z0-9]{9}", name):

@@ -21,7 +21,7 @@ from providers.answer import in_words
 from providers.anthropic.answer import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.caching import ends_of_turns, mark_of
-from providers.names import safe_name
+from providers.names import safe_name, tool_name
 from providers.turns import Speaker, Writer, turns_of
 
 ROLES: Mapping[Speaker, str] = {"user": "user", "model": "assistant"}
@@ -141,7 +141,7 @@ class _Writer:
                     if is_own and message.id not in self._unreadable:
                         yield from _thinking(block)
                 case ToolCall(call_id, name, arguments):
-                    yield {"type": "tool_use", "id": safe_name(call_id), "name": safe_name(name), "input": arguments}
+                    yield {"type": "tool_use", "id": safe_name(call_id), "name": tool_name(name), "input": arguments}
 
 
 def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonValue]:

@@ -23,7 +23,7 @@ from providers.answer import in_words
 from providers.anthropic.answer import output_format
 from providers.bedrock.traits import Traits, traits_of
 from providers.caching import ends_of_turns
-from providers.names import safe_name
+from providers.names import safe_name, tool_name
 from providers.turns import Speaker, Writer, turns_of
 
 THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"
@@ -85,7 +85,7 @@ def _tools(request: Request) -> list[JsonObject]:
 
 def _called(request: Request) -> list[str]:
     replies = [message for message in request.messages if isinstance(message, AssistantMessage)]
-    return [*dict.fromkeys(_name(call.name) for reply in replies for call in reply.tool_calls)]
+    return [*dict.fromkeys(tool_name(call.name) for reply in replies for call in reply.tool_calls)]
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
@@ -145,7 +145,7 @@ class _Writer:
                     if is_own and message.id not in self._unreadable:
                         yield from _thinking(block)
                 case ToolCall(call_id, name, arguments):
-                    yield {"toolUse": {"toolUseId": _id(call_id), "name": _name(name), "input": arguments}}
+                    yield {"toolUse": {"toolUseId": _id(call_id), "name": tool_name(name), "input": arguments}}
 
     def result(self, message: ToolResult) -> JsonObject:
         shown = [block for block in message.content if isinstance(block, Text) or self._traits.results_show]
@@ -159,7 +159,7 @@ class _Writer:
         """Images of a result, for a model that sees them only outside."""
         images = [block for block in message.content if isinstance(block, Image)]
         if images and not self._traits.results_show:
-            yield {"text": f"The result of {_name(message.tool_name)} ({_id(message.call_id)}) shows:"}
+            yield {"text": f"The result of {tool_name(message.tool_name)} ({_id(message.call_id)}) shows:"}
             yield from _user_blocks(images)
 
 
@@ -185,10 +185,6 @@ def _user_blocks(content: Iterable[UserContent]) -> Iterator[JsonValue]:
 
 def _id(call_id: str) -> str:
     return call_id if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id) else safe_name(call_id)
-
-
-def _name(name: str) -> str:
-    return name if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) else safe_name(name)
 
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from harness.messages import (
 )
 from harness.provider import Request, ToolSpec
 from providers.answer import in_words
-from providers.names import nine_letters, safe_name
+from providers.names import nine_letters, tool_name
 
 NO_OUTPUT = "(no output)"
 UNSEEN = "(an image, which this model cannot see)"
@@ -121,7 +121,7 @@ def _result(message: ToolResult) -> JsonObject:
     if message.is_error and not text.lower().startswith("error"):
         text = f"Error: {text}"
     call_id = nine_letters(message.call_id)
-    return {"role": "tool", "name": safe_name(message.tool_name), "tool_call_id": call_id, "content": text}
+    return {"role": "tool", "name": tool_name(message.tool_name), "tool_call_id": call_id, "content": text}
 
 
 def _reply(spec: ModelSpec, message: AssistantMessage, calls: Sequence[ToolCall], manner: Manner) -> JsonObject:
@@ -136,5 +136,5 @@ def _reply(spec: ModelSpec, message: AssistantMessage, calls: Sequence[ToolCall]
 
 def _call(call: ToolCall, manner: Manner) -> JsonObject:
     arguments = json.dumps(call.arguments, ensure_ascii=False) if manner.text_arguments else call.arguments
-    function: JsonObject = {"name": safe_name(call.name), "arguments": arguments}
+    function: JsonObject = {"name": tool_name(call.name), "arguments": arguments}
     return {"id": nine_letters(call.id), "type": "function", "function": function}

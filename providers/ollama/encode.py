@@ -20,7 +20,7 @@ from harness.messages import (
 from harness.provider import Request, ToolSpec
 from harness.thinking import ThinkingLevel
 from providers.answer import in_words
-from providers.names import safe_name
+from providers.names import safe_name, tool_name
 from providers.ollama.card import ModelCard
 from providers.sight import without_images
 
@@ -136,7 +136,7 @@ def _result(message: ToolResult) -> JsonObject:
         text = f"Error: {text}"
     return {
         "role": "tool",
-        "tool_name": safe_name(message.tool_name),
+        "tool_name": tool_name(message.tool_name),
         "tool_call_id": safe_name(message.call_id),
         "content": text,
     }
@@ -157,4 +157,4 @@ def _reply(spec: ModelSpec, message: AssistantMessage) -> Iterator[JsonObject]:
 
 
 def _call(call: ToolCall) -> JsonObject:
-    return {"id": safe_name(call.id), "function": {"name": safe_name(call.name), "arguments": call.arguments}}
+    return {"id": safe_name(call.id), "function": {"name": tool_name(call.name), "arguments": call.arguments}}

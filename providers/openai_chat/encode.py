@@ -23,7 +23,7 @@ from harness.messages import (
 from harness.provider import CacheStrategy, Request, ToolSpec
 from providers.answer import in_words
 from providers.caching import cache_fields, ends_of_turns, mark_of
-from providers.names import safe_name
+from providers.names import tool_name
 from providers.openai_chat.answer import response_format
 from providers.openai_chat.dialect import Dialect
 from providers.openai_chat.thoughts import THOUGHT
@@ -187,7 +187,7 @@ def _parsed(signature: str) -> JsonValue:
 
 def _call(call: ToolCall, dialect: Dialect) -> JsonObject:
     arguments = json.dumps(call.arguments, ensure_ascii=False)
-    function: JsonObject = {"name": safe_name(call.name), "arguments": arguments}
+    function: JsonObject = {"name": tool_name(call.name), "arguments": arguments}
     return {"id": dialect.tool_id(call.id), "type": "function", "function": function}
 
 

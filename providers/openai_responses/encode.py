@@ -26,7 +26,7 @@ from harness.provider import Request, ToolSpec
 from providers.answer import in_words
 from providers.caching import cache_fields
 from providers.catalog import CacheRule
-from providers.names import safe_name
+from providers.names import safe_name, tool_name
 from providers.openai_chat.answer import is_strict
 from providers.openai_chat.models import effort_for, reasons
 
@@ -138,7 +138,7 @@ def _reply(message: AssistantMessage, *, keeps_thoughts: bool) -> Iterator[JsonV
                 yield {
                     "type": "function_call",
                     "call_id": safe_name(block.id),
-                    "name": safe_name(block.name),
+                    "name": tool_name(block.name),
                     "arguments": json.dumps(block.arguments, ensure_ascii=False),
                 }
 

@@ -11,7 +11,7 @@ from fakes.targets import TARGETS, Target, fits
 from fakes.turns import Said, said_by
 
 from harness.context.normalise import normalise
-from harness.messages import AssistantMessage, JsonObject, ModelMessage
+from harness.messages import AssistantMessage, JsonObject, ModelMessage, Text, ToolCall, ToolResult, user
 from harness.provider import Request, ToolSpec
 from harness.thinking import ThinkingLevel
 from providers.sight import without_images
@@ -86,6 +86,25 @@ def test_no_calls_and_no_words_are_lost(target: str) -> None:
         assert [said.name for said in spoken if said.kind == "call"] == ["look", "look", "read_file", "look"], author
         texts = " ".join(said.text for said in spoken)
         assert [word for word in ("Look", "I look.", "it is dark", "Done.", "Thanks") if word not in texts] == []
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_tool_is_called_in_the_history_as_it_is_declared(target: str) -> None:
+    tool = replace(LOOK, name="mcp__github__create_pull_request_review_comment")
+    reply = AssistantMessage((ToolCall("call_1", tool.name, {}),))
+    history = (user("Look"), reply, ToolResult("call_1", tool.name, (Text("I see"),)))
+    to = TARGETS[target]
+
+    spoken = said_by(to.protocol, to.encode(Request(to.spec, "", history, (tool,))))
+
+    assert [said.name for said in spoken if said.kind == "call"] == [tool.name]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_history_without_a_word_is_encoded_all_the_same(target: str) -> None:
+    to = TARGETS[target]
+
+    assert to.encode(Request(to.spec, "", (user(" "),)))
 
 
 @pytest.mark.parametrize("conversation", TELLING)

@@ -29,6 +29,7 @@ from cinch_tui.widgets.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.draft import Draft
 from harness.errors import CinchError
 from harness.session.places import project_dir
 
@@ -80,7 +81,8 @@ class CinchApp(App[object]):
         """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
         mentions = MentionCompletion(self._options.cwd)
         front = ChatFront(self.desk)
-        prompt = Prompt(CommandCompletion(_commands, front), mentions, self._prompt_history)
+        draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts")
+        prompt = Prompt(CommandCompletion(_commands, front), mentions, self._prompt_history, draft)
         return ChatScreen(self.desk, front, prompt, _commands, self.frame)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

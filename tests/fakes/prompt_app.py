@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.widgets.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
+from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.input import PromptInput
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
@@ -28,12 +29,13 @@ class PromptApp(WidgetApp):
         Binding(key, f"leave('{key}')") for key in ("escape", "pageup", "shift+left", "ctrl+d", "ctrl+c")
     ]
 
-    def __init__(self, root: Path, theme: str = "cinch-dark") -> None:
+    def __init__(self, root: Path, theme: str = "cinch-dark", draft: Draft | None = None) -> None:
         self.front = RecordingFront()
         self.prompt = Prompt(
             CommandCompletion(builtin_commands, self.front),
             MentionCompletion(root),
             PromptHistory(root / "state" / "history.jsonl"),
+            draft,
         )
         self.left: list[str] = []
         super().__init__(self.prompt, styles=("prompt",), theme=theme)

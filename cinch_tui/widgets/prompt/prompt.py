@@ -18,6 +18,8 @@ from textual.widgets import TextArea
 
 from cinch_tui.keymap import bindings, read_chords_of_plain_terminals
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
+from cinch_tui.widgets.prompt.draft import Draft
+from cinch_tui.widgets.prompt.draft_keeper import DraftKeeper
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.history_search import HistorySearch, is_query
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
@@ -27,6 +29,7 @@ from cinch_tui.widgets.prompt.popup import CompletionPopup
 
 IDLE_HINT = "Ask for a change · / commands · @ files · F1 help"
 RUNNING_HINT = "Enter steers · Alt+Enter queues · Esc stops"
+DRAFT_HINT = "what you had not sent is back"
 SHELL_HINT = "your command · the model hears of it · !! tells it nothing · Tab paths"
 SEARCH_HINT = "history · Enter takes · Ctrl+R older · Esc back"
 QUEUE_HINT = "Enter steers · ↑ takes back what waits · Esc stops"
@@ -68,8 +71,15 @@ class Prompt(Vertical):
     class TakeBack(Message):
         """Up in an empty prompt: what waits is wanted here again."""
 
-    def __init__(self, commands: CompletionSource, mentions: MentionCompletion, history: PromptHistory) -> None:
+    def __init__(
+        self,
+        commands: CompletionSource,
+        mentions: MentionCompletion,
+        history: PromptHistory,
+        draft: Draft | None = None,
+    ) -> None:
         super().__init__()
+        self._keeper = DraftKeeper(draft, lambda: self.text) if draft else None
         self.typed_at = 0.0
         self._commands = commands
         self._mentions = mentions
@@ -86,6 +96,8 @@ class Prompt(Vertical):
     def compose(self) -> ComposeResult:
         yield self._popup
         yield self._input
+        if self._keeper:
+            yield self._keeper
 
     def on_mount(self) -> None:
         read_chords_of_plain_terminals()
@@ -230,8 +242,18 @@ class Prompt(Vertical):
         event.stop()
         if self._input.text:
             self.typed_at = time.monotonic()
+        if self._keeper:
+            self._keeper.changed()
+        if self._input.border_subtitle == DRAFT_HINT and self._input.text != self._shown:
+            self._input.border_subtitle = ""
         self.is_shell = not self._search and self._input.text.startswith("!")
         self._keep_up()
+
+    @on(DraftKeeper.Found)
+    def _draft_found(self, message: DraftKeeper.Found) -> None:
+        message.stop()
+        self.restore(message.text)
+        self._input.border_subtitle = DRAFT_HINT
 
     @on(TextArea.SelectionChanged)
     def _cursor_moved(self, event: TextArea.SelectionChanged) -> None:

@@ -1,0 +1,84 @@
+"""What was typed and not sent, on disk: it outlives a crash, and waits for the next start in this project.
+
+Every cinch that runs in a project at the same time has a place of its own there, which is locked as long as it runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+MAX_CHARACTERS = 2_000_000
+_MAX_PLACES = 64
+
+logger = logging.getLogger(__name__)
+
+
+class Draft:
+    """All of it may wait for the disk: for a thread. A disk that fails costs the draft, no more."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._opening = threading.Lock()
+        self._lock: BaseFileLock | None = None
+        self._file: Path | None = None
+        self._written = ""
+
+    def open(self) -> str:
+        """Take a place, one with a draft that nobody has if there is one; the draft."""
+        with self._opening:
+            if self._file is None:
+                self._open()
+        return self._written
+
+    def _open(self) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            left = [path for path in sorted(self._folder.glob("*.txt")) if self._take(path)]
+            if not left:
+                new = (self._folder / f"{number}.txt" for number in count(1))
+                left = [path for path, _ in zip(new, range(_MAX_PLACES), strict=False) if self._take(path)]
+            self._written = left[0].read_text(encoding="utf-8") if left and left[0].exists() else ""
+        except (OSError, UnicodeDecodeError) as error:
+            logger.warning("the draft cannot be read: %s", error)
+
+    def write(self, text: str) -> None:
+        """Keep this in the place of what was kept. Lines that hold an API key are left out."""
+        from cinch_tui.commands.secrets import take_keys  # not before the first paint
+        from cinch_tui.private_file import write_private
+
+        kept = take_keys(text)[0]
+        if self._file is None or kept == self._written or len(kept) > MAX_CHARACTERS:
+            return
+        try:
+            if kept.strip():
+                write_private(self._file, kept)
+            else:
+                self._file.unlink(missing_ok=True)
+            self._written = kept
+        except OSError as error:
+            logger.warning("the draft cannot be written: %s", error)
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def _take(self, path: Path) -> bool:
+        from filelock import FileLock, Timeout  # as above
+
+        if self._file is not None:
+            return False
+        # Taken in one thread and let go in another.
+        lock = FileLock(path.with_suffix(".lock"), thread_local=False)
+        with suppress(Timeout):
+            lock.acquire(blocking=False)
+            self._lock, self._file = lock, path
+            return True
+        return False

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from fakes.chat import until
+from fakes.prompt_app import PromptApp, type_text
+from textual.events import Paste
+
+from cinch_tui.widgets.prompt.draft import Draft
+
+
+def left_by(folder: Path, text: str) -> None:
+    draft = Draft(folder)
+    draft.open()
+    draft.write(text)
+    draft.close()
+
+
+def found_in(folder: Path) -> str:
+    draft = Draft(folder)
+    try:
+        return draft.open()
+    finally:
+        draft.close()
+
+
+async def test_what_was_not_sent_is_back_at_the_next_start_and_told(tmp_path: Path):
+    first = PromptApp(tmp_path, draft=Draft(tmp_path / "drafts"))
+    async with first.run_test() as pilot:
+        await type_text(pilot, "half a\nthought ")
+        first.post_message(Paste("x" * 900))
+        await pilot.pause()
+    second = PromptApp(tmp_path, draft=Draft(tmp_path / "drafts"))
+    async with second.run_test() as pilot:
+        await until(pilot, lambda: second.prompt.text)
+
+        assert second.prompt.text == f"half a\nthought {'x' * 900}"
+        assert second.input.border_subtitle == "what you had not sent is back"
+        assert second.sent == []
+        await type_text(pilot, "!")
+        assert second.input.border_subtitle == ""
+
+
+async def test_what_was_typed_at_once_goes_behind_the_draft(tmp_path: Path):
+    left_by(tmp_path / "drafts", "before")
+    app = PromptApp(tmp_path, draft=Draft(tmp_path / "drafts"))
+    app.call_later(app.prompt.insert, "since")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: "before" in app.prompt.text)
+
+        assert app.prompt.text == "before\nsince"
+
+
+async def test_draft_is_on_disk_while_it_is_typed_and_gone_when_it_was_sent(tmp_path: Path):
+    file = tmp_path / "drafts" / "1.txt"
+    app = PromptApp(tmp_path, draft=Draft(file.parent))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.prompt._keeper and app.prompt._keeper._is_open)
+        await type_text(pilot, "dear model")
+        await until(pilot, file.exists)
+        kept, mode = file.read_text(), stat.S_IMODE(file.stat().st_mode)
+        await pilot.press("enter")
+        await until(pilot, lambda: not file.exists())
+
+        assert (kept, mode) == ("dear model", 0o600)
+
+
+async def test_draft_is_what_was_typed_and_not_what_is_searched(tmp_path: Path):
+    app = PromptApp(tmp_path, draft=Draft(tmp_path / "drafts"))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.prompt._keeper and app.prompt._keeper._is_open)
+        await type_text(pilot, "two\nlines")
+        await pilot.press("ctrl+r")
+        await type_text(pilot, "query")
+
+    assert found_in(tmp_path / "drafts") == "two\nlines"
+
+
+def test_two_at_a_time_have_a_draft_each_and_the_next_finds_both(tmp_path: Path):
+    one, two = Draft(tmp_path), Draft(tmp_path)
+    assert (one.open(), two.open()) == ("", "")
+    one.write("of one")
+    two.write("of two")
+    third = Draft(tmp_path)
+    assert third.open() == ""
+
+    one.close()
+    two.close()
+    one, two = Draft(tmp_path), Draft(tmp_path)
+
+    assert (one.open(), two.open()) == ("of one", "of two")
+    for each in (one, two, third):
+        each.close()
+
+
+def test_line_with_a_key_is_not_kept(tmp_path: Path):
+    left_by(tmp_path, "see\n#key openai sk-canary")
+
+    assert found_in(tmp_path).strip() == "see"
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", None], ids=["no text", "a folder"])
+def test_draft_that_cannot_be_read_or_written_costs_nothing_else(tmp_path: Path, damage: bytes | None):
+    if damage:
+        (tmp_path / "1.txt").write_bytes(damage)
+    else:
+        (tmp_path / "1.txt").mkdir()
+    draft = Draft(tmp_path)
+
+    assert draft.open() == ""
+    draft.write("text")
+    draft.close()

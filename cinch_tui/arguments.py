@@ -35,6 +35,7 @@ class Arguments(argparse.Namespace):
     command: str
     rest: list[str]
     print_mode: bool
+    plain: bool | None
     output_format: str
     model: str | None
     base_url: str | None
@@ -96,6 +97,8 @@ def _check(arguments: Arguments) -> None:
         raise UsageError("--fork copies a session: say which with --continue or --resume ID")
     if arguments.print_mode and arguments.resume == "":
         raise UsageError("print mode cannot let you pick a session; give its id: --resume ID")
+    if arguments.print_mode and arguments.plain:
+        raise UsageError("--plain talks with you, --print answers once; give one")
     if not arguments.print_mode and arguments.output_format != "text":
         raise UsageError("--output-format belongs to print mode; add -p")
 
@@ -109,7 +112,7 @@ def _parser() -> _Parser:
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="prompt", help="what to do; without it the app opens and waits")
-    for group in (_add_print, _add_model, _add_safety, _add_session, _add_place):
+    for group in (_add_front, _add_model, _add_safety, _add_session, _add_place):
         group(parser.add_argument)
     parser.add_argument(
         "--verbose", action="store_true", help="log more; in print mode also tell of each step on stderr"
@@ -118,7 +121,8 @@ def _parser() -> _Parser:
     return parser
 
 
-def _add_print(add: Callable[..., object]) -> None:
+def _add_front(add: Callable[..., object]) -> None:
+    add("--plain", action="store_true", default=None, help="lines in place of the screen, as for a screen reader")
     add("-p", "--print", dest="print_mode", action="store_true", help="print the answer and exit; stdin is appended")
     add(
         "--output-format",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -104,17 +105,42 @@ def _print(arguments: Arguments) -> int:
 
 
 def _app(frame: FirstFrame | None, arguments: Arguments) -> int:
-    if not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
-        return _refuse('cinch needs a terminal; for scripts use print mode: cinch -p "your prompt"')
-    os.environ.setdefault(*FRAMES)
-    from cinch_tui.app import run_app
-
     try:
-        return run_app(*_prepare(arguments), frame)
+        # Where the flag says so, nothing of a screen is loaded.
+        if arguments.plain:
+            return _plain(frame, *_prepare(arguments))
+        os.environ.setdefault(*FRAMES)
+        options, settings = _prepare(arguments)
+        if settings.ui.plain:
+            return _plain(frame, options, settings)
+        if obstacle := _obstacle():
+            return _refuse(obstacle)
+        from cinch_tui.app import run_app
+
+        return run_app(options, settings, frame)
     except BaseException:
         # Why it failed is told on the person's own screen.
         _close(frame)
         raise
+
+
+def _obstacle() -> str:
+    """Why the screen cannot be shown here; empty where it can."""
+    if not (_is_terminal(sys.stdin) and _is_terminal(sys.stdout)):
+        return 'cinch needs a terminal; for scripts use print mode: cinch -p "your prompt"; by lines: cinch --plain'
+    if os.environ.get("TERM") == "dumb":
+        return "this terminal shows lines only (TERM is dumb): start cinch --plain, or set ui.plain = true for ever"
+    return ""
+
+
+def _plain(frame: FirstFrame | None, options: Options, settings: Settings) -> int:
+    if frame is not None:
+        _close(frame)
+        # Who has turned to lines is not to be shown a screen first at the next start.
+        shutil.rmtree(options.paths.state / "first-frame", ignore_errors=True)
+    from cinch_tui.plain.talk import run_plain
+
+    return run_plain(options, settings)
 
 
 def _close(frame: FirstFrame | None) -> None:

@@ -21,6 +21,7 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "base_url": ("model.base_url",),
     "thinking": ("model.thinking",),
     "plan": ("plan.first",),
+    "plain": ("ui.plain",),
     "approve": ("approval.mode",),
     "allow": ("approval.allow",),
     "max_turns": ("limits.max_turns", "limits.max_turns_headless"),

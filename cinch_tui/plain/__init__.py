@@ -1,0 +1,1 @@
+"""The same agent without a screen: lines that follow each other, for screen readers, dumb terminals and scrollback."""

@@ -1,0 +1,184 @@
+"""What happens between the lines that are typed and the agent; lives in the agent's event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui import __version__
+from cinch_tui.assembly import Assembly, assemble, read_messages, wanted_session
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.commands.registry import Invocation, NearMiss
+from cinch_tui.commands.secrets import take_keys
+from cinch_tui.options import Options, Resume
+from cinch_tui.outcome import ExitStatus, Outcome, Tally
+from cinch_tui.plain.asking import PlainPerson
+from cinch_tui.plain.front import PlainFront
+from cinch_tui.plain.menus import Menus, Option
+from cinch_tui.plain.questions import NobodyThere
+from cinch_tui.plain.telling import Teller
+from cinch_tui.settings import Settings
+from cinch_tui.start import collect_garbage
+from harness.agent import Agent
+from harness.errors import CinchError
+from harness.messages import AssistantMessage, Message
+from harness.result import AgentResult
+
+if TYPE_CHECKING:
+    from harness.session.resume import LoadedSession
+
+AS_IT_IS = "Send it to the model as it is"
+NOTHING = "Nothing; forget it"
+
+
+class Conversation:
+    """`status` is what the last run came to."""
+
+    def __init__(self, options: Options, settings: Settings, menus: Menus) -> None:
+        self.options = options
+        self.settings = settings
+        self.menus = menus
+        self.paper = menus.paper
+        self.is_leaving = False
+        self.status = ExitStatus.DONE
+        self._assembly: Assembly | None = None
+        self._front = PlainFront(self)
+        self._goes_on = False
+
+    @property
+    def assembly(self) -> Assembly:
+        if self._assembly is None:
+            raise CinchError("cinch is still starting; try again in a moment")
+        return self._assembly
+
+    @property
+    def agent(self) -> Agent:
+        return self.assembly.agent
+
+    @property
+    def is_running(self) -> bool:
+        return self._assembly is not None and self._assembly.agent.is_running
+
+    async def open(self) -> None:
+        """Have an agent.
+
+        Raises:
+            ConfigError, SessionError: it cannot be had; the text says why.
+        """
+        loaded = await asyncio.to_thread(wanted_session, self.options)
+        person = PlainPerson(self.menus)
+        self._assembly = assembly = await assemble(self.options, self.settings, person, loaded)
+        collect_garbage()
+        agent = assembly.agent
+        agent.subscribe(Teller(self.paper, agent, show_thinking=self.settings.ui.show_thinking))
+        for warning in (*self.options.notices, *assembly.warnings):
+            self.paper.say("Warning", warning)
+        self.paper.say("Notice", f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
+        self.paper.say("Notice", "#help lists what can be done; Ctrl+D leaves.")
+        if loaded is not None:
+            self.show_end(agent.history.messages)
+        if self.options.beginning == Resume(""):
+            await self._front.pick_session()
+
+    async def close(self) -> None:
+        if self._assembly is not None:
+            await self._assembly.agent.close()
+            await asyncio.to_thread(self._assembly.close)
+
+    def stop(self) -> None:
+        """What came last goes first: the answer to a side question, else the run."""
+        if not self._front.stop_aside() and self.is_running:
+            self.agent.abort()
+
+    async def take(self, text: str) -> None:
+        """Do what was typed: keep a key, run a command, or send it."""
+        rest, keys = take_keys(text)
+        for key in keys:
+            await self._front.keep_key(key.provider, key.secret)
+        if keys and not rest.strip():
+            return
+        match builtin_commands().parse(rest):
+            case Invocation() as invocation:
+                await builtin_commands().run(invocation, self._front)
+            case NearMiss() as miss:
+                await self._ask_about(rest, miss)
+            case None:
+                await self.say(builtin_commands().literal(rest))
+        if self._goes_on:
+            self._goes_on = False
+            await self.say(None)
+
+    async def say(self, text: str | None) -> None:
+        """To the agent, as a prompt, or as steering while it works; None lets it go on."""
+        if text is not None and self.is_running:
+            self.agent.steer(text)
+            self.paper.say("Notice", "The agent hears this at its next step.")
+            return
+        tally = Tally()
+        unsubscribe = self.agent.subscribe(tally)
+        try:
+            result = await (self.agent.continue_run() if text is None else self.agent.prompt(text))
+            self._settle(result, tally)
+        except CinchError as error:
+            self.status = ExitStatus.FAILED
+            self.paper.say("Error", str(error))
+        finally:
+            unsubscribe()
+
+    def go_on(self) -> None:
+        """Let the agent go on once the command is done."""
+        self._goes_on = True
+
+    async def load(self, session_id: str) -> None:
+        """Go on with another session."""
+        loaded = await asyncio.to_thread(self.assembly.find, session_id)
+        await self._resume(loaded)
+
+    async def _resume(self, loaded: LoadedSession) -> None:
+        messages = await asyncio.to_thread(read_messages, loaded)
+        self.assembly.warnings.clear()
+        self.assembly.resume(loaded, messages)
+        for warning in (*loaded.warnings, *self.assembly.warnings):
+            self.paper.say("Warning", warning)
+        self.show_end(messages)
+
+    def show_end(self, messages: Sequence[Message]) -> None:
+        """How much was said before, and the last of it."""
+        prompts = self.agent.history.prompts()
+        count = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
+        self.paper.say("Notice", f"Session {self.agent.session_id} goes on after {count}.")
+        replies = [each for each in messages if isinstance(each, AssistantMessage) and each.text]
+        if prompts:
+            self.paper.say("You, last", prompts[-1].text)
+        if replies:
+            self.paper.say("Assistant, last", replies[-1].text)
+
+    def farewell(self) -> str:
+        """How to come back; empty where nothing was said or nothing is kept."""
+        store = self._assembly.store if self._assembly else None
+        if store is None or not self.agent.history.prompts():
+            return ""
+        if not store.is_saved:
+            return f"The end of this conversation could not be saved in {store.path}"
+        return f"Go on with this session: cinch --plain -r {self.agent.session_id}"
+
+    def _settle(self, result: AgentResult, tally: Tally) -> None:
+        outcome = Outcome(result, tally, self.agent.session_id, self.agent.state.model.spec.name)
+        self.status = outcome.status
+        waiting = "\n".join(message.text for message in self.agent.take_back())
+        if waiting:
+            self.paper.say("Notice", f"This was not heard any more:\n{waiting}")
+
+    async def _ask_about(self, text: str, miss: NearMiss) -> None:
+        async with self.menus.turn:
+            self.paper.say("Question", f"{miss.reason}; what did you mean?")
+            options = [Option(name) for name in miss.suggestions] + [Option(AS_IT_IS), Option(NOTHING)]
+            try:
+                chosen = options[await self.menus.number(options)].text
+            except NobodyThere:
+                return
+        if chosen == AS_IT_IS:
+            await self.say(text)
+        elif chosen != NOTHING:
+            await self.take(chosen)

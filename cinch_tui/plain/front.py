@@ -1,0 +1,204 @@
+"""What commands may do here. What needs a screen says so."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from cinch_tui.agent_front import AgentFront, Place
+from cinch_tui.asides import Asides
+from cinch_tui.offers import Answer, ask, ask_local, at_hand, pulled_offers
+from cinch_tui.plain.menus import Menus, Option
+from cinch_tui.reports import model_names
+from cinch_tui.session_text import when
+from harness.errors import CinchError
+
+if TYPE_CHECKING:
+    from cinch_tui.commands.front import ApprovalMode, DiffBase, Front, NoticeLevel
+    from cinch_tui.plain.paper import Paper
+    from providers.offers import Offer
+
+PATIENCE = 5.0
+"""Seconds that services have to say which models they serve."""
+LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
+
+
+class Talk(Place, Protocol):
+    """The conversation that the commands are typed into."""
+
+    paper: Paper
+    menus: Menus
+    is_leaving: bool
+
+    @property
+    def is_running(self) -> bool: ...
+
+    def go_on(self) -> None: ...
+
+    async def load(self, session_id: str) -> None: ...
+
+
+class PlainFront(AgentFront):
+    def __init__(self, talk: Talk) -> None:
+        super().__init__(talk)
+        self._talk = talk
+        self._paper = talk.paper
+        self._asides = Asides()
+
+    # What is seen
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        self._paper.say(LABELS[level], text)
+
+    def show(self, title: str, text: str) -> None:
+        self._paper.say(title, f"\n{text}")
+
+    def show_help(self) -> None:
+        # Few ask for it.
+        from cinch_tui.plain.help import help_lines
+
+        self.show("Help", "\n".join(help_lines()))
+
+    def clear_view(self) -> None:
+        raise CinchError("there is no screen to empty: these lines are the terminal's")
+
+    def copy(self, text: str) -> None:
+        """There is no clipboard here: it is written once more, to be copied from the terminal."""
+        self.show("Copy", text)
+
+    def theme_names(self) -> Sequence[str]:
+        return ()
+
+    async def choose_theme(self, name: str) -> None:
+        del name
+        raise CinchError("there are no colours here: these lines are the terminal's")
+
+    async def show_changes(self, base: DiffBase) -> None:
+        del base
+        raise CinchError("/diff needs the screen; here `git diff` shows what changed since the last commit")
+
+    async def open_editor(self) -> None:
+        raise CinchError("/editor needs the screen; here a line of ``` begins and ends a text of several lines")
+
+    def quit(self) -> None:
+        self._talk.is_leaving = True
+
+    # The session
+
+    @property
+    def is_running(self) -> bool:
+        return self._talk.is_running
+
+    def reset(self) -> None:
+        agent = self._talk.agent
+        agent.new_session(agent.session_id)
+        if self._talk.assembly.store is not None:
+            self._talk.assembly.store.restart()
+
+    async def new_session(self) -> None:
+        self._talk.assembly.begin()
+        self.notice(f"A new session begins: {self._talk.agent.session_id}")
+
+    async def pick_session(self) -> None:
+        # Reading sessions is loaded where one is wanted.
+        from harness.session.listing import list_sessions
+
+        options = self._talk.options
+        summaries = await asyncio.to_thread(list_sessions, options.paths.data, options.cwd)
+        if not summaries:
+            self.notice("There is no earlier session in this folder.")
+            return
+        lines = [Option(f"{each.title}, {when(each.updated)}{', open elsewhere' * each.locked}") for each in summaries]
+        async with self._talk.menus.turn:
+            index = await self._talk.menus.find("an earlier session", lines)
+        if index is not None:
+            await self.load_session(summaries[index].id)
+
+    async def load_session(self, session_id: str) -> None:
+        await self._talk.load(session_id)
+
+    # The model
+
+    def model_names(self) -> Sequence[str]:
+        return model_names()
+
+    async def choose_model(self) -> None:
+        now = self._talk.agent.state.model.spec.name
+        self.notice(f"The model is {now}. Asking who serves others…")
+        names = list(dict.fromkeys([now, *(offer.name for offer in await self._offers()), *self.model_names()]))
+        async with self._talk.menus.turn:
+            index = await self._talk.menus.find("a model", [Option(name) for name in names])
+        if index is not None and names[index] != now:
+            await self.set_model(names[index])
+
+    async def set_model(self, name: str) -> None:
+        model = await asyncio.to_thread(self._talk.assembly.connect, name, self.thinking)
+        self._talk.agent.set_model(model)
+        self.notice(f"The model is {model.spec.name} from the next reply on.")
+
+    def ask_again(self) -> None:
+        if self._talk.agent.retry_now():
+            return
+        if self.is_running:
+            raise CinchError("the model is at work: there is no wait to cut short")
+        self._talk.go_on()
+
+    async def examine(self, names: Sequence[str]) -> str:
+        from cinch_tui.doctor.report import examined
+        from cinch_tui.last_choice import Choice
+
+        options, spec = self._talk.options, self._talk.agent.state.model.spec
+        self.notice("Asking services…")
+        return await examined(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
+
+    async def ask_several(self, models: Sequence[str], prompt: str) -> None:
+        del models, prompt
+        raise CinchError("/parallel needs the screen, where answers stand side by side; start cinch without --plain")
+
+    def ask_one(self) -> None:
+        raise CinchError("the next prompt goes to the session's model anyway")
+
+    def pick_answer(self) -> None:
+        raise CinchError("there are no answers to pick from")
+
+    # Beside the work
+
+    async def ask_aside(self, question: str) -> None:
+        """The answer is written when it is whole where the agent writes too, so that the two do not mix."""
+        self.notice("A side question; the conversation will not know of it.")
+        began, said = time.monotonic(), list[str]()
+        streams = not self.is_running
+        if streams:
+            self._paper.begin("Aside")
+        ending = await self._asides.ask(self._talk.agent, question, self._paper.add if streams else said.append)
+        self._paper.end()
+        if said:
+            self._paper.say("Aside", "".join(said))
+        if ending:
+            self.notice(f"{ending} After {time.monotonic() - began:.0f} s.", "warning")
+
+    def stop_aside(self) -> bool:
+        return self._asides.stop()
+
+    # Approval
+
+    def set_approval(self, mode: ApprovalMode) -> None:
+        self._talk.agent.state.approval = mode
+
+    async def _offers(self) -> list[Offer]:
+        keys, found = self._talk.assembly.keys, list[Answer]()
+        ready = await asyncio.to_thread(at_hand, keys, self._talk.agent.state.model.spec.provider)
+        try:
+            async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+                group.create_task(ask(ready, keys, found.append))
+                group.create_task(ask_local(keys, found.append))
+        except TimeoutError:
+            self.notice("Not everybody answered.")
+        pulled = await asyncio.to_thread(pulled_offers)
+        return [*(offer for answer in found for offer in answer.offers), *pulled]
+
+
+if TYPE_CHECKING:
+    _: type[Front] = PlainFront

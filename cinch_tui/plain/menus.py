@@ -1,0 +1,87 @@
+"""Numbered choices: written as lines, answered by a number."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cinch_tui.plain.paper import Paper
+from cinch_tui.plain.questions import NobodyThere, Questions
+
+PAGE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`key` is a letter that means the same as the number."""
+
+    text: str
+    key: str = ""
+
+
+class Menus:
+    """One dialog at a time: whoever asks holds `turn` until it has its answer."""
+
+    def __init__(self, paper: Paper, questions: Questions) -> None:
+        self.paper = paper
+        self.turn = asyncio.Lock()
+        self.questions = questions
+
+    async def line(self, prompt: str, *, opens: bool = False) -> str:
+        return (await self.questions.line(prompt, opens=opens)).strip()
+
+    async def number(self, options: Sequence[Option]) -> int:
+        """Which of these, counted from 0; asked until it is one of them."""
+        self._list(options)
+        opens = True
+        while True:
+            typed = await self.line(f"Number, 1 to {len(options)}: ", opens=opens)
+            index = _index(typed, options)
+            if index is not None:
+                return index
+            self.paper.say("Notice", f"That is none of them; a number from 1 to {len(options)} is.")
+            opens = False
+
+    async def number_or_text(self, options: Sequence[Option], prompt: str) -> int | str:
+        """One of these, or whatever else was typed; empty, too."""
+        self._list(options)
+        typed = await self.line(prompt, opens=True)
+        index = _index(typed, options)
+        return typed if index is None else index
+
+    async def find(self, title: str, options: Sequence[Option]) -> int | None:
+        """One of many, which words can make fewer; None when the person wants none of them."""
+        shown = list(range(len(options)))
+        self.paper.say("Choose", title)
+        while True:
+            self._list([options[index] for index in shown[:PAGE]])
+            if len(shown) > PAGE:
+                self.paper.tell(f"and {len(shown) - PAGE} more")
+            try:
+                typed = await self.line("Number, words to find others, or nothing to leave it: ")
+            except NobodyThere:
+                return None
+            index = _index(typed, [options[index] for index in shown[:PAGE]])
+            if not typed or index is not None:
+                return None if index is None else shown[index]
+            found = _matching(typed, options)
+            self.paper.say("Notice", f"{len(found)} of {len(options)} have these words.")
+            shown = found or list(range(len(options)))
+
+    def _list(self, options: Sequence[Option]) -> None:
+        for number, option in enumerate(options, 1):
+            key = f" ({option.key})" if option.key else ""
+            self.paper.tell(f"{number}. {' '.join(option.text.split())}{key}")
+
+
+def _index(typed: str, options: Sequence[Option]) -> int | None:
+    number = typed.removesuffix(".")
+    if number.isascii() and number.isdigit() and 1 <= int(number) <= len(options):
+        return int(number) - 1
+    return next((index for index, option in enumerate(options) if option.key and option.key == typed.lower()), None)
+
+
+def _matching(words: str, options: Sequence[Option]) -> list[int]:
+    wanted = words.lower().split()
+    return [index for index, option in enumerate(options) if all(word in option.text.lower() for word in wanted)]

@@ -1,0 +1,60 @@
+"""Lines that the agent's side waits for, handed to the thread that reads them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+
+class NobodyThere(Exception):
+    """The input has ended: nothing will be answered any more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A line that is wanted, behind this prompt. `opens`: the question is new, so nothing typed before is meant for
+    it."""
+
+    prompt: str
+    opens: bool
+    answer: Future[str] = field(default_factory=lambda: Future())
+
+
+class Questions:
+    """`wake` tells the reading thread that something waits, `withdraw` that it need not read on."""
+
+    def __init__(self, wake: Callable[[], None], withdraw: Callable[[], None]) -> None:
+        self._wake = wake
+        self._withdraw = withdraw
+        self._waiting: deque[Asked] = deque()
+        self._lock = threading.Lock()
+
+    async def line(self, prompt: str, *, opens: bool = False) -> str:
+        """What the person types.
+
+        Raises:
+            NobodyThere: the input has ended.
+        """
+        asked = Asked(prompt, opens)
+        with self._lock:
+            self._waiting.append(asked)
+        self._wake()
+        try:
+            return await asyncio.wrap_future(asked.answer)
+        except asyncio.CancelledError:
+            asked.answer.cancel()
+            self._withdraw()
+            raise
+
+    def next(self) -> Asked | None:
+        """The next that is still wanted; called by the reading thread."""
+        with self._lock:
+            while self._waiting:
+                asked = self._waiting.popleft()
+                if not asked.answer.cancelled():
+                    return asked
+        return None

@@ -1,0 +1,88 @@
+"""What tools show, in words and plain lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from cinch_tui.transcript.plain import printed
+from harness.hunks import Hunk, Sides, hunks_of
+from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
+
+FEW = 12
+"""Lines of a result that are read out; the model has them all."""
+CONTEXT = 2
+STATES = {"pending": "to do", "in_progress": "now", "completed": "done"}
+
+
+def view_lines(view: View) -> list[str]:
+    """All of it, a line each."""
+    match view:
+        case TextView(text):
+            return _lines(text)
+        case DiffView():
+            return diff_lines(view)
+        case TerminalView(command, output):
+            return _lines(output or command)
+        case ListingView(title, entries, total):
+            more = [f"and {total - len(entries)} more"] if total > len(entries) else []
+            return [f"{title}: {total}" if title else str(total), *(printed(entry) for entry in entries), *more]
+        case TodoView(items):
+            return [f"{STATES[item.status]}: {printed(item.content)}" for item in items]
+        case ImageView(path, _, width, height):
+            return [f"picture {path}" + (f", {width} by {height} pixels" if width else "")]
+        case _:
+            assert_never(view)
+
+
+def diff_lines(view: DiffView) -> list[str]:
+    """A change hunk by hunk: what happens where in words, then the lines, `-` before those that go and `+` before
+    those that come."""
+    sides = Sides.of(view)
+    if view.old is None:
+        return [f"New file {view.path}, {_counted(len(sides.new))}", *_marked("+", sides.new)]
+    if view.new is None:
+        return [f"Deleted file {view.path}, {_counted(len(sides.old))}"]
+    hunks = hunks_of(view)
+    lines: list[str] = []
+    for number, hunk in enumerate(hunks, 1):
+        which = f"Change {number} of {len(hunks)}: " if len(hunks) > 1 else ""
+        lines.append(which + in_words(hunk))
+        lines += _marked(" ", sides.old[max(0, hunk.old_from - CONTEXT) : hunk.old_from])
+        lines += _marked("-", sides.old[hunk.old_from : hunk.old_to])
+        lines += _marked("+", sides.new[hunk.new_from : hunk.new_to])
+        lines += _marked(" ", sides.old[hunk.old_to : hunk.old_to + CONTEXT])
+    return lines
+
+
+def in_words(hunk: Hunk) -> str:
+    if hunk.old_from == hunk.old_to:
+        return f"Added {_places(hunk.new_from, hunk.new_to)}"
+    if hunk.new_from == hunk.new_to:
+        return f"Removed {_places(hunk.old_from, hunk.old_to)}"
+    before, after = _places(hunk.old_from, hunk.old_to), _places(hunk.new_from, hunk.new_to)
+    return f"Changed {before}" if before == after else f"Changed {before} into {after}"
+
+
+def cut(lines: Sequence[str], most: int = FEW) -> list[str]:
+    """The beginning and the end of it, where it is long."""
+    if len(lines) <= most + 1:
+        return list(lines)
+    first = most // 2
+    return [*lines[:first], f"[{len(lines) - most} more lines]", *lines[len(lines) - (most - first) :]]
+
+
+def _lines(text: str) -> list[str]:
+    return printed(text).rstrip("\n").split("\n")
+
+
+def _marked(mark: str, lines: Sequence[str]) -> list[str]:
+    return [f"{mark} {printed(line.rstrip())}".rstrip() for line in lines]
+
+
+def _places(start: int, end: int) -> str:
+    return f"line {end}" if end - start == 1 else f"lines {start + 1}–{end}"
+
+
+def _counted(number: int) -> str:
+    return "1 line" if number == 1 else f"{number} lines"

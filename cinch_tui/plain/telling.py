@@ -1,0 +1,210 @@
+"""What happens, as lines: each event that a person should know of, as it comes."""
+
+from __future__ import annotations
+
+import time
+
+from cinch_tui.plain.paper import Paper
+from cinch_tui.plain.showing import cut, view_lines
+from cinch_tui.transcript.plain import one_line
+from harness.agent import Agent
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    CompactionEnd,
+    ContextWarning,
+    Event,
+    HookRan,
+    InputRejected,
+    LimitReached,
+    MessageDiscarded,
+    MessageEnd,
+    MessageUpdate,
+    ModeChanged,
+    ModelFallback,
+    ModelRouted,
+    Notice,
+    RetryScheduled,
+    SubagentEvent,
+    ToolApprovalRequested,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+)
+from harness.messages import AssistantMessage, ToolResult, Usage, UserMessage
+from harness.modes import PLAN
+from harness.provider import BlockDelta, BlockEnd, BlockStart
+from harness.retry import in_words
+from harness.sources import sources_of, sources_text
+from harness.views import DiffView, TerminalView
+
+LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
+QUESTIONS = ("ask_user", "submit_plan")
+"""Tools that are seen as the question they ask."""
+MOST_CHANGED = 40
+
+
+class Teller:
+    """Subscribe it to the agent's bus."""
+
+    def __init__(self, paper: Paper, agent: Agent, *, show_thinking: bool) -> None:
+        self._paper = paper
+        self._agent = agent
+        self._kinds = {"text": "Assistant"} | ({"thinking": "Thinking"} if show_thinking else {})
+        self._began = 0.0
+        self._before = Usage()
+        self._tools = 0
+        self._is_first = False
+        self._shown: set[str] = set()
+        self._calls: dict[str, str] = {}
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case AgentStart():
+                self._began, self._before = time.monotonic(), self._agent.state.usage
+                self._tools, self._is_first = 0, True
+            case MessageUpdate():
+                self._hear(event)
+            case MessageEnd(message=UserMessage() as said):
+                self._heard(said)
+            case MessageEnd(message=AssistantMessage() as reply):
+                self._said(reply)
+            case ToolExecutionStart() | ToolExecutionEnd() | ToolApprovalRequested() | HookRan():
+                self._tell_tool(event)
+            case SubagentEvent(event=RetryScheduled() | Notice() | SubagentEvent() as inner):
+                self(inner)
+            case AgentEnd():
+                self._tell_end(event)
+            case _:
+                self._tell_aside(event)
+
+    def _hear(self, event: MessageUpdate) -> None:
+        label = self._kinds.get(event.kind)
+        match event.delta:
+            case BlockStart() if label:
+                self._paper.begin(label)
+            case BlockDelta(text=text) if label:
+                self._paper.add(text)
+            case BlockEnd() if label:
+                self._paper.end()
+            case _:
+                pass
+
+    def _heard(self, said: UserMessage) -> None:
+        if said.synthetic:
+            self._paper.say("Notice", said.text)
+        elif not self._is_first:
+            self._paper.say("You, heard now", said.text)
+        self._is_first = self._is_first and said.synthetic
+
+    def _said(self, reply: AssistantMessage) -> None:
+        self._paper.end()
+        if sources := sources_of(reply.content):
+            self._paper.tell(sources_text(sources))
+        if reply.stop_reason == "error" and reply.error:
+            self._paper.say("Error", reply.error)
+
+    def _tell_tool(self, event: ToolExecutionStart | ToolExecutionEnd | ToolApprovalRequested | HookRan) -> None:
+        match event:
+            case ToolApprovalRequested(call=call):
+                self._shown.add(call.id)
+            case ToolExecutionStart(call=call, summary=summary):
+                self._tools += 1
+                self._calls[call.id] = told = f"{call.name} {one_line(summary)}".rstrip()
+                if call.name not in QUESTIONS:
+                    self._paper.say("Tool", told)
+            case ToolExecutionEnd(result=result, duration=duration):
+                # Calls that run together end in any order.
+                call = self._calls.pop(result.call_id, result.tool_name)
+                if result.tool_name not in QUESTIONS:
+                    self._paper.say("Result", f"{call}: {self._result(result, duration)}")
+            case HookRan(result=ToolResult() as result):
+                self._paper.say("Result", f"{result.tool_name} was blocked: {result.text}")
+            case _:
+                pass
+
+    def _result(self, result: ToolResult, duration: float) -> str:
+        took = f", {in_words(duration)}" if duration >= 1 else ""
+        view = result.view
+        if result.details and result.details.get("denied"):
+            return "denied"
+        if result.is_error:
+            return "\n".join([f"failed{took}", *cut(one_by_one(result.text))])
+        if isinstance(view, TerminalView):
+            status = "ended" if view.exit_code is None else f"exit code {view.exit_code}"
+            return "\n".join([f"{status}{took}", *cut(one_by_one(view.output))])
+        if isinstance(view, DiffView):
+            changed = [] if result.call_id in self._shown else cut(view_lines(view), MOST_CHANGED)
+            return "\n".join([f"done{took}", *changed])
+        lines = view_lines(view) if view is not None else one_by_one(result.text)
+        return "\n".join([f"done{took}", *cut(lines)])
+
+    def _tell_end(self, event: AgentEnd) -> None:
+        self._paper.end()
+        if event.stop_reason == "length" and not event.limit:
+            self._paper.say("Warning", "The reply ended at the model's token limit; say “go on” to continue.")
+        how = {"aborted": "Stopped", "error": "Failed"}.get(event.stop_reason, "Done")
+        self._paper.say(how, self._figures())
+
+    def _figures(self) -> str:
+        usage, before = self._agent.state.usage, self._before
+        read = usage.input + usage.cache_read + usage.cache_write
+        read -= before.input + before.cache_read + before.cache_write
+        told = [
+            in_words(time.monotonic() - self._began),
+            f"{read:,} tokens read, {usage.output - before.output:,} written",
+        ]
+        if self._tools:
+            told.append("1 tool call" if self._tools == 1 else f"{self._tools} tool calls")
+        if usage.cost and usage.cost.total:
+            told.append(f"${usage.cost.total:.4f} in this session")
+        return ", ".join(told)
+
+    def _tell_aside(self, event: Event) -> None:
+        """What is about the work rather than of it."""
+        told = _told(event)
+        if told:
+            self._paper.say(*told)
+
+
+def one_by_one(text: str) -> list[str]:
+    """Its lines; none where it is empty."""
+    return text.rstrip("\n").split("\n") if text.strip() else []
+
+
+def _told(event: Event) -> tuple[str, str] | None:
+    match event:
+        case Notice(text=text, level=level):
+            return LABELS[level], text
+        case RetryScheduled():
+            again = f"trying again in {in_words(event.delay)} ({event.attempt} of {event.max_retries})"
+            return "Warning", f"{event.error}; {again}"
+        case MessageDiscarded(reason=reason):
+            return "Notice", f"What it said last does not count: {reason}"
+        case ModeChanged(mode=mode):
+            return "Notice", f"Plan mode is {'on' if mode == PLAN.name else 'off'}."
+        case _:
+            return _told_of_models(event) or _told_of_limits(event)
+
+
+def _told_of_models(event: Event) -> tuple[str, str] | None:
+    match event:
+        case ModelFallback(failed=failed, spec=spec, error=error):
+            return "Warning", f"{error}; {spec.name} goes on in place of {failed.name}"
+        case ModelRouted(spec=spec):
+            return "Notice", f"{spec.name} is asked now."
+        case _:
+            return None
+
+
+def _told_of_limits(event: Event) -> tuple[str, str] | None:
+    match event:
+        case InputRejected(reason=reason):
+            return "Warning", f"The model was not told this: {reason}"
+        case LimitReached(message=message):
+            return "Warning", f"Stopped: {message}. Say “go on” to continue."
+        case ContextWarning(level="critical"):
+            return "Warning", "The context window is nearly full; /new starts afresh."
+        case CompactionEnd(reason="overflow", dropped=dropped) if dropped:
+            return "Notice", f"The conversation was too long for the model: it sees {dropped} older messages no more."
+        case _:
+            return None

@@ -22,9 +22,11 @@ from cinch_tui.guard import Guard
 from cinch_tui.keymap import bindings
 from cinch_tui.leaving import CLOSING, Kills, has_shell
 from cinch_tui.options import Options
+from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.settings import Settings
-from cinch_tui.theming import load_theme, theme_names
+from cinch_tui.terminal_background import ASK, ENOUGH, TerminalBackground, remember
+from cinch_tui.wardrobe import Wardrobe
 from cinch_tui.widgets.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.history import PromptHistory
@@ -55,10 +57,12 @@ class CinchApp(App[object]):
     ENABLE_COMMAND_PALETTE = True
     NOTIFICATION_TIMEOUT = 4
 
-    def __init__(self, options: Options, settings: Settings, theme: Theme, frame: FirstFrame | None = None) -> None:
+    def __init__(self, options: Options, settings: Settings, frame: FirstFrame | None = None) -> None:
         super().__init__(driver_class=_driver())
-        self.register_theme(theme)
-        self._start_with(theme)
+        if self.no_color:
+            self._filters[:] = [Colourless()]
+        self.wardrobe = Wardrobe(self, settings.ui.theme, options.paths, options.environ)
+        self._start_with(self.wardrobe.first())
         self._options = options
         self._settings = settings
         history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
@@ -70,7 +74,7 @@ class CinchApp(App[object]):
         self.fault = ""
 
     def _start_with(self, theme: Theme) -> None:
-        if not theme.dark:
+        if not theme.dark or theme.ansi:
             self.theme = theme.name
             return
         # Textual starts dark; who changes that has every style sheet parsed twice before the first paint.
@@ -94,13 +98,7 @@ class CinchApp(App[object]):
                 (screen.prompt.insert, f"{command.name} ") if "<" in command.usage else (screen.take, command.name)
             )
             yield SystemCommand(command.usage, command.summary, partial(begin, text))
-        yield SystemCommand("Theme", "change the colours until you leave", self.search_themes)
         yield SystemCommand("Screenshot", "save a picture of the screen", self.deliver_screenshot)
-
-    def search_themes(self) -> None:
-        for name in theme_names():
-            self.register_theme(load_theme(name))
-        super().search_themes()
 
     async def on_unmount(self) -> None:
         """The terminal is the person's again; what is on is stopped, and what waits is written."""
@@ -112,6 +110,33 @@ class CinchApp(App[object]):
         self._kills.listen()
         # Whoever stopped us has written over the screen.
         self.app_resume_signal.subscribe(self, self._paint_again)  # pyright: ignore[reportUnknownMemberType] as its App
+
+    @property
+    def greeting(self) -> str:
+        """What is said to the terminal when the screen becomes ours."""
+        return ASK if self.wardrobe.asks else ""
+
+    @property
+    def parting(self) -> str:
+        """What is said to it when the screen is given back."""
+        return ENOUGH
+
+    def on_terminal_background(self, message: TerminalBackground) -> None:
+        # Hardly any start finds another terminal than the one before.
+        from cinch_tui.first_picture import forget_pictures
+
+        remember(self._options.environ, self.wardrobe.background_file, dark=message.dark)
+        if self.wardrobe.background_is(dark=message.dark):
+            forget_pictures(self._options)
+            if isinstance(self.screen, ChatScreen):
+                self.screen.keep_picture()
+
+    def on_app_focus(self) -> None:
+        """Whoever edits a theme comes back to look at it."""
+        try:
+            self.wardrobe.look_again()
+        except ConfigError as error:
+            self.notify(str(error), severity="error", markup=False)
 
     def _paint_again(self, source: App[object]) -> None:
         del source
@@ -163,7 +188,7 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
     Raises:
         ConfigError: the theme cannot be used.
     """
-    app = CinchApp(options, settings, load_theme(settings.ui.theme), frame)
+    app = CinchApp(options, settings, frame)
     app.run()
     # A terminal that hung up hears nothing any more; and one may leave before there is an agent.
     with suppress(OSError, CinchError):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode, Front
     from cinch_tui.market import Market
     from cinch_tui.transcript.blocks import NoticeLevel
+    from cinch_tui.wardrobe import Wardrobe
 
 
 class ChatFront(AgentFront):
@@ -49,6 +50,31 @@ class ChatFront(AgentFront):
         from cinch_tui.clipboard import copy
 
         self._desk.screen.run_worker(copy(self._desk.app, text), group="copy")
+
+    def theme_names(self) -> Sequence[str]:
+        return self._wardrobe().names()
+
+    async def choose_theme(self, name: str) -> None:
+        from cinch_tui.config_edit import set_in_file
+        from cinch_tui.first_picture import forget_pictures
+        from cinch_tui.wardrobe import pick_theme
+
+        wardrobe = self._wardrobe()
+        chosen = name or await pick_theme(self._desk.app, wardrobe)
+        if chosen:
+            wardrobe.choose(chosen)
+            path = self._desk.options.paths.config_file
+            await asyncio.to_thread(set_in_file, path, "ui.theme", chosen)
+            await asyncio.to_thread(forget_pictures, self._desk.options)
+            self._desk.screen.keep_picture()
+            self.notice(f"The theme is {chosen}, from now on ({path}).")
+
+    def _wardrobe(self) -> Wardrobe:
+        from cinch_tui.wardrobe import Dressed
+
+        app = self._desk.app
+        assert isinstance(app, Dressed)
+        return app.wardrobe
 
     async def open_editor(self) -> None:
         from cinch_tui.editor import Edited, EditorFailed, compose

@@ -9,8 +9,9 @@ import sys
 from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+
+from cinch_tui.terminal_background import ReplyParser
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -30,6 +31,12 @@ class Guarded(Protocol):
 
     guard: Guard
     frame: FirstFrame | None
+
+    @property
+    def greeting(self) -> str: ...
+
+    @property
+    def parting(self) -> str: ...
 
 
 class GuardedDriver(LinuxDriver):
@@ -60,8 +67,15 @@ class GuardedDriver(LinuxDriver):
             super().start_application_mode()
             # Textual has found it as the frame had made it.
             self._takes_over, self.attrs_before = False, frame.attributes
+        if isinstance(self._app, Guarded):
+            self.write(self._app.greeting)
         if self._guard is not None and self.attrs_before is not None and self._is_in_front():
             self._guard.here(self._file.fileno(), self.attrs_before)
+
+    def stop_application_mode(self) -> None:
+        if isinstance(self._app, Guarded):
+            self.write(self._app.parting)
+        super().stop_application_mode()
 
     def close(self) -> None:
         """What was to be written is written then."""
@@ -90,20 +104,17 @@ class GuardedDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         frame, self._taken = self._taken, None
         try:
-            if frame is None:
-                super().run_input_thread()
-                return
             # Before something has the focus, Textual drops what is typed.
-            while not (frame.wait_for_prompt(PATIENCE) or self.exit_event.is_set()):
+            while frame and not (frame.wait_for_prompt(PATIENCE) or self.exit_event.is_set()):
                 pass
-            self._read_on(frame.keys)
+            self._read_on(frame.keys if frame else b"")
         except OSError:
             # Nobody types here any more: the terminal went away, or the shell that lent it to us.
             os.kill(os.getpid(), signal.SIGHUP)
 
     def _read_on(self, chunk: bytes) -> None:
-        """Read keys from where the frame stopped, which may be the middle of a paste."""
-        parser, decoder = XTermParser(), getincrementaldecoder("utf-8")("replace")
+        """Read keys, from where a frame stopped, which may be the middle of a paste."""
+        parser, decoder = ReplyParser(), getincrementaldecoder("utf-8")("replace")
         with selectors.DefaultSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():

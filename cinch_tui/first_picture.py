@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
+from textual.color import Color
 from textual.strip import Strip
 
 from cinch_tui.first_frame import Picture, picture_file, state_folder
 from cinch_tui.private_file import write_private
+from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.transcript.plain import one_line
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.style import Style
     from textual.app import App
 
@@ -34,8 +36,8 @@ def keep_picture(app: App[object], screen: ChatScreen, status: Status, options: 
         (room.y + 1, room.x + 1, room.width),
         (one_line(status.model), one_line(status.branch)),
         (
-            _sequence(app.console, field.rich_style),
-            _sequence(app.console, field.get_component_rich_style("text-area--cursor")),
+            _sequence(app, field.rich_style),
+            _sequence(app, field.get_component_rich_style("text-area--cursor")),
         ),
         body.encode(),
     )
@@ -43,9 +45,16 @@ def keep_picture(app: App[object], screen: ChatScreen, status: Status, options: 
     screen.run_worker(lambda: _write(path, picture.encoded()), thread=True, group="picture")
 
 
-def _sequence(console: Console, style: Style) -> bytes:
-    """What chooses the colours of a style."""
-    return Strip([Segment("x", style)]).render(console).partition("x")[0].encode()
+def forget_pictures(options: Options) -> None:
+    """They show colours that are worn no more."""
+    rmtree(Path(state_folder(options.environ)) / "first-frame", ignore_errors=True)
+
+
+def _sequence(app: App[object], style: Style) -> bytes:
+    """What chooses the colours of a style, where there are any."""
+    letter = Strip([Segment("x", style)])
+    shown = letter.apply_filter(Colourless(), Color(0, 0, 0)) if app.no_color else letter
+    return shown.render(app.console).partition("x")[0].encode()
 
 
 def _write(path: Path, encoded: bytes) -> None:

@@ -132,7 +132,7 @@ class AgentsSettings:
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    theme: str = setting("cinch-dark", "colours of the app")
+    theme: str = setting("auto", "colours of the app; auto: light or dark as the terminal is; /theme shows all")
     plain: bool = setting(default=False, doc="lines in place of the screen: for screen readers and dumb terminals")
     show_thinking: bool = setting(default=True, doc="show what a model thinks, where it tells")
     show_last_exchange: bool = setting(default=True, doc="on leaving, print the last prompt and reply")

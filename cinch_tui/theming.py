@@ -90,6 +90,9 @@ def _read(path: Path) -> Toml:
 def _theme(path: Path, table: Toml) -> Theme:
     colours = {key: _colour(path, key, table.get(key)) for key in _COLOURS}
     dark, ansi = (_switch(path, key, table.get(key, default)) for key, default in (("dark", True), ("ansi", False)))
+    # Textual's own style sheets ask for the first two where a theme is native.
+    own = {"ansi-background": colours["background"], "ansi-foreground": colours["foreground"]} if ansi else {}
+    muted = {"foreground-muted": f"{colours['foreground']} {MUTED}"}
     theme = Theme(
         name=path.stem,
         dark=dark,
@@ -104,7 +107,7 @@ def _theme(path: Path, table: Toml) -> Theme:
         success=colours["success"],
         warning=colours["warning"],
         error=colours["error"],
-        variables={"foreground-muted": f"{colours['foreground']} {MUTED}", **_table(path, table)},
+        variables={**own, **muted, **_table(path, table)},
     )
     _check_variables(path, theme)
     return theme
@@ -114,7 +117,7 @@ def _check_variables(path: Path, theme: Theme) -> None:
     """A style sheet would ignore a name that it does not know, and fail on a value that is no colour."""
     bare = Theme(name="", primary=theme.primary, ansi=theme.ansi).to_color_system().generate()
     for key, value in theme.variables.items():
-        if key not in bare and key != "foreground-muted":
+        if key not in bare and not key.startswith("ansi-"):
             raise ConfigError(f"{path}: variables: unknown name {key!r}{_nearest(key, sorted(bare))}")
         if not key.endswith("-style"):
             _colour(path, f"variables: {key}", value.partition(" ")[0])

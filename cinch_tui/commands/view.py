@@ -50,6 +50,15 @@ async def copy(front: Front, argument: str) -> None:
     front.copy(source)
 
 
+def _theme_choices(front: Front) -> tuple[Choice, ...]:
+    return tuple(Choice(name) for name in front.theme_names())
+
+
+@VIEW.command("/theme [name]", "change the colours", aliases=("#theme",), arguments=_theme_choices)
+async def theme(front: Front, argument: str) -> None:
+    await front.choose_theme(argument)
+
+
 @VIEW.command("/editor", "write the prompt in $EDITOR")
 async def editor(front: Front, argument: str) -> None:
     del argument

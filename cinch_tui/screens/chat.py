@@ -110,7 +110,7 @@ class ChatScreen(Screen[object]):
     def _keep_picture(self) -> None:
         from cinch_tui.first_picture import keep_picture
 
-        if self.is_current and not self.prompt.text and not self.board.transcript.blocks:
+        if self._board and self.is_current and not self.prompt.text and not self._board.transcript.blocks:
             keep_picture(self._desk.app, self, self._status.status, self._desk.options)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -62,6 +62,8 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
         super().__init__(grace=grace)
         self._heading = title
         self._typed_item = typed
+        self.preview: Callable[[ValueT], None] = lambda _: None
+        """Told what the cursor is on."""
         self._note = ""
         self._take_items(items)
         self._shown: list[Item[ValueT]] = list(items)
@@ -105,6 +107,11 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
     def pick_clicked(self, event: ItemList.Clicked) -> None:
         self._answer_with(event.index)
 
+    @on(ItemList.Moved)
+    def tell(self) -> None:
+        if self._shown and not self._answered:
+            self.preview(self._shown[self.query_one(ItemList).cursor].value)
+
     def action_move(self, by: int) -> None:
         self.query_one(ItemList).move(by)
 
@@ -142,6 +149,7 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
         self.query_one("#count", Static).update(
             " · ".join(part for part in (self._count(), one_line(self._note)) if part)
         )
+        self.tell()
 
     def _count(self) -> str:
         if not self._items:

@@ -47,6 +47,9 @@ class ItemList(ScrollView):
             super().__init__()
             self.index = index
 
+    class Moved(Message):
+        """The cursor is on another line."""
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._rows: Sequence[ItemRow] = ()
@@ -71,6 +74,7 @@ class ItemList(ScrollView):
         self.refresh_line(before)
         self.refresh_line(after)
         self._follow()
+        self.post_message(self.Moved())
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport, width

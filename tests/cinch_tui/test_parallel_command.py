@@ -20,7 +20,6 @@ from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
 from cinch_tui.screens.picker import Picker
 from cinch_tui.start import prepare
-from cinch_tui.theming import load_theme
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, UserBlock
 from cinch_tui.transcript.branch_block import BranchBlock
 from cinch_tui.widgets.prompt.completion import CommandCompletion
@@ -57,7 +56,7 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
     (tmp_path / "notes.txt").write_text("slow\n", encoding="utf-8")
     options, settings = prepare(parse_arguments(["-m", "anthropic/session", "--cwd", str(tmp_path)]))
-    return CinchApp(options, settings, load_theme(settings.ui.theme))
+    return CinchApp(options, settings)
 
 
 @asynccontextmanager

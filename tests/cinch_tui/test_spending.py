@@ -12,7 +12,6 @@ from textual.pilot import Pilot
 from cinch_tui.app import CinchApp
 from cinch_tui.arguments import parse_arguments
 from cinch_tui.start import prepare
-from cinch_tui.theming import load_theme
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
     options, settings = prepare(parse_arguments(["-m", "anthropic/session", "--cwd", str(tmp_path)]))
-    return CinchApp(options, settings, load_theme(settings.ui.theme))
+    return CinchApp(options, settings)
 
 
 async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:

@@ -11,12 +11,11 @@ from textual.pilot import Pilot
 from cinch_tui.app import CinchApp
 from cinch_tui.arguments import parse_arguments
 from cinch_tui.start import prepare
-from cinch_tui.theming import load_theme
 
 
 def chat(cwd: Path, *arguments: str) -> CinchApp:
     options, settings = prepare(parse_arguments(["-m", "anthropic/played", "--cwd", str(cwd), *arguments]))
-    return CinchApp(options, settings, load_theme(settings.ui.theme))
+    return CinchApp(options, settings)
 
 
 async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:

@@ -43,6 +43,12 @@ class RecordingFront:
     def copy(self, text: str) -> None:
         self.copied.append(text)
 
+    def theme_names(self) -> Sequence[str]:
+        return ("auto", "cinch-dark")
+
+    async def choose_theme(self, name: str) -> None:
+        self.calls.append(("choose_theme", name))
+
     async def open_editor(self) -> None:
         self.calls.append(("open_editor",))
 

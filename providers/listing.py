@@ -81,6 +81,7 @@ OTHER_KINDS = (
     *("audio", "code", "embedding", "embeddings", "image", "image_generation", "language", "moderation", "rerank"),
     *("audio_speech", "audio_transcription", "transcribe", "video", "video_generation"),
 )
+LONGEST_NAME = 256
 OTHER_NAMES = re.compile(
     r"embed|whisper|moderation|rerank|transcri|dall-e|realtime|imagen|guard|content-safety|"
     r"(^|[-_/.])(tts|image|audio|speech|sora|veo|ocr|babbage|davinci|ada|curie|aqa|orpheus|lyria)([-_/.\d]|$)|turbo-instruct"
@@ -141,7 +142,8 @@ def is_talkative(name: str) -> bool:
 
 def _listed(entry: JsonValue) -> Listed | None:
     name = name_of(entry)
-    if not name:
+    # What nobody could type, or what would push all else off the screen, is no name.
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
         return None
     if not isinstance(entry, dict):
         return Listed(name) if is_talkative(name) else None

@@ -123,3 +123,8 @@ def test_what_one_knows_completes_what_the_other_knows() -> None:
     assert known == Known(8_192, price=Price(1, 2), tools=False)
     assert known.facts == ModelFacts(8_192, None, Price(1, 2), tools=False)
     assert Known().facts == ModelFacts()
+
+
+@pytest.mark.parametrize("name", ["evil\x1b[31mmodel", "a\u202eb", "x" * 300, "two\nlines", ""])
+def test_what_nobody_could_type_is_no_model(name: str) -> None:
+    assert listed({"data": [{"id": name}, name, {"id": "qwen3"}]}) == [Listed("qwen3")]

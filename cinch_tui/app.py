@@ -29,10 +29,10 @@ from cinch_tui.terminal_background import ASK, ENOUGH, TerminalBackground, remem
 from cinch_tui.wardrobe import Wardrobe
 from cinch_tui.widgets.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
+from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
-from cinch_tui.widgets.prompt.draft import Draft
-from harness.errors import CinchError
+from harness.errors import CinchError, ConfigError
 from harness.session.places import project_dir
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`cinch sessions`, `cinch config`, `cinch models` and `cinch doctor`."""
+"""`cinch sessions`, `cinch config`, `cinch models`, `cinch doctor`, `cinch keys` and `cinch reset-terminal`."""
 
 from __future__ import annotations
 
@@ -40,10 +40,25 @@ def _run(arguments: Arguments, out: Output) -> int:
             from cinch_tui.models_command import run_models
 
             return run_models(argv, out=out)
+        case "keys" | "reset-terminal":
+            return _run_alone(arguments, out)
         case _:
             from cinch_tui.doctor.command import run_doctor
 
             return run_doctor(argv, cwd=cwd, out=out)
+
+
+def _run_alone(arguments: Arguments, out: Output) -> int:
+    if arguments.rest:
+        raise ConfigError(f"cinch {arguments.command} takes no arguments, not {arguments.rest[0]!r}")
+    if arguments.command == "keys":
+        from cinch_tui.keys_command import run_keys
+
+        return run_keys(out.stream)
+    from cinch_tui.own_terminal import reset_terminal
+
+    reset_terminal()
+    return 0
 
 
 def _cwd() -> Path:

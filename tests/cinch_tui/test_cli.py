@@ -49,7 +49,7 @@ def test_every_word_that_is_no_flag_is_the_prompt(argv: list[str], prompt: str) 
     assert not arguments.command
 
 
-@pytest.mark.parametrize("command", ["sessions", "config", "models", "doctor"])
+@pytest.mark.parametrize("command", ["sessions", "config", "models", "doctor", "keys", "reset-terminal"])
 def test_a_commands_arguments_are_its_own(command: str) -> None:
     arguments = parse_arguments([command, "--list", "-p"])
 

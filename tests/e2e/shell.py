@@ -11,6 +11,7 @@ from e2e.terminal import CINCH, Terminal
 SHELL = ("bash", "--noprofile", "--norc", "-i")
 PROMPT = r"person\$"
 MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
+KEYBOARD = re.compile(rb"\x1b\[([<>])[0-9]*u")
 ON_AT_FIRST = {"7", "25"}
 
 
@@ -58,6 +59,6 @@ def left_on(raw: bytes) -> set[str]:
     for numbers, switch in MODE.findall(raw):
         for number in numbers.decode().split(";"):
             (now.add if switch == b"h" else now.discard)(number)
-    if raw.rfind(b"\x1b[>") > raw.rfind(b"\x1b[<u"):
+    if [b"<", *KEYBOARD.findall(raw)][-1] == b">":
         now.add("keyboard")
     return now ^ ON_AT_FIRST

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import termios
+
+import pytest
+from e2e.conftest import ROOT
+from e2e.shell import left_on
+from e2e.terminal import CINCH
+
+pytestmark = pytest.mark.pty
+
+USUAL = termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN
+BREAK = r"stty raw -echo; printf '\033[?1049h\033[?1003h\033[?1006h\033[?25l\033[?2004h\033[?7l\033[5;9r\033[>1u'"
+
+
+@pytest.fixture
+def keys(terminal):
+    screen = terminal("keys")
+    screen.see("Press a key")
+    screen.settle()
+    return screen
+
+
+@pytest.mark.parametrize(
+    ("pressed", "shown"),
+    [
+        ("\x07", r"07 +· · ctrl\+g · .*\(prompt\.open_editor\)"),
+        ("\x1b[103;5u", r"1b 5b 31 30 33 3b 35 75 +ESC \[103;5u · ctrl\+g · .*\(prompt\.open_editor\)"),
+        ("\x1bOP", r"1b 4f 50 +ESC OP · f1 · .*\(chat\.help\)"),
+        ("\x1b\r", r"1b 0d +ESC · · alt\+enter · .*\(prompt\.follow_up\)"),
+        ("\x1b", r"1b +ESC +· escape · .*\(chat\.abort\)"),
+        ("x", r"78 +x · x · a letter"),
+        ("\x1b[200~two words\x1b[201~", r"a past\ne of 9 characters"),
+    ],
+)
+def test_a_key_is_told_with_its_bytes_its_name_and_what_it_does(keys, pressed: str, shown: str):
+    keys.type(pressed)
+
+    keys.see(shown)
+
+
+@pytest.mark.parametrize("ending", ["\x03\x03", "q\x1b", "\x1b[99;5u\x1b[99;5u", "\x1b[113;;113u\x1b[27u"])
+def test_two_keys_end_it_and_the_terminal_is_as_it_was(terminal, ending: str):
+    screen = terminal("keys")
+    before = screen.attributes
+    screen.see("Press a key")
+    assert screen.attributes != before
+
+    screen.type(ending)
+
+    screen.until(lambda: screen.attributes == before, "the attributes to be as before")
+    assert screen.wait() == 0
+    assert left_on(screen.raw) == set()
+
+
+def test_killed_it_leaves_the_terminal_as_it_was(terminal):
+    screen = terminal("keys")
+    before = screen.attributes
+    screen.see("Press a key")
+    screen.settle()
+
+    os.kill(screen.pid, signal.SIGKILL)
+
+    screen.until(lambda: screen.attributes == before, "the attributes to be as before")
+    assert left_on(screen.raw) == set()
+
+
+def test_a_broken_terminal_is_mended(terminal):
+    screen = terminal(program=("sh", "-c", f'{BREAK}; "$0" "$@" reset-terminal; echo mended; read -r line', *CINCH))
+
+    screen.written(b"mended")
+
+    assert left_on(screen.raw) == set()
+    assert screen.attributes[3] & USUAL == USUAL
+    assert b"\x1b[r" in screen.raw
+
+
+@pytest.mark.parametrize("command", ["keys", "reset-terminal"])
+def test_without_a_terminal_they_say_so(command: str):
+    done = subprocess.run(
+        [*CINCH, command], cwd=ROOT, capture_output=True, text=True, start_new_session=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert "there is no terminal here" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["keys", "reset-terminal"])
+def test_they_take_no_arguments(printed, command: str):
+    done = printed(command, "--all")
+
+    assert done.returncode == 2
+    assert f"cinch {command} takes no arguments, not '--all'" in done.stderr

@@ -231,7 +231,10 @@ class Bridge:
         block = ToolBlock(event.call.id, event.label, event.summary)
         block.status = "running"
         self._tools[event.call.id] = block
-        self._board.transcript.add(block)
+        if event.call.name in SHOWN_ELSEWHERE:
+            self._board.transcript.add(block)
+        else:
+            self._board.transcript.add_fresh(block)
         if event.call.name in QUESTIONS:
             self._asked()
         if event.call.name not in SHOWN_ELSEWHERE:
@@ -257,7 +260,7 @@ class Bridge:
             self._board.tool_panel.updated(result.call_id, _last_line(result.view))
         show_result(block, result)
         block.duration = event.duration
-        self._board.transcript.changed(block)
+        self._board.transcript.settle(block)
         self._board.tool_panel.finished(result.call_id, ok=block.call.outcome == "done")
         if isinstance(result.view, TodoView):
             self._board.todo_panel.todo = result.view

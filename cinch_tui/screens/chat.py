@@ -329,6 +329,12 @@ class ChatScreen(Screen[object]):
         self.board.transcript.action_next_block()
         self.board.transcript.focus()
 
+    def action_previous_prompt(self) -> None:
+        self.board.transcript.action_previous_prompt()
+
+    def action_next_prompt(self) -> None:
+        self.board.transcript.action_next_prompt()
+
     def on_text_selected(self) -> None:
         selected = self.get_selected_text()
         if selected:

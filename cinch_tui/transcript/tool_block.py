@@ -12,6 +12,9 @@ from harness.views import DiffView, TerminalView, TextView, View
 if TYPE_CHECKING:
     from cinch_tui.transcript.look import Look
 
+# Of what comes out of a call that has only just come, so many lines are shown.
+FRESH = 8
+
 ToolStatus: TypeAlias = Literal["waiting", "running", "done", "failed", "denied"]
 
 
@@ -41,6 +44,7 @@ class ToolBlock(Block):
         self.call_id = call_id
         self.call = Call(label, summary)
         self._folded: bool | None = None
+        self._is_fresh = False
 
     @property
     def status(self) -> ToolStatus:
@@ -91,11 +95,20 @@ class ToolBlock(Block):
         if self._folded is not None:
             return self._folded
         # What was changed must be seen without asking for it.
-        return not (self.status == "done" and isinstance(self.view, DiffView))
+        return not self._is_fresh and not (self.status == "done" and isinstance(self.view, DiffView))
 
     @folded.setter
     def folded(self, folded: bool) -> None:
         self._folded = folded
+
+    @property
+    def is_fresh(self) -> bool:
+        """It has only just come, and shows the end of what comes out; who folds or unfolds it has the last word."""
+        return self._is_fresh and self._folded is None
+
+    @is_fresh.setter
+    def is_fresh(self, is_fresh: bool) -> None:
+        self._is_fresh = is_fresh
 
     @property
     def foldable(self) -> bool:
@@ -137,6 +150,8 @@ class ToolBlock(Block):
     def guess(self, width: int) -> int:
         if self.folded:
             return self.gap + 1
+        if self.is_fresh:
+            return self.gap + 1 + FRESH
         match self.view:
             case DiffView():
                 return self.gap + 12
@@ -182,8 +197,9 @@ class _Body(Part):
 
     def draw(self, look: Look, width: int) -> list[Line]:
         from cinch_tui.transcript.tool_lines import body_lines
+        from cinch_tui.transcript.tool_text import brief
 
-        return body_lines(self._block.call, look, width)
+        return body_lines(brief(self._block.call) if self._block.is_fresh else self._block.call, look, width)
 
     def guess(self, width: int) -> int:
         return max(1, self._block.guess(width) - 1 - self._block.gap)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.rendering.hunks import Sides, diff_rows
 from cinch_tui.transcript.plain import printed
+from cinch_tui.transcript.tool_block import FRESH
 from cinch_tui.transcript.tool_lines import LONGEST, first_lines
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.tool_block import Call
+
+# About what fits a line of the widest screen.
+WIDEST = 400
 
 
 def body_text(call: Call) -> str:
@@ -20,6 +25,29 @@ def body_text(call: Call) -> str:
     if not text:
         return _first(said)
     return f"{text}\n{printed(said)}" if call.status == "failed" and not isinstance(call.view, TerminalView) else text
+
+
+def brief(call: Call) -> Call:
+    """The call with only the end of what comes out of it, or the beginning of a list; a change is shown whole."""
+    return replace(call, view=_brief_view(call.view) if call.view is not None else None, text=_ending(call.text))
+
+
+def _brief_view(view: View) -> View:
+    match view:
+        case TextView(text):
+            return replace(view, text=_ending(text))
+        case TerminalView(output=output):
+            return replace(view, output=_ending(output))
+        case ListingView(entries=entries):
+            return replace(view, entries=entries[:FRESH])
+        case _:
+            return view
+
+
+def _ending(text: str) -> str:
+    # Of an output of megabytes only the end is looked at, many times a second.
+    rows = text[-WIDEST * FRESH :].rstrip("\n").rsplit("\n", FRESH)
+    return "\n".join(rows[-FRESH:])
 
 
 def _view_text(view: View) -> str:

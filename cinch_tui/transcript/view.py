@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from cinch_tui.keymap import bindings
+from cinch_tui.transcript.blocks import UserBlock
 from cinch_tui.transcript.copying import code_of
-from cinch_tui.transcript.layout import Place, Row, row_key
+from cinch_tui.transcript.layout import Row
 from cinch_tui.transcript.painting import Marks
 from cinch_tui.transcript.replies import ReplyBlock
-from cinch_tui.transcript.search import Search
-from cinch_tui.transcript.sheet import SLICE, Sheet
+from cinch_tui.transcript.searched import SearchedSheet
+from cinch_tui.transcript.sheet import SLICE
 
 if TYPE_CHECKING:
     from rich.style import Style
     from textual import events
+    from textual.timer import Timer
 
     from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.tool_block import ToolBlock
+
+# So many seconds after a call is over it is folded.
+SEEN_AFTER = 3.0
 
 
-# Between two slices of a search keys get their turn.
-BREATH = 0.001
-
-
-@dataclass(frozen=True, slots=True)
-class _Standpoint:
-    """Where a reader was: at the end, or at a line."""
-
-    block: Block | None
-    part: int = 0
-    line: int = 0
-
-
-class Transcript(Sheet, can_focus=True):
+class Transcript(SearchedSheet, can_focus=True):
     """A conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,151 +62,62 @@ class Transcript(Sheet, can_focus=True):
     class Left(Message):
         """There is nothing more to do here."""
 
-    @dataclass
-    class Found(Message):
-        """A search stands at the match `number` of so many, counted from 1; 0 of 0 is none."""
-
-        number: int
-        total: int
-        is_done: bool
-
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._selected: Block | None = None
         self._code_taken = 0
-        self._search: Search | None = None
-        self._begun_at = _Standpoint(None)
-        self._unfolded: Block | None = None
+        self._fresh: list[tuple[float, ToolBlock]] = []
+        self._folding: Timer | None = None
 
-    def extend(self, blocks: Iterable[Block]) -> None:
-        added = tuple(blocks)
-        super().extend(added)
-        self._look_again(added)
+    def add_fresh(self, block: ToolBlock) -> None:
+        """Show a call that begins, unfolded until a while after it has settled."""
+        block.is_fresh = True
+        self.add(block)
 
-    def prepend(self, blocks: Sequence[Block]) -> None:
-        super().prepend(blocks)
-        self._look_again(blocks)
+    def settle(self, block: ToolBlock) -> None:
+        """A call is over: fold it, once there was time to see what came of it."""
+        self.changed(block)
+        self._fresh.append((monotonic() + SEEN_AFTER, block))
+        self._await_folding()
 
-    def changed(self, block: Block) -> None:
-        super().changed(block)
-        if self._search is not None:
-            self._look_again((block,))
+    def _await_folding(self) -> None:
+        if self._fresh and self._folding is None and self.is_running:
+            self._folding = self.set_timer(max(0.1, self._fresh[0][0] - monotonic()), self._fold_settled)
+
+    def _fold_settled(self) -> None:
+        self._folding = None
+        now = monotonic()
+        waiting = self._fresh
+        self._fresh = []
+        for due, block in waiting:
+            if block.index < 0 or not block.is_fresh:
+                continue
+            if due > now:
+                self._fresh.append((due, block))
+            elif self._is_read(block):
+                self._fresh.append((now + SEEN_AFTER, block))
+            else:
+                block.is_fresh = False
+                self.changed(block)
+        self._fresh.sort(key=lambda each: each[0])
+        self._await_folding()
+
+    def _is_read(self, block: Block) -> bool:
+        """Somebody may be at it: it is chosen, or on the screen of someone who marks, searches or scrolled here."""
+        if block is self._selected:
+            return True
+        is_busy = self._has_marks or not self._following
+        return is_busy and any(row.block is block for row in self._rows)
 
     def drop(self, block: Block) -> None:
         if self._selected is block:
             self._selected = None
-        if self._search is not None:
-            self._search.forget(block)
         super().drop(block)
 
     def clear(self) -> None:
         self._selected = None
-        if self._search is not None:
-            self._search.reset()
+        self._fresh.clear()
         super().clear()
-
-    def find(self, query: str) -> None:
-        """Search, from what was on the screen when the search began; an empty text finds nothing."""
-        if self._search is None:
-            self._search = Search(self._page)
-            self._begun_at = self._standpoint()
-        self._fold_again(None)
-        self._search.find(query, self._last_seen())
-        self._look()
-
-    def find_next(self, step: int) -> None:
-        """Go to the match after (1) or before (-1) the one that is shown."""
-        if self._search is not None:
-            self._search.step(step)
-            self._show_match()
-
-    def end_search(self, *, stay: bool) -> None:
-        """Take the marks away; the view stays at what was found, or goes back to where the search began."""
-        if self._search is None:
-            return
-        self._search = None
-        if stay:
-            self._unfolded = None
-        else:
-            self._fold_again(None)
-            self._go_back()
-        self.refresh()
-
-    def _look_again(self, blocks: Sequence[Block]) -> None:
-        if self._search is not None and self._search.look_again(blocks):
-            self._look()
-
-    def _look(self) -> None:
-        self.run_worker(self._find_all(), group="search", exclusive=True)
-
-    async def _find_all(self) -> None:
-        """Look through everything, and show the first match as soon as there is one."""
-        search = self._search
-        more, shown = True, search is not None and search.current is not None
-        while more and search is not None and search is self._search:
-            more = search.look(perf_counter() + SLICE)
-            if search.current is not None and not shown:
-                shown = True
-                self._show_match()
-            elif more or search.current is not None:
-                self._tell(is_done=not more)
-            else:
-                self._go_back()
-                self._tell(is_done=True)
-            await asyncio.sleep(BREATH)
-        self.refresh()
-
-    def _tell(self, *, is_done: bool = True) -> None:
-        if self._search is not None:
-            self.post_message(self.Found(self._search.position, self._search.total, is_done))
-
-    def _show_match(self) -> None:
-        search = self._search
-        if search is None or search.current is None:
-            return
-        block = search.current.block
-        self._fold_again(block)
-        place = search.locate()
-        if place is None and block.foldable and block.folded:
-            self._unfolded = block
-            self._fold(block, folded=False)
-            place = search.locate()
-        self._bring(place or self._page.place_of(block))
-        self._tell()
-        self.refresh()
-
-    def _fold_again(self, block: Block | None) -> None:
-        """Fold what only the search unfolded, unless it is this one."""
-        if self._unfolded is not None and self._unfolded is not block:
-            self._fold(self._unfolded, folded=True)
-            self._unfolded = None
-
-    def _fold(self, block: Block, *, folded: bool) -> None:
-        block.folded = folded
-        # Not `changed`: what is said stays as it is, and need not be searched again.
-        super().changed(block)
-        self._absorb(perf_counter() + SLICE)
-
-    def _standpoint(self) -> _Standpoint:
-        index, part, line = self._top
-        return _Standpoint(None if self._following or index >= len(self.blocks) else self.blocks[index], part, line)
-
-    def _go_back(self) -> None:
-        block, part, line = self._begun_at.block, self._begun_at.part, self._begun_at.line
-        if block is None or block.index < 0:
-            self.follow()
-            return
-        self._following = False
-        self._top = Place(block.index, part, line)
-        self._schedule()
-
-    def _last_seen(self) -> int:
-        """The index of the last block that was on the screen where the search began."""
-        block = self._begun_at.block
-        if block is None or block.index < 0:
-            return len(self.blocks) - 1
-        rows = self._page.rows(Place(block.index, self._begun_at.part, self._begun_at.line), self.size.height)
-        return rows[-1].block.index if rows else len(self.blocks) - 1
 
     def _ground(self, row: Row) -> Style:
         ground = super()._ground(row)
@@ -227,12 +129,11 @@ class Transcript(Sheet, can_focus=True):
 
     @property
     def _has_marks(self) -> bool:
-        return super()._has_marks or self._search is not None or self._selected is not None
+        return super()._has_marks or self._selected is not None
 
     def _marks(self, row: Row) -> list[Marks]:
-        found = self._search.marks(row) if self._search is not None else []
         chosen = [Marks(0, len(row.line.text), self._page.look["cursor"])] if self._is_chosen(row) else []
-        return [*chosen, *found, *super()._marks(row)]
+        return [*chosen, *super()._marks(row)]
 
     def on_click(self, event: events.Click) -> None:
         # Textual would select the whole conversation at a double click.
@@ -260,6 +161,25 @@ class Transcript(Sheet, can_focus=True):
 
     def action_next_block(self) -> None:
         self._select(self._page.beside(self._beginning(1), 1, _is_foldable))
+
+    def action_previous_prompt(self) -> None:
+        """To the prompt before what stands at the top of the screen."""
+        top = self._top
+        within = top.block < len(self.blocks) and top > self._page.place_of(self.blocks[top.block])
+        self._go_to(self._page.beside(top.block + within, -1, _is_prompt))
+
+    def action_next_prompt(self) -> None:
+        """To the prompt after the one at the top of the screen; after the last one, to the end."""
+        block = self._page.beside(self._top.block, 1, _is_prompt)
+        self._go_to(block)
+        if block is None or len(self._page.rows(self._top, self.size.height)) < self.size.height:
+            self.follow()
+
+    def _go_to(self, block: Block | None) -> None:
+        if block is not None:
+            self._following = False
+            self._top = self._page.place_of(block)
+            self._schedule()
 
     def action_above(self) -> None:
         self._select(self._page.beside(self._beginning(-1), -1, _is_shown))
@@ -334,18 +254,13 @@ class Transcript(Sheet, can_focus=True):
         self._absorb(perf_counter() + SLICE)
         self._bring(self._page.place_of(block), above=1)
 
-    def _bring(self, place: Place, above: int | None = None) -> None:
-        """Show a line, scrolling only if it is not on the screen, and then with so many others above it."""
-        visible = [row.key for row in self._rows]
-        if visible and visible[0] <= row_key(self.blocks[place.block], place.part, place.line) <= visible[-1]:
-            return
-        self._following = False
-        self._top = self._page.above(place, self.size.height // 3 if above is None else above)
-        self._schedule()
-
 
 def _is_foldable(block: Block) -> bool:
     return block.foldable
+
+
+def _is_prompt(block: Block) -> bool:
+    return isinstance(block, UserBlock)
 
 
 def _is_shown(block: Block) -> bool:

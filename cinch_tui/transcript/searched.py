@@ -1,0 +1,193 @@
+"""A sheet that can be searched: what was found is marked, and shown one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from cinch_tui.transcript.layout import Place, Row, row_key
+from cinch_tui.transcript.search import Search
+from cinch_tui.transcript.sheet import SLICE, Sheet
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.painting import Marks
+
+# Between two slices of a search keys get their turn.
+BREATH = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class _Standpoint:
+    """Where a reader was: at the end, or at a line."""
+
+    block: Block | None
+    part: int = 0
+    line: int = 0
+
+
+class SearchedSheet(Sheet):
+    """What is added, changed or dropped during a search is searched too."""
+
+    @dataclass
+    class Found(Message, namespace="transcript"):
+        """A search stands at the match `number` of so many, counted from 1; 0 of 0 is none."""
+
+        number: int
+        total: int
+        is_done: bool
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._search: Search | None = None
+        self._begun_at = _Standpoint(None)
+        self._unfolded: Block | None = None
+
+    def extend(self, blocks: Iterable[Block]) -> None:
+        added = tuple(blocks)
+        super().extend(added)
+        self._look_again(added)
+
+    def prepend(self, blocks: Sequence[Block]) -> None:
+        super().prepend(blocks)
+        self._look_again(blocks)
+
+    def changed(self, block: Block) -> None:
+        super().changed(block)
+        if self._search is not None:
+            self._look_again((block,))
+
+    def drop(self, block: Block) -> None:
+        if self._search is not None:
+            self._search.forget(block)
+        super().drop(block)
+
+    def clear(self) -> None:
+        if self._search is not None:
+            self._search.reset()
+        super().clear()
+
+    def find(self, query: str) -> None:
+        """Search, from what was on the screen when the search began; an empty text finds nothing."""
+        if self._search is None:
+            self._search = Search(self._page)
+            self._begun_at = self._standpoint()
+        self._fold_again(None)
+        self._search.find(query, self._last_seen())
+        self._look()
+
+    def find_next(self, step: int) -> None:
+        """Go to the match after (1) or before (-1) the one that is shown."""
+        if self._search is not None:
+            self._search.step(step)
+            self._show_match()
+
+    def end_search(self, *, stay: bool) -> None:
+        """Take the marks away; the view stays at what was found, or goes back to where the search began."""
+        if self._search is None:
+            return
+        self._search = None
+        if stay:
+            self._unfolded = None
+        else:
+            self._fold_again(None)
+            self._go_back()
+        self.refresh()
+
+    def _look_again(self, blocks: Sequence[Block]) -> None:
+        if self._search is not None and self._search.look_again(blocks):
+            self._look()
+
+    def _look(self) -> None:
+        self.run_worker(self._find_all(), group="search", exclusive=True)
+
+    async def _find_all(self) -> None:
+        """Look through everything, and show the first match as soon as there is one."""
+        search = self._search
+        more, shown = True, search is not None and search.current is not None
+        while more and search is not None and search is self._search:
+            more = search.look(perf_counter() + SLICE)
+            if search.current is not None and not shown:
+                shown = True
+                self._show_match()
+            elif more or search.current is not None:
+                self._tell(is_done=not more)
+            else:
+                self._go_back()
+                self._tell(is_done=True)
+            await asyncio.sleep(BREATH)
+        self.refresh()
+
+    def _tell(self, *, is_done: bool = True) -> None:
+        if self._search is not None:
+            self.post_message(self.Found(self._search.position, self._search.total, is_done))
+
+    def _show_match(self) -> None:
+        search = self._search
+        if search is None or search.current is None:
+            return
+        block = search.current.block
+        self._fold_again(block)
+        place = search.locate()
+        if place is None and block.foldable and block.folded:
+            self._unfolded = block
+            self._fold(block, folded=False)
+            place = search.locate()
+        self._bring(place or self._page.place_of(block))
+        self._tell()
+        self.refresh()
+
+    def _fold_again(self, block: Block | None) -> None:
+        """Fold what only the search unfolded, unless it is this one."""
+        if self._unfolded is not None and self._unfolded is not block:
+            self._fold(self._unfolded, folded=True)
+            self._unfolded = None
+
+    def _fold(self, block: Block, *, folded: bool) -> None:
+        block.folded = folded
+        # Not `changed`: what is said stays as it is, and need not be searched again.
+        super().changed(block)
+        self._absorb(perf_counter() + SLICE)
+
+    def _standpoint(self) -> _Standpoint:
+        index, part, line = self._top
+        return _Standpoint(None if self._following or index >= len(self.blocks) else self.blocks[index], part, line)
+
+    def _go_back(self) -> None:
+        block, part, line = self._begun_at.block, self._begun_at.part, self._begun_at.line
+        if block is None or block.index < 0:
+            self.follow()
+            return
+        self._following = False
+        self._top = Place(block.index, part, line)
+        self._schedule()
+
+    def _last_seen(self) -> int:
+        """The index of the last block that was on the screen where the search began."""
+        block = self._begun_at.block
+        if block is None or block.index < 0:
+            return len(self.blocks) - 1
+        rows = self._page.rows(Place(block.index, self._begun_at.part, self._begun_at.line), self.size.height)
+        return rows[-1].block.index if rows else len(self.blocks) - 1
+
+    @property
+    def _has_marks(self) -> bool:
+        return super()._has_marks or self._search is not None
+
+    def _marks(self, row: Row) -> list[Marks]:
+        found = self._search.marks(row) if self._search is not None else []
+        return [*found, *super()._marks(row)]
+
+    def _bring(self, place: Place, above: int | None = None) -> None:
+        """Show a line, scrolling only if it is not on the screen, and then with so many others above it."""
+        visible = [row.key for row in self._rows]
+        if visible and visible[0] <= row_key(self.blocks[place.block], place.part, place.line) <= visible[-1]:
+            return
+        self._following = False
+        self._top = self._page.above(place, self.size.height // 3 if above is None else above)
+        self._schedule()

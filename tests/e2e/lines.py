@@ -1,0 +1,70 @@
+"""cinch by lines, in a pseudo-terminal that knows nothing but lines, or one that has a cursor."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pexpect
+
+PATIENCE = 20.0
+
+
+class Lines:
+    def __init__(self, cwd: Path, env: Mapping[str, str], *args: str, term: str = "dumb") -> None:
+        self._process = pexpect.spawn(
+            sys.executable,
+            ["-m", "cinch_tui", *args],
+            cwd=str(cwd),
+            env={**env, "TERM": term},
+            dimensions=(40, 200),
+            timeout=PATIENCE,
+            encoding="utf-8",
+        )
+        self._process.delaybeforesend = None
+        self.said = ""
+
+    def see(self, wanted: str) -> str:
+        """Wait until the pattern is written; what came up to its end."""
+        try:
+            self._process.expect(wanted)
+        except (pexpect.TIMEOUT, pexpect.EOF) as error:
+            raise AssertionError(f"waited for {wanted!r}; there is:\n{self.said}{self._process.before}") from error
+        part = self._process.before + self._process.after
+        self.said += part
+        return part
+
+    def enter(self, line: str) -> None:
+        self._process.send(f"{line}\r" if line else "\r")
+
+    def answer(self, question: str, line: str) -> None:
+        """Wait for the question and the line for its answer, and type it."""
+        self.see(question)
+        self.see(r"Number[^\r\n]*: ")
+        self.enter(line)
+
+    def type(self, keys: str) -> None:
+        self._process.send(keys)
+
+    def interrupt(self) -> None:
+        self._process.send("\x03")
+
+    def kill(self, number: signal.Signals) -> None:
+        self._process.kill(number)
+
+    def end(self) -> int:
+        """Wait for the end; the exit status."""
+        self._process.expect(pexpect.EOF)
+        self.said += self._process.before
+        self._process.close()
+        return self._process.exitstatus if self._process.exitstatus is not None else -(self._process.signalstatus or 0)
+
+    def close(self) -> None:
+        self._process.close(force=True)
+
+    @property
+    def resume_id(self) -> str:
+        return re.findall(r"cinch --plain -r (\S+)", self.said)[-1]

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from e2e.conftest import ROOT
+from e2e.lines import Lines
+from fakes.script import Hang, Reply
+
+pytestmark = pytest.mark.pty
+
+EDIT = {"path": "till/receipt.py", "old_string": "(1 - discount)", "new_string": "(1 - discount / 100)"}
+ASK = {"prompt": "Which till?", "choices": ["The red one", "The blue one"]}
+
+
+@pytest.fixture
+def cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
+    started: list[Lines] = []
+
+    def start(script, *args: str, term: str = "dumb") -> Lines:
+        start.server = serve(script)
+        own = {"ANTHROPIC_BASE_URL": start.server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
+        lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT), **own}, "--plain", *args, term=term)
+        started.append(lines)
+        return lines
+
+    yield start
+    for each in started:
+        each.close()
+
+
+def told(start) -> str:
+    return json.dumps(start.server.requests[-1].body["messages"], ensure_ascii=False)
+
+
+def a_morning(lines: Lines) -> None:
+    lines.see("You: ")
+    lines.enter("please mend the discount")
+    lines.see("Assistant: Let me look.")
+    lines.see(r"Tool: read_file till/receipt\.py")
+    lines.answer("Approval: Edit file till/receipt.py", "9")
+    lines.answer("That is none of them", "1")
+    lines.answer("Approval: Write file notes.txt", "n, please")
+    lines.answer("That is none of them", "d")
+    lines.see("Why not[?] ")
+    lines.enter("no notes")
+    lines.see("denied")
+    lines.answer("Question: Which till[?]", "2")
+    lines.see(r"Assistant: It is \*\*mended\*\*\.")
+    lines.see(r"Done: .*4 tool calls")
+
+
+def test_a_day_by_numbers_on_a_terminal_that_knows_lines_alone(cinch, project: Path):
+    lines = cinch(
+        [
+            Reply(text="Let me look.", calls=[("read_file", {"path": "till/receipt.py"})]),
+            Reply(calls=[("edit_file", EDIT)]),
+            Reply(calls=[("write_file", {"path": "notes.txt", "content": "not wanted"})]),
+            Reply(calls=[("ask_user", ASK)]),
+            Reply(text="It is **mended**."),
+        ]
+    )
+
+    a_morning(lines)
+    lines.type("\x04")
+
+    assert lines.end() == 0
+    assert (project / "till/receipt.py").read_text().count("discount / 100") == 1
+    assert not (project / "notes.txt").exists()
+    assert "It would do: Changed line 2" in lines.said
+    assert "no notes" in told(cinch)
+    assert "The blue one" in told(cinch)
+    assert "\x1b" not in lines.said
+
+
+def test_commands_are_typed_as_ever_and_a_mistyped_one_is_asked_about(cinch):
+    lines = cinch([])
+    lines.see("You: ")
+
+    lines.enter("/usage")
+    lines.see("Nothing has been used yet")
+    lines.see("You: ")
+    lines.enter("/usge")
+    lines.answer("what did you mean", "1")
+    lines.see("Nothing has been used yet")
+    lines.see("You: ")
+    lines.enter("/parallel a/b c/d -- why?")
+    lines.see("needs the screen")
+    lines.see("You: ")
+    lines.enter("/quit")
+
+    assert lines.end() == 0
+    assert cinch.server.requests == []
+
+
+def test_a_session_goes_on_tomorrow(cinch):
+    lines = cinch([Reply(text="It is mended.")])
+    lines.see("You: ")
+    lines.enter("please mend it")
+    lines.see("Done: ")
+    lines.see("You: ")
+    lines.type("\x04")
+    assert lines.end() == 0
+
+    again = cinch([Reply(text="Yesterday I mended it.")], "-r")
+    again.answer("please mend it", "1")
+    again.see("Assistant, last: It is mended.")
+    again.see("You: ")
+    again.enter("what did we do?")
+    again.see("Yesterday I mended it.")
+    again.see("You: ")
+    again.type("\x04")
+
+    assert again.end() == 0
+    assert again.resume_id == lines.resume_id
+    assert "please mend it" in told(cinch)
+
+
+def test_ctrl_c_stops_the_turn_and_the_second_time_leaves(cinch):
+    lines = cinch([Hang(Reply(text="This takes for ever and ever"), after_events=5), Reply(text="Better.")])
+    lines.see("You: ")
+    lines.enter("go")
+    lines.see("This ")
+
+    lines.interrupt()
+    lines.see("Stopped: ")
+    lines.see("You: ")
+    lines.enter("and now?")
+    lines.see("Better.")
+    lines.see("You: ")
+    lines.interrupt()
+    lines.see("Ctrl.C again leaves")
+    lines.interrupt()
+
+    assert lines.end() == 0
+    assert lines.resume_id
+
+
+def test_ctrl_c_at_a_question_stops_the_turn(cinch, project: Path):
+    lines = cinch([Reply(calls=[("bash", {"command": "touch made"})])])
+    lines.see("You: ")
+    lines.enter("go")
+    lines.see("Number, 1 to")
+
+    lines.interrupt()
+    lines.see("Stopped: ")
+    lines.see("You: ")
+    lines.type("\x04")
+
+    assert lines.end() == 0
+    assert not (project / "made").exists()
+
+
+def test_enter_opens_a_line_to_steer_with(cinch):
+    lines = cinch(
+        [Reply(text="Waiting.", calls=[("bash", {"command": "sleep 60"})]), Reply(text="Something else, then.")],
+        "--approve",
+        "off",
+    )
+    lines.see("You: ")
+    lines.enter("wait")
+    lines.see("Tool: bash sleep 60")
+
+    lines.enter("")
+    lines.see("steer> ")
+    lines.enter("do something else")
+
+    lines.see("You, heard now: do something else")
+    lines.see("Something else, then.")
+    lines.see("Done: ")
+    assert "do something else" in told(cinch)
+
+
+def test_a_side_question_is_answered_and_forgotten(cinch):
+    lines = cinch([Reply(text="By Ada."), Reply(text="Hello.")])
+    lines.see("You: ")
+
+    lines.enter("/btw who wrote this?")
+    lines.see("Aside: By Ada.")
+    lines.see("You: ")
+    lines.enter("hi")
+    lines.see("Assistant: Hello.")
+
+    assert "who wrote this" not in told(cinch)
+
+
+def test_what_is_killed_politely_says_how_to_come_back(cinch):
+    lines = cinch([Reply(text="Hello.")])
+    lines.see("You: ")
+    lines.enter("hi")
+    lines.see("Done: ")
+    lines.see("You: ")
+
+    lines.kill(signal.SIGTERM)
+
+    assert lines.end() == 128 + signal.SIGTERM
+    assert lines.resume_id
+
+
+def test_several_lines_are_one_prompt(cinch):
+    lines = cinch([Reply(text="One."), Reply(text="Two.")])
+    lines.see("You: ")
+    lines.enter("first \\")
+    lines.see(r"\.\.\. ")
+    lines.enter("second")
+    lines.see("One.")
+    lines.see("You: ")
+    lines.enter("```")
+    lines.see(r"\.\.\. ")
+    lines.enter("x = 1")
+    lines.see(r"\.\.\. ")
+    lines.enter("```")
+    lines.see("Two.")
+
+    said = told(cinch)
+    assert "first \\nsecond" in said
+    assert '"x = 1"' in said
+
+
+def test_where_there_is_a_cursor_a_line_is_edited_and_recalled(cinch):
+    lines = cinch([Reply(text="One.")], term="xterm")
+    lines.see("You: ")
+    lines.enter("hello wrold\x17world")
+    lines.see("One.")
+    lines.see("You: ")
+    lines.type("\x04")
+    assert lines.end() == 0
+
+    again = cinch([Reply(text="Two.")], term="xterm")
+    again.see("You: ")
+    again.type("\x1b[A")
+    again.see("hello world")
+    again.enter("!")
+    again.see("Two.")
+
+    assert "hello world!" in told(cinch)

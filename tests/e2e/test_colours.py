@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from fakes.script import Reply
+
+pytestmark = pytest.mark.pty
+
+COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-9]|4[0-9]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
+MIXED = re.compile(rb"[34]8;[25];")
+BOLD_OR_SWAPPED = re.compile(rb"\x1b\[(?:[0-9;]*;)?[17](?:;[0-9;]*)?m")
+QUERY = b"\x1b]11;?\x1b\\"
+FOLLOW, UNFOLLOW = b"\x1b[?2031h", b"\x1b[?2031l"
+
+
+@pytest.fixture
+def start(terminal):
+    def start(*settings: str):
+        program = ("/usr/bin/env", *settings, sys.executable, "-m", "cinch_tui", "-m", "demo/tour", "--no-session")
+        app = terminal(program=program)
+        app.see("This is the tour")
+        return app
+
+    return start
+
+
+def test_no_color_writes_none_and_still_marks_what_matters(start):
+    app = start("NO_COLOR=1")
+
+    app.type("/the")
+    app.see("change the colours")
+
+    assert not COLOUR.search(app.raw)
+    assert BOLD_OR_SWAPPED.search(app.raw)
+
+
+@pytest.mark.parametrize("kind", ["linux", "xterm-16color"])
+def test_sixteen_colours_are_those_of_the_terminal(start, kind: str):
+    app = start("-u", "COLORTERM", f"TERM={kind}")
+
+    app.type("/the")
+    app.see("change the colours")
+
+    assert COLOUR.search(app.raw)
+    assert not MIXED.search(app.raw)
+    assert b"40m" not in app.raw, "a ground of ours would hide that of the terminal"
+
+
+def test_app_follows_the_terminal_and_asks_no_more_when_it_leaves(start):
+    app = start()
+    dark = b"48;2;17;21;28"
+    app.written(QUERY)
+
+    app.type("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+    app.written(b"48;2;251;250;247")
+    app.type("\x1b[?997;1n")
+    app.until(lambda: dark in app.raw[app.raw.rindex(b"48;2;251;250;247") :], "the dark ground")
+    app.type("\x11")
+    app.wait()
+
+    assert app.raw.index(FOLLOW) < app.raw.rindex(UNFOLLOW) < app.raw.rindex(b"\x1b[?1049l")
+
+
+def test_what_the_terminal_said_is_in_the_first_frame_of_the_next_start(terminal, serve, own_home):
+    folder = own_home / "cinch" / "state" / "first-frame"
+    light = b"48;2;251;250;247"
+    env = {"ANTHROPIC_BASE_URL": serve([Reply("hello")]).url, "ANTHROPIC_API_KEY": "sk-x"}
+    app = terminal(env=env)
+    app.type("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+    app.written(light)
+    app.until(lambda: any(light in file.read_bytes() for file in folder.glob("[!.]*")), "a light picture")
+    app.kill()
+
+    again = terminal(env=env)
+    again.see("Ask for a change")
+
+    assert light in again.raw
+    assert b"48;2;17;21;28" not in again.raw

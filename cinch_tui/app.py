@@ -27,7 +27,7 @@ from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.settings import Settings
 from cinch_tui.terminal_background import ASK, ENOUGH, TerminalBackground, remember
 from cinch_tui.wardrobe import Wardrobe
-from cinch_tui.widgets.prompt import Prompt
+from cinch_tui.widgets.prompt.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from cinch_tui.desk import NOT_READY
 from cinch_tui.keymap import bindings
 from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
-from cinch_tui.widgets.prompt import Prompt
+from cinch_tui.widgets.prompt.prompt import Prompt
 from cinch_tui.widgets.status_bar import Status, StatusBar
 from harness.errors import CinchError
 

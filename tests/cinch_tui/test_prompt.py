@@ -8,7 +8,7 @@ from fakes.prompt_app import PromptApp, type_text
 from textual.events import Key, Paste
 from textual.pilot import Pilot
 
-from cinch_tui.widgets.prompt import Prompt
+from cinch_tui.widgets.prompt.prompt import Prompt
 
 
 async def test_enter_posts_the_text_and_empties_the_prompt(tmp_path: Path):

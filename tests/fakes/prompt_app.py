@@ -13,7 +13,7 @@ from textual.events import Key
 from textual.pilot import Pilot
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.widgets.prompt import Prompt
+from cinch_tui.widgets.prompt.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory

@@ -1,3 +1,1 @@
-"""The prompt and what belongs to it."""
-
-from cinch_tui.widgets.prompt.prompt import Prompt as Prompt
+"""The prompt and what belongs to it; nothing is imported here, since the history is used without a screen too."""

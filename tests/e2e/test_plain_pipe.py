@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from e2e.conftest import ROOT
+from fakes.script import Failure, Reply
+
+MODULES = "import sys; from cinch_tui.cli import main; status = main({argv!r}); print(*sys.modules, file=sys.stderr)"
+
+
+@pytest.fixture
+def piped(project: Path, serve) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs cinch by lines with this as its input."""
+
+    def run(text: str, script, *args: str, command: tuple[str, ...] = ("-m", "cinch_tui")):
+        server = serve(script)
+        own = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret", "PYTHONPATH": str(ROOT)}
+        return subprocess.run(
+            [sys.executable, *command, *args],
+            input=text,
+            cwd=project,
+            env={**os.environ, **own},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+WRITE = Reply(calls=[("write_file", {"path": "made.txt", "content": "made\n"})])
+
+
+def test_lines_from_a_pipe_are_prompts_and_answers_in_their_order(piped, project: Path):
+    done = piped("make it\nmaybe\n1\nand then?\n", [WRITE, Reply(text="Made."), Reply(text="Nothing.")], "--plain")
+
+    assert (project / "made.txt").read_text() == "made\n"
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "You: make it\n" in done.stdout
+    assert "Number, 1 to 5: maybe\nNotice: That is none of them" in done.stdout
+    assert "Assistant: Nothing.\n" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_at_the_end_of_the_input_nobody_is_there_to_approve(piped, project: Path):
+    done = piped("", [WRITE, Reply(text="Then not.")], "--plain", "make it")
+
+    assert not (project / "made.txt").exists()
+    assert "Assistant: Then not." in done.stdout
+    assert done.returncode == 4
+
+
+def test_a_failed_run_is_told_and_is_the_status(piped):
+    done = piped("hello\n", [Failure(401)], "--plain")
+
+    assert "Error: " in done.stdout
+    assert done.returncode == 1
+
+
+def test_a_session_that_is_not_there_is_refused(piped):
+    done = piped("hello\n", [], "--plain", "-r", "nowhere")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("cinch: ")
+
+
+def test_plain_and_print_are_two_ways(piped):
+    done = piped("", [], "--plain", "-p", "hello")
+
+    assert done.returncode == 2
+    assert "give one" in done.stderr
+
+
+def test_the_setting_does_what_the_flag_does(piped, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CINCH_UI_PLAIN", "true")
+
+    done = piped("hello\n", [Reply(text="Hi.")])
+
+    assert "Assistant: Hi." in done.stdout
+
+
+def test_no_control_sequence_of_a_model_reaches_the_terminal(piped):
+    done = piped("hello\n", [Reply(text="\x1b[31mred\x1b]0;title\x07 text")], "--plain")
+
+    assert "red" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_no_screen_is_loaded(piped):
+    code = MODULES.format(argv=["--plain"])
+
+    done = piped("hello\n", [Reply(text="Hi.")], command=("-c", code))
+
+    loaded = set(done.stderr.split())
+    assert "cinch_tui.plain.talk" in loaded
+    assert loaded.isdisjoint({"textual", "rich"})

@@ -26,6 +26,7 @@ from harness.modes import EXECUTE, MODES, PLAN
 from harness.options import AgentOptions
 from harness.person import Person
 from harness.provider import Model
+from harness.session.originals import Originals
 from harness.session.places import project_dir
 from harness.session.store import SessionStore
 from harness.thinking import ThinkingLevel
@@ -55,6 +56,7 @@ class Assembly:
     agent: Agent
     workspace: Workspace
     keys: KeyStore
+    originals: Originals
     store: SessionStore | None = None
     loaded: LoadedSession | None = None
     warnings: list[str] = field(default_factory=list[str])
@@ -258,12 +260,16 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
         ),
     )
     _hear_of_differences(model, agent)
+    kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
+    originals = Originals(lambda: kept_in / agent.session_id)
+    workspace.on_change(originals.hear)
     return Assembly(
         options,
         settings,
         agent,
         workspace,
         keys,
+        originals,
         warnings=[*loaded.problems, *warnings],
     )
 

@@ -13,7 +13,7 @@ from cinch_tui.desk import Desk, warm
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
-    from cinch_tui.commands.front import ApprovalMode, Front
+    from cinch_tui.commands.front import ApprovalMode, DiffBase, Front
     from cinch_tui.market import Market
     from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.wardrobe import Wardrobe
@@ -110,6 +110,14 @@ class ChatFront(AgentFront):
 
     async def load_session(self, session_id: str) -> None:
         await self._desk.load_session(session_id)
+
+    async def show_changes(self, base: DiffBase) -> None:
+        from cinch_tui.changes import Ledger
+        from cinch_tui.screens.changes import ChangesScreen
+
+        assembly = self._desk.assembly
+        ledger = Ledger(assembly.originals, assembly.workspace, assembly.agent.remind)
+        await self._desk.app.push_screen_wait(ChangesScreen(ledger, base))
 
     # The model
 

@@ -364,14 +364,15 @@ class Agent:
             person=options.person,
             workspace=self.workspace,
             spill_dir=options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
-            hooks=HookChain(options.hooks, self._bus, self._remind),
+            hooks=HookChain(options.hooks, self._bus, self.remind),
             cache=self._cache,
             entry=entry,
             began=len(self.history),
         )
         return with_delegate(run, self.kin, Agent)
 
-    def _remind(self, text: str) -> None:
+    def remind(self, text: str) -> None:
+        """Tell the model something of the program's, before the next reply. It begins no run."""
         self.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))
 
 

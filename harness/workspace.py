@@ -170,6 +170,22 @@ class Workspace:
         """What `splice` would do, with the same errors; nothing is changed."""
         return (await self._draft_splice(self.resolve(path, writing=True), edit)).change
 
+    async def restore(self, path: str | Path, data: bytes | None, *, now: str | None) -> None:
+        """Put these bytes back, or with None remove the file: if it still has the digest `now` (None: is not there)."""
+        real = self.resolve(path, writing=True)
+        draft = _Draft(Change(real, None, "", len(data or b"")), data or b"", "utf-8", now)
+        async with self._locks.setdefault(real, asyncio.Lock()):
+            for listener in self._listeners:
+                listener(real)
+            if data is not None:
+                await self._replace(draft)
+                return
+            try:
+                self._check_still(draft, threading.Event())
+                await asyncio.to_thread(real.unlink)
+            except (OSError, NotAFile) as error:
+                raise self._explained(real, error, "; nothing was changed") from error
+
     async def _make(self, path: str | Path, draft_of: Callable[[Path], Awaitable[_Draft]]) -> Change:
         real = self.resolve(path, writing=True)
         async with self._locks.setdefault(real, asyncio.Lock()):

@@ -12,6 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from harness.thinking import ThinkingLevel
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
+DiffBase: TypeAlias = Literal["session", "git"]
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 TranscriptPart: TypeAlias = Literal["reply", "all", "code"]
 
@@ -40,13 +41,13 @@ class ViewFront(Protocol):
 
     def copy(self, text: str) -> None: ...
 
-    async def open_editor(self) -> None:
     def theme_names(self) -> Sequence[str]: ...
 
     async def choose_theme(self, name: str) -> None:
         """Wear that theme from now on; without a name, ask which."""
         ...
 
+    async def open_editor(self) -> None:
         """Compose in `$EDITOR`; what is saved there is sent, an empty file is not."""
         ...
 
@@ -82,6 +83,10 @@ class SessionFront(Protocol):
     def session_summary(self) -> str: ...
 
     def usage_report(self) -> str: ...
+
+    async def show_changes(self, base: DiffBase) -> None:
+        """What changed in the files since the session began, or since the last commit."""
+        ...
 
 
 class ModelFront(Protocol):

@@ -64,3 +64,16 @@ async def reset(front: Front, argument: str) -> None:
 async def compact(front: Front, argument: str) -> None:
     del argument
     front.notice("this release cannot compact yet; /new starts with an empty window, /reset keeps the file", "warning")
+
+
+def _bases(front: Front) -> tuple[Choice, ...]:
+    del front
+    return (Choice("git", "since the last commit"),)
+
+
+@SESSION.command("/diff [git]", "what changed in the files, and putting it back", arguments=_bases)
+async def changes(front: Front, argument: str) -> None:
+    if argument not in ("", "git"):
+        front.notice(f"/diff takes git or nothing, not {argument!r}", "warning")
+        return
+    await front.show_changes("git" if argument == "git" else "session")

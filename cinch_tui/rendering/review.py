@@ -22,7 +22,7 @@ class Review:
 
     def go(self, by: int) -> None:
         """To another hunk; it stays within the first and the last."""
-        self.at = min(max(self.at + by, 0), self.count - 1)
+        self.at = max(min(self.at + by, self.count - 1), 0)
 
     def accept(self) -> None:
         self.refused.pop(self.at, None)

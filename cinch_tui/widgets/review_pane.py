@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -11,7 +12,7 @@ from cinch_tui.rendering.diff import DiffLayout, Shape
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.widgets.diff_view import ViewPane
-from harness.views import DiffView
+from harness.views import View
 
 ABOVE = 2
 """Lines left to see above a hunk that is gone to."""
@@ -35,6 +36,9 @@ class ReviewPane(ViewPane):
     class Entered(Message):
         """It has the keys."""
 
+    class Left(Message):
+        """It has the keys no more."""
+
     class Changed(Message):
         """A hunk was taken or left out."""
 
@@ -44,9 +48,20 @@ class ReviewPane(ViewPane):
     class Finished(Message):
         """Every hunk was seen, or the person is done."""
 
-    def __init__(self, view: DiffView, review: Review, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+    def __init__(self, view: View, review: Review, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(view, shape=Shape(review=review), id=id)
         self._review = review
+
+    def review(self, view: View, review: Review) -> None:
+        """Show this, which is taken or left in `review`."""
+        review.is_on = self.has_focus
+        self._review = review
+        self._shape = replace(self._shape, review=review)
+        self.show(view)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        needs_hunks = action in {"flip", "decide", "explain", "all", "none"}
+        return (self._review.count > 0 or not needs_hunks) and super().check_action(action, parameters)
 
     def on_focus(self) -> None:
         self._review.is_on = True
@@ -56,6 +71,7 @@ class ReviewPane(ViewPane):
     def on_blur(self) -> None:
         self._review.is_on = False
         self.redraw()
+        self.post_message(self.Left())
 
     def action_go(self, by: int) -> None:
         self._review.go(by)

@@ -26,6 +26,8 @@ async def run(text: str, front: RecordingFront, registry: Registry = REGISTRY) -
         ("/quit", ("quit",)),
         ("/plan", ("toggle_plan",)),
         ("/editor", ("open_editor",)),
+        ("/diff", ("show_changes", "session")),
+        ("/diff git", ("show_changes", "git")),
         ("/model", ("choose_model",)),
         ("/reset", ("reset",)),
         ("/new", ("new_session",)),

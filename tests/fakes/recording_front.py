@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cinch_tui.commands.front import ApprovalMode, Front, NoticeLevel, TranscriptPart
+from cinch_tui.commands.front import ApprovalMode, DiffBase, Front, NoticeLevel, TranscriptPart
 from harness.errors import ConfigError, SessionMissing
 from harness.thinking import ThinkingLevel
 
@@ -60,6 +60,9 @@ class RecordingFront:
 
     def reset(self) -> None:
         self.calls.append(("reset",))
+
+    async def show_changes(self, base: DiffBase) -> None:
+        self.calls.append(("show_changes", base))
 
     async def new_session(self) -> None:
         self.calls.append(("new_session",))

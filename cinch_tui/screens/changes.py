@@ -1,0 +1,196 @@
+"""What changed in the files, and what of it is to be put back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.reactive import var
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from cinch_tui.changes import Base, FileChange, Ledger
+from cinch_tui.rendering.diff import diff_stat
+from cinch_tui.rendering.review import Review
+from cinch_tui.screens.dialog import Dialog, stylesheets
+from cinch_tui.screens.picker import Item, Picker
+from cinch_tui.transcript.plain import one_line
+from cinch_tui.widgets.review_pane import ReviewPane
+from harness.errors import CinchError
+from harness.hunks import hunks_of
+from harness.views import TextView
+
+_TITLES: dict[Base, str] = {"session": "Changed since this session began", "git": "Changed since the last commit"}
+_EMPTY: dict[Base, str] = {
+    "session": "This session has changed no file; g compares with git.",
+    "git": "Nothing differs from the last commit; g shows what this session changed.",
+}
+WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-wide")]
+_LIST_HINT = "Enter looks · x puts the file back · g other base · Esc closes"
+_PANE_HINT = "n leave out · y keep · w put back what is left out · Esc back"
+
+
+class ChangesScreen(Dialog[None]):
+    """Files, and the diff of the one under the cursor. In the diff a hunk that is left out is one to be put back."""
+
+    CSS_PATH = stylesheets("changes")
+    FIRST_FOCUS = "#files"
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "back", "Back, or close", id="changes.back"),
+        Binding("g", "base", "Since the session began, or against git", id="changes.base"),
+        Binding("x", "put_back_file", "Put the whole file back", id="changes.put-back-file"),
+        Binding("w", "put_back_marked", "Put back what is left out", id="changes.put-back"),
+        Binding("v", "split", "Side by side, or one under the other", id="changes.split"),
+        Binding("u", "unfold", "Show or fold unchanged lines", id="changes.unfold"),
+        Binding("pageup", "scroll('page_up')", "Page up", priority=True, show=False, id="changes.page-up"),
+        Binding("pagedown", "scroll('page_down')", "Page down", priority=True, show=False, id="changes.page-down"),
+    ]
+
+    looking = var(default=False)
+
+    def __init__(self, ledger: Ledger, base: Base) -> None:
+        super().__init__(grace=0)
+        self._ledger = ledger
+        self._base: Base = base
+        self._changes: Sequence[FileChange] = ()
+        self._review = Review(0)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog") as dialog:
+            dialog.border_subtitle = _LIST_HINT
+            yield Static(id="heading", markup=False)
+            with Container(id="parts"):
+                yield OptionList(id="files", markup=False, compact=True)
+                yield ReviewPane(TextView(""), self._review, id="view")
+
+    def opened(self) -> None:
+        self.load()
+
+    @work(group="changes", exclusive=True)
+    async def load(self) -> None:
+        """Look at the files anew."""
+        files = self.query_one("#files", OptionList)
+        at = files.highlighted or 0
+        try:
+            self._changes = await asyncio.to_thread(self._ledger.changes, self._base)
+            problem = "" if self._changes else _EMPTY[self._base]
+        except CinchError as error:
+            self._changes, problem = (), str(error)
+        files.clear_options()
+        files.add_options([Option(_line(change)) for change in self._changes])
+        self.query_one("#heading", Static).update(self._heading())
+        if self._changes:
+            files.highlighted = min(at, len(self._changes) - 1)
+        else:
+            self._look_at(None, problem)
+
+    def watch_looking(self, looking: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
+        self.query_one("#dialog").border_subtitle = _PANE_HINT if looking else _LIST_HINT
+
+    def action_back(self) -> None:
+        if self.looking:
+            self.query_one("#files").focus()
+        else:
+            self.answer(None)
+
+    def action_base(self) -> None:
+        self._base = "git" if self._base == "session" else "session"
+        self.load()
+
+    def action_put_back_file(self) -> None:
+        if self._current is not None:
+            self._put_back(self._current, range(max(1, self._review.count)))
+
+    def action_put_back_marked(self) -> None:
+        if self._current is not None and self._review.refused:
+            self._put_back(self._current, sorted(self._review.refused))
+        else:
+            self.notify("n leaves out the change you are at; w then puts it back.", markup=False)
+
+    def action_split(self) -> None:
+        self.query_one(ReviewPane).toggle_split()
+
+    def action_unfold(self) -> None:
+        self.query_one(ReviewPane).toggle_fold()
+
+    def action_scroll(self, where: str) -> None:
+        self.query_one(ReviewPane).page(where)
+
+    @on(OptionList.OptionHighlighted, "#files")
+    def show_file(self, event: OptionList.OptionHighlighted) -> None:
+        change = self._changes[event.option_index] if event.option_index < len(self._changes) else None
+        self._look_at(change, "")
+
+    @on(OptionList.OptionSelected, "#files")
+    def enter_file(self) -> None:
+        self.query_one(ReviewPane).focus()
+
+    @on(ReviewPane.Entered)
+    def begin_looking(self) -> None:
+        self.looking = True
+
+    @on(ReviewPane.Left)
+    @on(ReviewPane.Finished)
+    def stop_looking(self, message: ReviewPane.Left | ReviewPane.Finished) -> None:
+        if isinstance(message, ReviewPane.Finished):
+            self.query_one("#files").focus()
+        self.looking = False
+
+    @property
+    def _current(self) -> FileChange | None:
+        at = self.query_one("#files", OptionList).highlighted
+        return self._changes[at] if at is not None and at < len(self._changes) else None
+
+    def _look_at(self, change: FileChange | None, words: str) -> None:
+        view = change.view if change else None
+        self._review = Review(len(hunks_of(view)) if view else 0)
+        self.query_one(ReviewPane).review(view or TextView(_why_no_diff(change) if change else words), self._review)
+
+    @work(group="put-back", exclusive=True)
+    async def _put_back(self, change: FileChange, refused: Sequence[int]) -> None:
+        if not change.is_known:
+            self.notify(f"What {change.shown} held before was not kept.", severity="error", markup=False)
+            return
+        if not await self._owner.push_screen_wait(_confirmation(change, len(refused), self._review.count)):
+            return
+        try:
+            await self._ledger.put_back(change, refused)
+            self.notify(f"Done; the model is told with your next words: {change.shown}", markup=False)
+        except CinchError as error:
+            self.notify(str(error), severity="error", markup=False)
+        self.load()
+
+    def _heading(self) -> Content:
+        stats = [diff_stat(view) for change in self._changes if (view := change.view)]
+        added, removed = sum(stat[0] for stat in stats), sum(stat[1] for stat in stats)
+        count = len(self._changes)
+        files = f"{count} file{'' if count == 1 else 's'} +{added} −{removed}" if count else ""
+        return Content.assemble((_TITLES[self._base], "bold"), f"  {files}")
+
+
+def _line(change: FileChange) -> Content:
+    """The file, what became of it as a letter, and how much."""
+    letter = "A" if change.before is None else "D" if change.now is None else "M"
+    view = change.view
+    counts = "+{} −{}".format(*diff_stat(view)) if view else "?" if not change.is_known else "binary"
+    return Content.assemble((letter if change.is_known else "M", "bold"), f" {one_line(change.shown)}  {counts}")
+
+
+def _why_no_diff(change: FileChange) -> str:
+    if not change.is_known:
+        return "What it held before was too large to keep, or could not be read."
+    return "One of its two sides is no text. x puts the whole file back."
+
+
+def _confirmation(change: FileChange, count: int, of: int) -> Picker[bool]:
+    what = f"{count} of {of} changes in {change.shown}" if count < of else f"all of {change.shown}"
+    gone = "the file goes" if change.before is None and count >= of else "what is there now is lost"
+    items = [Item("Put it back", gone, value=True), Item("Leave it as it is", "", value=False)]
+    return Picker(f"Put back {what}?", items)

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes.dialogs import Host
+from textual.pilot import Pilot
+from textual.widgets import OptionList, Static
+
+from cinch_tui.changes import Base, Ledger
+from cinch_tui.screens.changes import ChangesScreen
+from cinch_tui.screens.picker import Picker
+from cinch_tui.widgets.review_pane import ReviewPane
+from harness.errors import CinchError
+from harness.session.originals import Originals
+from harness.workspace import Workspace
+
+OLD = "".join(f"line {number}\n" for number in range(1, 31))
+NEW = OLD.replace("line 2\n", "two\n").replace("line 15\n", "fifteen\n").replace("line 29\n", "")
+
+
+class Shop:
+    """A folder under git in which a session has changed a.py and made new.py, and the person b.py."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "shop"
+        self.root.mkdir()
+        self.told: list[str] = []
+        self.workspace = Workspace(self.root)
+        originals = Originals(lambda: folder / "kept")
+        self.workspace.on_change(originals.hear)
+        self.ledger = Ledger(originals, self.workspace, self.told.append)
+
+    def commit(self) -> None:
+        (self.root / "a.py").write_text(OLD)
+        (self.root / "b.py").write_text("b\n")
+        for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "start"]):
+            subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
+
+    async def change(self) -> None:
+        (self.root / "b.py").write_text("changed by hand\n")
+        await self.workspace.read("a.py")
+        await self.workspace.write("a.py", NEW)
+        await self.workspace.write("new.py", "x = 1\n")
+
+
+@pytest.fixture
+async def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "ada@example.org")
+    shop = Shop(tmp_path)
+    shop.commit()
+    await shop.change()
+    return shop
+
+
+def host(shop: Shop, base: Base = "session") -> Host:
+    return Host(ChangesScreen(shop.ledger, base))
+
+
+async def settled(pilot: Pilot[object]) -> None:
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def files(app: Host) -> list[str]:
+    return [str(option.prompt) for option in app.screen.query_one("#files", OptionList).options]
+
+
+def lines(app: Host) -> Iterator[str]:
+    pane = app.screen.query_one(ReviewPane)
+    return (pane.render_line(y).text.rstrip() for y in range(pane.size.height))
+
+
+async def answer(app: Host, pilot: Pilot[object], key: str) -> None:
+    """Press it in the question that comes up."""
+    while not isinstance(app.screen, Picker):
+        await pilot.pause(0.01)
+    await pilot.press(key)
+    await settled(pilot)
+
+
+def test_both_bases_list_what_differs_from_them(shop: Shop):
+    session = {change.shown: (change.before, change.now) for change in shop.ledger.changes("session")}
+    git = {change.shown: change.before for change in shop.ledger.changes("git")}
+
+    assert session == {"a.py": (OLD.encode(), NEW.encode()), "new.py": (None, b"x = 1\n")}
+    assert git == {"a.py": OLD.encode(), "b.py": b"b\n", "new.py": None}
+
+
+async def test_what_is_as_it_was_again_is_no_change(shop: Shop):
+    await shop.workspace.write("a.py", OLD)
+
+    assert [change.shown for change in shop.ledger.changes("session")] == ["new.py"]
+
+
+def test_a_folder_without_git_is_told(tmp_path: Path):
+    ledger = Ledger(Originals(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
+
+    with pytest.raises(CinchError, match="git has nothing to compare with"):
+        ledger.changes("git")
+
+
+async def test_hunks_are_put_back_one_by_one_and_the_model_is_told(shop: Shop):
+    (change, _) = shop.ledger.changes("session")
+
+    await shop.ledger.put_back(change, [1])
+
+    assert (shop.root / "a.py").read_text() == NEW.replace("fifteen\n", "line 15\n")
+    assert shop.told[0].startswith("The person took back 1 of 3 changes in a.py.")
+
+
+async def test_a_file_is_put_back_whole_and_a_new_one_is_removed(shop: Shop):
+    changed, made = shop.ledger.changes("session")
+
+    await shop.ledger.put_back(changed, range(3))
+    await shop.ledger.put_back(made, [0])
+
+    assert (shop.root / "a.py").read_text() == OLD
+    assert not (shop.root / "new.py").exists()
+    assert shop.told == [
+        "The person put a.py back as it was. Read it again before you change it.",
+        "The person removed new.py again.",
+    ]
+
+
+@pytest.mark.parametrize("refused", [[1], [0, 1, 2]])
+async def test_a_file_that_changed_since_it_was_looked_at_is_left_alone(shop: Shop, refused: list[int]):
+    (change, _) = shop.ledger.changes("session")
+    (shop.root / "a.py").write_text("newer\n")
+
+    with pytest.raises(CinchError):
+        await shop.ledger.put_back(change, refused)
+
+    assert (shop.root / "a.py").read_text() == "newer\n"
+    assert shop.told == []
+
+
+async def test_the_screen_lists_files_with_counts_and_shows_the_one_under_the_cursor(shop: Shop):
+    app = host(shop)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        heading = str(app.screen.query_one("#heading", Static).render())
+        first = list(lines(app))
+        await pilot.press("down")
+        await pilot.pause()
+
+        assert heading == "Changed since this session began  2 files +3 −3"
+        assert files(app) == ["M a.py  +2 −3", "A new.py  +1 −0"]
+        assert any("+ two" in line for line in first)
+        assert any("+ x = 1" in line for line in lines(app))
+
+
+async def test_g_compares_with_git(shop: Shop):
+    app = host(shop)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("g")
+        await settled(pilot)
+
+        assert files(app) == ["M a.py  +2 −3", "M b.py  +1 −1", "A new.py  +1 −0"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "content"),
+    [
+        ("enter n w", NEW.replace("two\n", "line 2\n")),
+        ("enter down space w", NEW.replace("fifteen\n", "line 15\n")),
+        ("x", OLD),
+    ],
+)
+async def test_putting_back_is_asked_about_first(shop: Shop, keys: str, content: str):
+    for key, expected in (("escape", NEW), ("enter", content)):
+        app = host(shop)
+        async with app.run_test(size=(120, 30)) as pilot:
+            await settled(pilot)
+            await pilot.press(*keys.split())
+            await answer(app, pilot, key)
+
+        assert (shop.root / "a.py").read_text() == expected
+
+
+async def test_escape_leaves_the_diff_and_then_the_screen(shop: Shop):
+    app = host(shop)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("enter", "escape")
+        await pilot.pause()
+        assert isinstance(app.screen, ChangesScreen)
+        await pilot.press("escape")
+        await pilot.pause()
+
+        assert not isinstance(app.screen, ChangesScreen)
+
+
+async def test_nothing_to_show_is_said(tmp_path: Path):
+    ledger = Ledger(Originals(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
+    app = Host(ChangesScreen(ledger, "session"))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "This session has changed no file" in " ".join(lines(app))
+        await pilot.press("enter", "w", "x", "g")
+        await settled(pilot)
+
+        assert "git has nothing to compare with" in " ".join(lines(app))
+
+
+async def test_a_file_that_is_no_text_is_listed_and_put_back_as_a_whole(shop: Shop):
+    (shop.root / "b.py").write_bytes(b"\x00\x01")
+    app = host(shop, "git")
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "M b.py  binary" in files(app)
+        await pilot.press("down", "x")
+        await answer(app, pilot, "enter")
+
+    assert (shop.root / "b.py").read_text() == "b\n"
+
+
+async def look_closer(pilot: Pilot[object]) -> None:
+    await settled(pilot)
+    await pilot.press("enter", "down", "n")
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_picture_of_the_changes(snap_compare, shop: Shop, size: tuple[int, int]):
+    assert snap_compare(host(shop), terminal_size=size, run_before=look_closer)

@@ -14,6 +14,7 @@ from harness.messages import JsonObject
 from harness.provider import Delta
 from providers.endpoint import Endpoint
 from providers.failures import plain
+from providers.halves import Halves
 from providers.sse import EventDecoder
 from providers.transport import Transport
 
@@ -59,12 +60,13 @@ async def deltas(
         ProviderError: also when the stream ends before the reply is complete.
     """
     events: Framing = framing or EventDecoder()
+    halves = Halves()
     try:
         async with transport.post(path, body) as chunks:
             patience = _Patience()
             async for chunk in chunks:
                 told = events.feed(chunk)
-                for delta in decoded(decoder, told, transport.endpoint):
+                for delta in halves.joined(decoded(decoder, told, transport.endpoint)):
                     yield delta
                 patience.hear(told, transport.endpoint)
                 if decoder.is_over:
@@ -73,7 +75,7 @@ async def deltas(
     except NetworkError:
         if not decoder.is_complete:
             raise
-    for delta in _last(decoder, events, transport):
+    for delta in halves.joined(_last(decoder, events, transport)):
         yield delta
 
 

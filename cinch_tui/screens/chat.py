@@ -270,10 +270,10 @@ class ChatScreen(Screen[object]):
             self.prompt.run_is_on = False
 
     def action_abort(self) -> None:
-        """Esc: forget a selection, else stop the agent."""
+        """Esc: forget a selection, else stop one's own command, the answer to a side question, or the agent."""
         if self.get_selected_text():
             self.clear_selection()
-        elif not (self._shell and self._shell.stop()):
+        elif not ((self._shell and self._shell.stop()) or self._front.stop_aside()):
             self._desk.abort()
 
     def action_interrupt(self) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import selectors
 import signal
 import sys
+import threading
 from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -98,7 +100,10 @@ class GuardedDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         # Some terminals clear the screen when they are told to show what they show already.
-        if not (self._takes_over and data == ALTERNATE_SCREEN):
+        is_needless = self._takes_over and data == ALTERNATE_SCREEN
+        writer = self._writer_thread
+        # It ends when the terminal hangs up; what is put into its queue then would fill it, and hold us for ever.
+        if not is_needless and (writer is None or writer.is_alive()):
             super().write(data)
 
     def run_input_thread(self) -> None:
@@ -109,8 +114,9 @@ class GuardedDriver(LinuxDriver):
                 pass
             self._read_on(frame.keys if frame else b"")
         except OSError:
-            # Nobody types here any more: the terminal went away, or the shell that lent it to us.
-            os.kill(os.getpid(), signal.SIGHUP)
+            # Nobody types here any more: the terminal went away, or the shell that lent it to us. Only a signal to the
+            # main thread itself interrupts what it waits for.
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
 
     def _read_on(self, chunk: bytes) -> None:
         """Read keys, from where a frame stopped, which may be the middle of a paste."""
@@ -122,4 +128,11 @@ class GuardedDriver(LinuxDriver):
                 text = decoder.decode(chunk)
                 for event in (*(parser.feed(text) if text else ()), *parser.tick()):
                     self.process_message(event)
-                chunk = os.read(self.fileno, CHUNK) if selector.select(PATIENCE) else b""
+                chunk = _read(self.fileno) if selector.select(PATIENCE) else b""
+
+
+def _read(terminal: int) -> bytes:
+    chunk = os.read(terminal, CHUNK)
+    if not chunk:
+        raise OSError(errno.EIO, "the terminal hung up")
+    return chunk

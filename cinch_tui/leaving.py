@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Callable
 from types import FrameType
 
@@ -12,6 +13,9 @@ KILLS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 KILLED = 128
 PATIENCE = 2
 """Seconds in which the app must have heard; where it stands still, nothing can be saved by waiting."""
+
+AGAIN = 0.5
+"""Seconds after which a second kill is meant as one: a terminal that hangs up is noticed in two ways."""
 
 CLOSING = 5
 """Seconds that leaving may take."""
@@ -28,25 +32,28 @@ class Kills:
         """Of the process, when it was killed."""
 
         self._leave = leave
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._since = 0.0
 
     def listen(self) -> None:
         """From here on, in the running loop."""
-        self._loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
         signal.signal(signal.SIGALRM, self._is_late)
         for number in KILLS:
+            # The loop is woken whichever thread the signal reaches; ours comes first where the loop stands still.
+            loop.add_signal_handler(number, self._go, number)
             signal.signal(number, self._heard)
 
     def _heard(self, number: int, where: FrameType | None) -> None:
         del where
-        if self.status or self._loop is None or self._loop.is_closed():
+        if self.status and time.monotonic() - self._since > AGAIN:
             # Whoever says it twice means now.
             os._exit(KILLED + number)
-        self.status = KILLED + number
-        signal.alarm(PATIENCE)
-        self._loop.call_soon_threadsafe(self._go)
+        if not self.status:
+            self.status, self._since = KILLED + number, time.monotonic()
+            signal.alarm(PATIENCE)
 
-    def _go(self) -> None:
+    def _go(self, number: int) -> None:
+        self.status = self.status or KILLED + number
         signal.alarm(PATIENCE + CLOSING)
         self._leave()
 

@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from e2e.sabotage import sabotaged
-from e2e.shell import PROMPT, SHELL, Shell, left_on
+from e2e.shell import PROMPT, SHELL, Shell, child_of, left_on
 from fakes.script import Reply
+
+from cinch_tui.first_frame import ENTER
 
 pytestmark = pytest.mark.pty
 
 UNHANDLED = [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT]
+WAITS = "import time; time.sleep(1000)"
 WAY_BACK = "Go on with this session: cinch -r [0-9a-f-]{36}"
 
 
@@ -136,3 +140,63 @@ def test_a_fault_in_a_thread_is_in_the_log_and_the_app_goes_on(terminal, tmp_pat
     screen.see("hello to you")
     assert "ZeroDivisionError" in (own_home / "cinch" / "state" / "cinch.log").read_text()
     assert b"ZeroDivisionError" not in screen.raw
+
+
+def test_killed_before_the_app_has_taken_over_it_gives_the_terminal_back(terminal, own_home, tmp_path, model_env):
+    pictures = own_home / "cinch" / "state" / "first-frame"
+    screen = terminal(env=model_env)
+    screen.until(lambda: list(pictures.glob("[!.]*")), "a picture to be kept")
+    screen.kill()
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.cli - main", WAITS)})
+    before = screen.attributes
+    screen.written(ENTER)
+
+    os.kill(screen.pid, signal.SIGKILL)
+
+    screen.until(lambda: left_on(screen.raw) == set(), "the terminal to be given back")
+    screen.until(lambda: screen.attributes == before, "its attributes to be as before")
+
+
+def test_when_its_shell_was_killed_the_next_key_ends_it_and_the_session_is_whole(shell, own_home):
+    outer = shell()
+    outer.screen.enter(f"{SHELL[0]} --noprofile --norc -i")
+    talk(outer)
+    inner = child_of(outer.screen.pid)
+    cinch = child_of(inner)
+
+    os.kill(inner, signal.SIGKILL)
+    outer.screen.written(b"Killed")
+    outer.screen.type("\r")
+
+    outer.screen.until(lambda: not Path(f"/proc/{cinch}").exists(), "cinch to end")
+    outer.screen.until(outer.is_whole, "the terminal to be given back")
+    assert outer.attributes() == outer.before
+    assert not list((own_home / "cinch" / "data").rglob("*.lock"))
+    assert not list(own_home.rglob("crash-*"))
+
+
+def test_whoever_kills_it_twice_does_not_wait(terminal, tmp_path, model_env):
+    sign = tmp_path / "stands-still"
+    by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\ntime.sleep(1000)"
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports - usage_report", by)})
+    screen.see("anthropic/claude")
+    screen.type("/usage\r")
+    screen.until(sign.exists, "the app to stand still")
+
+    os.kill(screen.pid, signal.SIGTERM)
+    screen.settle()
+    os.kill(screen.pid, signal.SIGHUP)
+
+    assert screen.wait() in (128 + signal.SIGHUP, 128 + signal.SIGTERM)
+    assert left_on(screen.raw) == set()
+
+
+def test_a_terminal_that_is_closed_ends_an_app_that_stands_still(terminal, tmp_path, model_env):
+    sign = tmp_path / "stands-still"
+    by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\ntime.sleep(1000)"
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.reports - usage_report", by)})
+    screen.see("anthropic/claude")
+    screen.type("/usage\r")
+    screen.until(sign.exists, "the app to stand still")
+
+    assert screen.hang_up()

@@ -98,6 +98,9 @@ class Conversation:
             await self._front.keep_key(key.provider, key.secret)
         if keys and not rest.strip():
             return
+        if rest.startswith("!"):
+            self.paper.say("Notice", "Nothing is run or sent: commands behind ! need the screen.")
+            return
         match builtin_commands().parse(rest):
             case Invocation() as invocation:
                 await builtin_commands().run(invocation, self._front)

@@ -11,6 +11,7 @@ from cinch_tui.agent_front import AgentFront, Place
 from cinch_tui.asides import Asides
 from cinch_tui.offers import Answer, ask, ask_local, at_hand, pulled_offers
 from cinch_tui.plain.menus import Menus, Option
+from cinch_tui.plain.showing import view_lines
 from cinch_tui.reports import model_names
 from cinch_tui.session_text import when
 from harness.errors import CinchError
@@ -76,8 +77,17 @@ class PlainFront(AgentFront):
         raise CinchError("there are no colours here: these lines are the terminal's")
 
     async def show_changes(self, base: DiffBase) -> None:
-        del base
-        raise CinchError("/diff needs the screen; here `git diff` shows what changed since the last commit")
+        # Few sessions look back.
+        from cinch_tui.changes import Ledger
+
+        assembly = self._talk.assembly
+        ledger = Ledger(assembly.originals, assembly.workspace, assembly.agent.remind)
+        changes = await asyncio.to_thread(ledger.changes, base)
+        for change in changes:
+            lines = view_lines(change.view) if change.view is not None else ["changed; no text to compare"]
+            self._paper.say(f"Changed file {change.shown}", "\n".join(["", *lines]))
+        if not changes:
+            self.notice("Nothing has changed.")
 
     async def open_editor(self) -> None:
         raise CinchError("/editor needs the screen; here a line of ``` begins and ends a text of several lines")

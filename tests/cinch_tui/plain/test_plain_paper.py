@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import io
+
+from cinch_tui.plain.paper import Paper
+
+
+def test_what_is_said_stands_on_lines_of_its_own():
+    out = io.StringIO()
+    paper = Paper(out)
+
+    paper.begin("Assistant")
+    paper.add("Let me lo")
+    paper.add("ok at")
+    paper.say("Tool", "bash ls\nthere")
+    paper.add("more")
+    paper.end()
+
+    assert out.getvalue() == "Assistant: Let me look at\nTool: bash ls\n  there\nmore\n"
+
+
+def test_words_are_written_whole():
+    out = io.StringIO()
+    paper = Paper(out)
+    paper.begin("Assistant")
+
+    paper.add("Let me lo")
+    before = out.getvalue()
+    paper.add("ok ")
+
+    assert before == "Assistant: Let me "
+    assert out.getvalue() == "Assistant: Let me look "
+
+
+def test_nothing_is_written_into_a_line_that_is_typed():
+    out = io.StringIO()
+    paper = Paper(out)
+    paper.begin("Assistant")
+    paper.add("I will ")
+
+    paper.hold("steer> ")
+    paper.add("go on ")
+    paper.say("Notice", "hear")
+    meanwhile = out.getvalue()
+    paper.release()
+
+    assert meanwhile == "Assistant: I will \nsteer> "
+    assert out.getvalue() == "Assistant: I will \nsteer> go on \nNotice: hear\n"
+
+
+def test_control_sequences_are_made_visible_even_in_two_halves():
+    out = io.StringIO()
+    paper = Paper(out)
+
+    paper.begin("Assistant")
+    paper.add("\x1b")
+    paper.add("[2J ")
+    paper.say("Tool", "\x9b31m")
+
+    assert "\x1b" not in out.getvalue()
+    assert "\x9b" not in out.getvalue()
+
+
+def test_a_reader_that_goes_away_is_told_once():
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    told: list[str] = []
+    paper = Paper(Closed())
+    paper.on_failure = lambda: told.append("gone")
+
+    paper.say("Notice", "one")
+    paper.say("Notice", "two")
+
+    assert told == ["gone"]
+    assert paper.failed

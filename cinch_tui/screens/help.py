@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
+from cinch_tui.keymap import key_label
 from cinch_tui.screens.dialog import Dialog, stylesheets
 
 
@@ -78,4 +79,24 @@ def help_screen() -> HelpScreen:
         Section(family.title, tuple((command.usage, command.summary) for command in family.commands))
         for family in builtin_commands().families
     )
-    return HelpScreen([keys, *families])
+    return HelpScreen([keys, *_dialogs(), *families])
+
+
+def _dialogs() -> Iterator[Section]:
+    """The keys of the screens in which changes are looked at and decided about."""
+    from cinch_tui.screens.approval import ApprovalScreen
+    from cinch_tui.screens.changes import ChangesScreen
+    from cinch_tui.widgets.review_pane import ReviewPane
+
+    titled = {
+        "When you are asked about a call": ApprovalScreen.BINDINGS,
+        "In a change you choose from": ReviewPane.BINDINGS,
+        "In /diff": ChangesScreen.BINDINGS,
+    }
+    for title, bindings in titled.items():
+        shown = [each for each in bindings if isinstance(each, Binding) and each.show]
+        yield Section(title, tuple((_keys(each), each.description) for each in shown))
+
+
+def _keys(binding: Binding) -> str:
+    return " or ".join(key if len(key) == 1 else key_label(key) for key in binding.key.split(","))

@@ -57,6 +57,8 @@ async def test_the_programs_help_tells_every_key_and_command():
 
     assert all(key.label.split(" or ")[0] in shown for key in KEYS)
     assert all(command.name in shown for command in builtin_commands().commands)
+    for words in ("h ", "Choose among the changes", "Leave this change out and say why", "Put the whole file back"):
+        assert words in shown
 
 
 def test_picture_of_the_help(snap_compare):

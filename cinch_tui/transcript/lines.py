@@ -21,6 +21,8 @@ _WIDE = (
 )
 _CLOSING = "、。，．：；？！）」』】〉》〕％ー々〜…"
 
+_FLAG_LETTERS = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -162,9 +164,22 @@ def _edge_breaks(text: str, width: int) -> list[int]:
 def _wide_breaks(text: str, width: int) -> list[int]:
     breaks: list[int] = []
     column = 0
-    for start, _, cells in split_graphemes(text)[0]:
+    for start, cells in _characters(text):
         if column and column + cells > width:
             breaks.append(start)
             column = 0
         column += cells
     return breaks
+
+
+def _characters(text: str) -> Iterable[tuple[int, int]]:
+    """Where each character that a reader sees begins, and how many cells it takes."""
+    flag = 0
+    for start, end, cells in split_graphemes(text)[0]:
+        is_half = end - start == 1 and text[start] in _FLAG_LETTERS
+        # Two such letters are one flag, which rich does not know.
+        flag = (flag + 1) % 2 if is_half else 0
+        if flag:
+            yield start, 2
+        elif not is_half:
+            yield start, cells

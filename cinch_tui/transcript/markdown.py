@@ -10,6 +10,7 @@ from rich.style import Style
 
 from cinch_tui.transcript.code import code_runs
 from cinch_tui.transcript.lines import BLANK, Line, Run, chop_runs, indented, plain_line, wrap_runs
+from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.splitting import Piece, References, language_of, parser, stretch
 from cinch_tui.transcript.tables import table_lines
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.look import Look
 
 BULLETS = ("•", "◦", "▪")
-LEAST = 8
+TASKS = {"[ ] ": " [ ] ", "[x] ": " [x] ", "[X] ": " [x] "}
+# Where less than this would be left beside a mark, there is none: a line is never wider than the page.
+LEAST = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +34,10 @@ class Page:
     depth: int = 0
 
     def narrowed(self, cells: int) -> Page:
-        return Page(self.look, max(LEAST, self.width - cells), self.depth)
+        return Page(self.look, self.width - cells, self.depth)
 
     def nested(self, cells: int) -> Page:
-        return Page(self.look, max(LEAST, self.width - cells), self.depth + 1)
+        return Page(self.look, self.width - cells, self.depth + 1)
 
 
 def piece_lines(piece: Piece, references: References, page: Page) -> list[Line]:
@@ -74,15 +77,14 @@ def _draw(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
         case "bullet_list_open" | "ordered_list_open":
             return _list(element, page, item)
         case "blockquote_open":
-            mark = ("▌ ", page.look.on_base("quote-mark"))
-            return indented(element_lines(element[1:-1], page.narrowed(2)) or [BLANK], mark, mark)
+            return _quotation(element[1:-1], page)
         case "table_open":
             rows = [[inline_runs(cell, page.look) for cell in row] for row in _table_rows(element)]
             return table_lines(rows, [_alignment(token) for token in element if token.type == "th_open"], page)
         case "hr":
             return [plain_line("─" * page.width, page.look.on_base("rule"))]
         case "html_block":
-            return wrap_runs([(first.content.rstrip("\n"), page.look.on_base("muted"))], page.width)
+            return wrap_runs([(untabbed(first.content.rstrip("\n")), page.look.on_base("muted"))], page.width)
         case _:
             return wrap_runs([run for token in element for run in inline_runs(token, page.look)], page.width)
 
@@ -90,6 +92,13 @@ def _draw(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
 def _heading(element: Sequence[Token], page: Page) -> list[Line]:
     runs = inline_runs(element[1], page.look, page.look.on_base("heading"))
     return wrap_runs(runs, page.width)
+
+
+def _quotation(content: Sequence[Token], page: Page) -> list[Line]:
+    if page.width - 2 < LEAST:
+        return element_lines(content, page)
+    mark = ("▌ ", page.look.on_base("quote-mark"))
+    return indented(element_lines(content, page.narrowed(2)) or [BLANK], mark, mark)
 
 
 def code_lines(code: str, language: str, page: Page) -> list[Line]:
@@ -112,10 +121,25 @@ def _list(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
     lines: list[Line] = []
     for offset, content in enumerate(_elements(element[1:-1])):
         mark = f"{number + offset:>2}. " if ordered else f" {BULLETS[page.depth % len(BULLETS)]} "
+        mark = TASKS.get(_taken_task(content), mark)
+        style = page.look.on_base("done" if "x" in mark else "bullet")
+        if page.width - len(mark) < LEAST:
+            lines.extend(_item_lines(content[1:-1], page.nested(0)))
+            continue
         body = _item_lines(content[1:-1], page.nested(len(mark)))
-        style = page.look.on_base("bullet")
         lines.extend(indented(body or [BLANK], (mark, style), (" " * len(mark), style)))
     return lines
+
+
+def _taken_task(item: Sequence[Token]) -> str:
+    """The box at the beginning of an item, which is taken out of its text; nothing where there is none."""
+    # An item begins with its own token and that of its first paragraph.
+    children = item[2].children if len(item) > 2 and item[2].type == "inline" else None
+    words = children[0] if children else None
+    if words is None or words.content[:4] not in TASKS:
+        return ""
+    task, words.content = words.content[:4], words.content[4:]
+    return task
 
 
 def _item_lines(tokens: Sequence[Token], page: Page) -> list[Line]:
@@ -155,7 +179,8 @@ def inline_runs(token: Token, look: Look, style: Style | None = None) -> list[Ru
         elif child.nesting < 0:
             stack.pop()
         else:
-            runs.append(_leaf(child, stack[-1], look))
+            text, leaf = _leaf(child, stack[-1], look)
+            runs.append((untabbed(text), leaf))
     return runs
 
 

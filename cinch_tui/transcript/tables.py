@@ -40,12 +40,26 @@ def table_lines(rows: Sequence[Sequence[list[Run]]], alignments: Sequence[str], 
         return []
     header = page.look["table-header"]
     styled = [[[(text, style + header) for text, style in cell] for cell in rows[0]], *rows[1:]]
+    if page.width < len(rows[0]) * (NARROWEST + len(BETWEEN)) - len(BETWEEN):
+        return _records(styled, page)
     widths = _column_widths(styled, page.width)
     rule = page.look.on_base("rule")
     frame = _Frame(widths, alignments, rule, page.look.base)
     drawn = [_row_lines(row, frame) for row in styled]
     under = Line((Segment("─┼─".join("─" * width for width in widths), rule),))
     return [*drawn[0], under, *(line for lines in drawn[1:] for line in lines)]
+
+
+def _records(rows: Sequence[Sequence[list[Run]]], page: Page) -> list[Line]:
+    """A table with more columns than fit side by side: row by row, each value below its column's name."""
+    between = (": ", page.look.base)
+    rule = Line((Segment("─" * page.width, page.look.on_base("rule")),))
+    lines: list[Line] = []
+    for row in rows[1:] or rows:
+        lines.append(rule)
+        for name, value in zip(rows[0], row, strict=True):
+            lines.extend(wrap_runs([*name, between, *value], page.width))
+    return [*lines, rule]
 
 
 def _column_widths(rows: Sequence[Sequence[list[Run]]], width: int) -> list[int]:

@@ -31,7 +31,7 @@ def header_line(call: Call, look: Look, width: int, *, folded: bool, selected: b
     """The call on one line: state, tool, what it was called for, what came out."""
     state = look.on_base(call.outcome)
     mark = f"{'▸' if folded else '▾'} {GLYPHS[call.outcome]} "
-    label, result = one_line(call.label), metric(call)
+    label, result = fitted(one_line(call.label), width - cell_len(mark)), metric(call)
     room = width - cell_len(mark + label)
     summary = one_line(call.summary)
     # Both what was asked and what came out must be seen: neither takes more than half where they do not fit.
@@ -121,7 +121,7 @@ def body_lines(call: Call, look: Look, width: int) -> list[Line]:
     ):
         lines = [*lines, *wrap_runs([(printed(call.text.strip()), look.on_base("failed"))], inner)]
     edge = ("    ", look.base)
-    return indented(lines or [plain_line("(nothing)", look.on_base("muted"))], edge, edge)
+    return indented(lines or [plain_line(fitted("(nothing)", inner), look.on_base("muted"))], edge, edge)
 
 
 def _view_lines(view: View, look: Look, width: int) -> list[Line]:
@@ -143,27 +143,31 @@ def _view_lines(view: View, look: Look, width: int) -> list[Line]:
 def _text_lines(text: str, language: str, look: Look, width: int) -> list[Line]:
     rows, more = first_lines(printed(text).strip("\n"))
     if not language:
-        return [*chop_runs([(rows, look.on_base("muted"))], width), *_more(more, look)]
+        return [*chop_runs([(rows, look.on_base("muted"))], width), *_more(more, look, width)]
     fill = look.on_base("code-block")
     lines = chop_runs(code_runs(rows, language, look), width)
-    return [*(Line(line.segments, line.gutter, line.end, fill) for line in lines), *_more(more, look)]
+    return [*(Line(line.segments, line.gutter, line.end, fill) for line in lines), *_more(more, look, width)]
 
 
 def _terminal_lines(view: TerminalView, look: Look, width: int) -> list[Line]:
-    command = wrap_runs([(f"$ {harmless(view.command)}", look.on_base("command"))], width)
+    command = wrap_runs([(f"$ {untabbed(harmless(view.command))}", look.on_base("command"))], width)
     rows = printed(view.output).rstrip().split("\n") if view.output.strip() else []
     hidden = max(0, len(rows) - LONGEST)
     output = "\n".join(map(untabbed, rows[hidden:]))
-    lines = [*command, *_more(hidden, look), *(chop_runs([(output, look.on_base("muted"))], width) if rows else [])]
+    lines = [
+        *command,
+        *_more(hidden, look, width),
+        *(chop_runs([(output, look.on_base("muted"))], width) if rows else []),
+    ]
     if view.exit_code:
-        lines.append(plain_line(f"exit {view.exit_code}", look.on_base("failed")))
+        lines.append(plain_line(fitted(f"exit {view.exit_code}", width), look.on_base("failed")))
     return lines
 
 
 def _listing_lines(view: ListingView, look: Look, width: int) -> list[Line]:
     shown = view.entries[:LONGEST]
     lines = chop_runs([("\n".join(untabbed(harmless(entry).replace("\n", "␊")) for entry in shown), look.base)], width)
-    return [*(lines if shown else []), *_more(max(view.total, len(view.entries)) - len(shown), look)]
+    return [*(lines if shown else []), *_more(max(view.total, len(view.entries)) - len(shown), look, width)]
 
 
 def _todo_lines(view: TodoView, look: Look, width: int) -> list[Line]:
@@ -185,9 +189,9 @@ def first_lines(text: str) -> tuple[str, int]:
     return "\n".join(rows[:LONGEST]), max(0, len(rows) - LONGEST)
 
 
-def _more(count: int, look: Look) -> list[Line]:
+def _more(count: int, look: Look, width: int) -> list[Line]:
     return (
-        [plain_line(f"… {count:,} more {'line' if count == 1 else 'lines'}", look.on_base("muted"))]
+        [plain_line(fitted(f"… {count:,} more {'line' if count == 1 else 'lines'}", width), look.on_base("muted"))]
         if count > 0
         else []
     )

@@ -27,11 +27,12 @@ from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.settings import Settings
 from cinch_tui.terminal_background import ASK, ENOUGH, TerminalBackground, remember
 from cinch_tui.wardrobe import Wardrobe
-from cinch_tui.widgets.prompt.prompt import Prompt
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.prompt import Prompt
+from cinch_tui.window_title import WindowTitle
 from harness.errors import CinchError, ConfigError
 from harness.session.places import project_dir
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from cinch_tui.commands.registry import Registry
     from cinch_tui.first_frame import FirstFrame
+    from cinch_tui.widgets.status_bar import StatusBar
 
 REFUSED = 2
 
@@ -63,6 +65,9 @@ class CinchApp(App[object]):
             self._filters[:] = [Colourless()]
         self.wardrobe = Wardrobe(self, settings.ui.theme, options.paths, options.environ)
         self._start_with(self.wardrobe.first())
+        self._title = WindowTitle(options.cwd.name, is_wanted=settings.ui.title)
+        if settings.ui.motion == "reduced":
+            self.animation_level = "none"
         self._options = options
         self._settings = settings
         history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
@@ -114,12 +119,16 @@ class CinchApp(App[object]):
     @property
     def greeting(self) -> str:
         """What is said to the terminal when the screen becomes ours."""
-        return ASK if self.wardrobe.asks else ""
+        return (ASK if self.wardrobe.asks else "") + self._title.entering
 
     @property
     def parting(self) -> str:
         """What is said to it when the screen is given back."""
-        return ENOUGH
+        return ENOUGH + self._title.leaving
+
+    def on_status_bar_changed(self, message: StatusBar.Changed) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(self._title.showing(message.state))
 
     def on_terminal_background(self, message: TerminalBackground) -> None:
         # Hardly any start finds another terminal than the one before.

@@ -165,6 +165,7 @@ class Desk:
     async def _take_over(self, assembly: Assembly) -> None:
         from cinch_tui.bridge import Bridge
         from cinch_tui.farewell import keep_way_back
+        from cinch_tui.status_command import show_after_turns
         from harness.modes import PLAN
 
         self._assembly = assembly
@@ -174,6 +175,7 @@ class Desk:
         agent.subscribe(self._follow_queue)
         agent.subscribe(self._follow_spending)
         agent.subscribe(keep_way_back(assembly, self._guard.say))
+        agent.subscribe(show_after_turns(self))
         state = agent.state
         board.status.status = replace(
             board.status.status, model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval

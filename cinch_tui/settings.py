@@ -20,6 +20,10 @@ Concurrency: TypeAlias = Literal["parallel", "sequential"]
 SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
 QueueMode: TypeAlias = Literal["one", "all"]
 CacheName: TypeAlias = Literal["auto", "off", "manual"]
+Motion: TypeAlias = Literal["full", "reduced"]
+StatusItem: TypeAlias = Literal[
+    "state", "plan", "approval", "queue", "note", "model", "tokens", "cost", "branch", "command", "context"
+]
 Lifetime: TypeAlias = Literal["5m", "1h"]
 Guard: TypeAlias = Literal["open", "held", "tighten"]
 """Before its folder is trusted, a project's file may: set it · not set it · set it, but only to a stricter value."""
@@ -134,6 +138,16 @@ class AgentsSettings:
 class UiSettings:
     theme: str = setting("auto", "colours of the app; auto: light or dark as the terminal is; /theme shows all")
     plain: bool = setting(default=False, doc="lines in place of the screen: for screen readers and dumb terminals")
+    motion: Motion = setting("full", "reduced: nothing turns or glides; a word says that the agent works")
+    status: tuple[StatusItem, ...] = setting(
+        ("state", "plan", "approval", "queue", "note", "model", "tokens", "cost", "branch", "command", "context"),
+        "what the status line shows, from left to right; context is always at its end",
+    )
+    status_command: str = setting(
+        "", "a command that gets JSON and prints one line for the status line, after each turn", guard="held"
+    )
+    status_seconds: float = setting(5.0, "it runs no more often than this", minimum=1)
+    title: bool = setting(default=True, doc="name the project and what the agent does in the title of the window")
     show_thinking: bool = setting(default=True, doc="show what a model thinks, where it tells")
     show_last_exchange: bool = setting(default=True, doc="on leaving, print the last prompt and reply")
     editor: str = setting("", "command for /editor; empty: $VISUAL, $EDITOR, or vi", guard="held")
@@ -178,8 +192,10 @@ class Key:
             ValueError: it is of another kind or out of bounds; the text says what would fit.
         """
         checked = self._of_kind(value)
-        if self.choices and checked not in self.choices:
-            raise ValueError(f"must be one of {', '.join(self.choices)}")
+        chosen = checked if isinstance(checked, tuple) else (checked,)
+        if self.choices and any(choice not in self.choices for choice in chosen):
+            several = "be made of" if isinstance(checked, tuple) else "be one of"
+            raise ValueError(f"must {several} {', '.join(self.choices)}")
         if self.minimum is not None and isinstance(checked, int | float) and checked < self.minimum:
             raise ValueError(f"must be {self.minimum:g} or more")
         return checked
@@ -255,7 +271,7 @@ def _keys_of(group: type, prefix: str) -> list[Key]:
                 default=_default(item),
                 doc=item.metadata["doc"],
                 guard=item.metadata["guard"],
-                choices=get_args(hint) if origin is Literal else (),
+                choices=_choices(hint),
                 minimum=item.metadata["minimum"],
             )
         )
@@ -272,6 +288,13 @@ def _build(group: type, prefix: str, values: Mapping[str, Value]) -> object:
         elif name in values:
             chosen[item.name] = values[name]
     return group(**chosen)
+
+
+def _choices(hint: type) -> tuple[str, ...]:
+    """The words that a Literal allows, or that a list of them may be made of."""
+    if get_origin(hint) is tuple:
+        return _choices(get_args(hint)[0])
+    return get_args(hint) if get_origin(hint) is Literal else ()
 
 
 def _default(item: dataclasses.Field[Value]) -> Value:

@@ -15,7 +15,7 @@ from cinch_tui.desk import NOT_READY
 from cinch_tui.keymap import bindings
 from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
 from cinch_tui.widgets.prompt.prompt import Prompt
-from cinch_tui.widgets.status_bar import Status, StatusBar
+from cinch_tui.widgets.status_bar import Arrangement, Status, StatusBar
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class ChatScreen(Screen[object]):
         self._desk = desk
         self._front = front
         self.prompt = prompt
-        self._status = StatusBar()
+        ui = desk.settings.ui
+        self._status = StatusBar(arrangement=Arrangement(ui.status, moves=ui.motion == "full"))
         self._board: Board | None = None
         self._commands = commands
         self._quit_armed_at = 0.0

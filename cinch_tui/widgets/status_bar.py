@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widget import Widget
 
-from cinch_tui.transcript.plain import harmless
+from cinch_tui.settings import StatusItem
+from cinch_tui.transcript.plain import harmless, one_line
 from cinch_tui.widgets.context_gauge import ContextGauge
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -37,6 +39,8 @@ class Status:
     cost: float | None = None
     queued: int = 0
     note: str = ""
+    told: str = ""
+    """What the person's own command says."""
     branch: str = ""
 
 
@@ -47,7 +51,16 @@ class Part:
     text: str
     look: str
     importance: int
+    item: StatusItem
     short: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """What the bar shows, from left to right, and whether anything in it may move."""
+
+    items: tuple[StatusItem, ...] = get_args(StatusItem)
+    moves: bool = True
 
 
 class StatusLine(Widget):
@@ -65,9 +78,10 @@ class StatusLine(Widget):
 
     status: reactive[Status] = reactive(Status())
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float], arrangement: Arrangement) -> None:
         super().__init__()
         self._clock = clock
+        self._arrangement = arrangement
         self._started = 0.0
         # There is no timer while the agent rests: an idle app wakes for nothing.
         self._ticker: Timer | None = None
@@ -79,6 +93,7 @@ class StatusLine(Widget):
     def watch_status(self, before: Status, status: Status) -> None:
         if status.state == "running" and before.state != "running":
             self._started = self._clock()
+        if status.state == "running" and before.state != "running" and self._arrangement.moves:
             self._ticker = self.set_interval(FRAME_SECONDS, self.refresh)
         elif status.state != "running" and self._ticker is not None:
             self._ticker.stop()
@@ -86,7 +101,8 @@ class StatusLine(Widget):
 
     def render(self) -> Content:
         elapsed = self._clock() - self._started
-        shown = fit(parts_of(self.status, elapsed), self.size.width)
+        parts = parts_of(self.status, elapsed if self._arrangement.moves else None)
+        shown = fit(arranged(parts, self._arrangement.items), self.size.width)
         pieces = ((part.text, self.get_visual_style(f"status-line--{part.look}", partial=True)) for part in shown)
         return Content(GAP).join([Content.assemble(piece) for piece in pieces])
 
@@ -96,33 +112,46 @@ class StatusBar(Horizontal):
 
     status: reactive[Status] = reactive(Status())
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    class Changed(Message):
+        """The agent does something else."""
+
+        def __init__(self, state: AgentState) -> None:
+            super().__init__()
+            self.state: AgentState = state
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, arrangement: Arrangement | None = None) -> None:
         super().__init__()
-        self._line = StatusLine(clock)
+        self._arrangement = arrangement or Arrangement()
+        self._line = StatusLine(clock, self._arrangement)
         self._gauge = ContextGauge()
+
+    def watch_status(self, before: Status, status: Status) -> None:
+        if status.state != before.state:
+            self.post_message(self.Changed(status.state))
 
     def compose(self) -> ComposeResult:
         yield self._line.data_bind(StatusBar.status)
         yield self._gauge
 
     def update_context(self, used: int, window: int) -> None:
-        self._gauge.update(used, window)
+        self._gauge.update(used, window if "context" in self._arrangement.items else 0)
 
 
-def parts_of(status: Status, elapsed: float) -> list[Part]:
-    """Everything there is to say, from left to right."""
-    parts = [Part(f"[{status.state.upper()}]", status.state, 100)]
+def parts_of(status: Status, elapsed: float | None) -> list[Part]:
+    """Everything there is to say. Without the time since the run began, a word says that it goes on."""
+    parts = [Part(f"[{status.state.upper()}]", status.state, 100, "state")]
     if status.state == "running":
-        frame = SPINNER[int(elapsed / FRAME_SECONDS) % len(SPINNER)]
-        parts.append(Part(f"{frame} {format_elapsed(elapsed)}", "running", 75))
+        frame = SPINNER[int((elapsed or 0) / FRAME_SECONDS) % len(SPINNER)]
+        sign = "working" if elapsed is None else f"{frame} {format_elapsed(elapsed)}"
+        parts.append(Part(sign, "running", 75, "state"))
     if status.plan:
-        parts.append(Part("PLAN", "plan", 90))
+        parts.append(Part("PLAN", "plan", 90, "plan"))
     if status.approval != "smart":
-        parts.append(Part(f"approve:{status.approval}", "approval", 80))
+        parts.append(Part(f"approve:{status.approval}", "approval", 80, "approval"))
     if status.queued:
-        parts.append(Part(f"{status.queued} queued", "note", 70))
+        parts.append(Part(f"{status.queued} queued", "note", 70, "queue"))
     if status.note:
-        parts.append(Part(harmless(status.note), "note", 65))
+        parts.append(Part(harmless(status.note), "note", 65, "note"))
     return parts + _figures(status)
 
 
@@ -130,14 +159,21 @@ def _figures(status: Status) -> list[Part]:
     parts: list[Part] = []
     if status.model:
         model = harmless(status.model)
-        parts.append(Part(model, "model", 50, short=model.rpartition("/")[2]))
+        parts.append(Part(model, "model", 50, "model", short=model.rpartition("/")[2]))
     if status.tokens_in or status.tokens_out:
         counts = f"↓{format_count(status.tokens_in)} ↑{format_count(status.tokens_out)}"
-        parts.append(Part(counts, "figure", 30))
-        parts.append(Part("$?" if status.cost is None else f"${status.cost:.4f}", "figure", 40))
+        parts.append(Part(counts, "figure", 30, "tokens"))
+        parts.append(Part("$?" if status.cost is None else f"${status.cost:.4f}", "figure", 40, "cost"))
     if status.branch:
-        parts.append(Part(f"⎇ {harmless(status.branch)}", "figure", 10))
+        parts.append(Part(f"⎇ {harmless(status.branch)}", "figure", 10, "branch"))
+    if status.told:
+        parts.append(Part(one_line(status.told), "figure", 20, "command"))
     return parts
+
+
+def arranged(parts: list[Part], items: tuple[StatusItem, ...]) -> list[Part]:
+    """Those that are wanted, in the order that is wanted."""
+    return [part for item in dict.fromkeys(items) for part in parts if part.item == item]
 
 
 def fit(parts: list[Part], width: int) -> list[Part]:
@@ -147,7 +183,7 @@ def fit(parts: list[Part], width: int) -> list[Part]:
         if _width(shown) <= width:
             break
         if part.short:
-            shown[shown.index(part)] = Part(part.short, part.look, part.importance)
+            shown[shown.index(part)] = replace(part, text=part.short, short="")
     while _width(shown) > width and len(shown) > 1:
         shown.remove(min(shown, key=lambda part: part.importance))
     return shown

@@ -7,10 +7,10 @@ from functools import cache
 from itertools import chain
 
 import pytest
+from fakes.widget_app import STYLES
 from textual.color import Color
 
 from cinch_tui.theming import load_theme, theme_names
-from tests.fakes.widget_app import STYLES
 
 COLOURED = tuple(name for name in theme_names() if not name.startswith("ansi"))
 """What the colours of a terminal are is known to its owner alone."""
@@ -125,9 +125,7 @@ def unreadable(palette: Palette, rules: list[Rule], ground: Color, least: float)
 
 
 def background_of(part: str) -> str:
-    return next(
-        rule.value for rule in rules() if part == rule.selector.split(".")[-1] and rule.sets == "background"
-    )
+    return next(rule.value for rule in rules() if part == rule.selector.split(".")[-1] and rule.sets == "background")
 
 
 @pytest.mark.parametrize("name", COLOURED)

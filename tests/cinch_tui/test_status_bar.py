@@ -6,10 +6,13 @@ import pytest
 from fakes.widget_app import WidgetApp
 from textual.pilot import Pilot
 
+from cinch_tui.widgets.context_gauge import ContextGauge
 from cinch_tui.widgets.status_bar import (
+    Arrangement,
     Status,
     StatusBar,
     StatusLine,
+    arranged,
     fit,
     format_count,
     format_elapsed,
@@ -151,3 +154,34 @@ def test_status_bar_picture(snap_compare, theme: str, width: int):
 
     app = WidgetApp(bar, styles=("status",), theme=theme)
     assert snap_compare(app, terminal_size=(width, 6), run_before=fill)
+
+
+def test_items_come_in_the_order_that_is_set():
+    parts = arranged(parts_of(replace(FULL, told="my line"), 65), ("model", "command", "state", "model"))
+
+    assert [part.item for part in parts] == ["model", "command", "state", "state"]
+
+
+async def test_reduced_motion_has_a_word_and_no_timer():
+    bar = StatusBar(arrangement=Arrangement(moves=False))
+    app = WidgetApp(bar, styles=("status",))
+
+    async with app.run_test(size=(80, 5)) as pilot:
+        bar.status = Status(state="running")
+        await pilot.pause()
+        line = bar.query_one(StatusLine)
+        text, is_ticking = str(line.render()), line.is_ticking
+
+    assert text.startswith("[RUNNING]  working")
+    assert not is_ticking
+
+
+async def test_gauge_can_be_left_out():
+    bar = StatusBar(arrangement=Arrangement(("state",)))
+    app = WidgetApp(bar, styles=("status",))
+
+    async with app.run_test(size=(80, 5)):
+        bar.update_context(10, 100)
+        is_shown = bar.query_one(ContextGauge).display
+
+    assert not is_shown

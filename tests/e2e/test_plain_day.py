@@ -238,3 +238,28 @@ def test_where_there_is_a_cursor_a_line_is_edited_and_recalled(cinch):
     again.see("Two.")
 
     assert "hello world!" in told(cinch)
+
+
+@pytest.mark.parametrize("term", ["dumb", "xterm"])
+def test_a_question_that_will_not_wait_gives_the_line_back(cinch, term: str):
+    ask = {"prompt": "Which till?", "timeout_s": 0.2}
+    lines = cinch([Reply(calls=[("ask_user", ask)]), Reply(text="Then the red one.")], term=term)
+    lines.see("You: ")
+    lines.enter("sell")
+
+    lines.see("The question goes on without an answer")
+    lines.see("Assistant: Then the red one.")
+    lines.see("You: ")
+    lines.enter("/quit")
+
+    assert lines.end() == 0
+    assert "timed_out" in told(cinch)
+
+
+def test_a_terminal_that_knows_lines_alone_is_told_of_them(project: Path):
+    lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT)})
+
+    lines.see("TERM is dumb.*cinch --plain")
+
+    assert lines.end() == 2
+    assert "\x1b" not in lines.said

@@ -76,7 +76,7 @@ async def rewrite(draft: str, name: str, command: str, suspend: Callable[[], Abs
             file.touch(mode=0o600)
             file.write_text(draft, encoding="utf-8", newline="")
             with suspend():
-                status = _run([*argv, str(file)])
+                status = run_there([*argv, str(file)])
         except (OSError, UnicodeError, SuspendNotSupported) as error:
             return EditorFailed(f"The editor {argv[0]} could not be started: {error}.", draft)
         return _result(argv[0], status, _read(file, draft))
@@ -94,7 +94,8 @@ def editor_command(command: str, environ: Mapping[str, str]) -> list[str]:
     return [name for name in USUAL_EDITORS if shutil.which(name)][:1]
 
 
-def _run(argv: Sequence[str]) -> int:
+def run_there(argv: Sequence[str]) -> int:
+    """Run a program that has the terminal, which was given away; its status."""
     with _interrupts_left_to_the_editor():
         return subprocess.run(argv, check=False).returncode
 

@@ -80,6 +80,7 @@ KEYS: tuple[Key, ...] = (
     Key("chat.page_down", "pagedown", "page down in the conversation"),
     Key("chat.scroll_top", "ctrl+home", "to the start of the conversation"),
     Key("chat.scroll_end", "ctrl+end", "to the end of the conversation"),
+    Key("chat.page_transcript", "ctrl+o", "the whole conversation in $PAGER"),
     Key("chat.previous_prompt", "alt+up", "to the prompt before, in the conversation"),
     Key("chat.next_prompt", "alt+down", "to the prompt after, then to the end"),
     Key("transcript.above", "shift+up", "in the conversation: select the block above, whatever it is"),

@@ -330,6 +330,14 @@ class ChatScreen(Screen[object]):
         self.board.transcript.action_next_block()
         self.board.transcript.focus()
 
+    def action_page_transcript(self) -> None:
+        from cinch_tui.pager import page
+        from cinch_tui.transcript.whole import whole_text
+
+        failure = page(whole_text(self.board.transcript.blocks), self._desk.app.suspend)
+        if failure:
+            self._desk.notice(failure, "error")
+
     def action_previous_prompt(self) -> None:
         self.board.transcript.action_previous_prompt()
 

@@ -1,0 +1,33 @@
+"""A conversation as plain text, all of it, as a pager shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from textwrap import indent
+
+from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
+from cinch_tui.transcript.plain import printed
+from cinch_tui.transcript.replies import ThinkingBlock
+from cinch_tui.transcript.tool_block import ToolBlock
+
+
+def whole_text(blocks: Iterable[Block]) -> str:
+    """Everything that was said and done, whether it is folded on the screen or not."""
+    return "\n\n".join(text for text in _texts(blocks) if text.strip()) + "\n"
+
+
+def _texts(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        text = printed(block.source).strip("\n")
+        match block:
+            case UserBlock():
+                yield indent(text, "> ", lambda _: True)
+            case ThinkingBlock():
+                yield indent(text, "| ", lambda _: True)
+            case ToolBlock():
+                yield f"* {printed(block.headline)} ({block.call.outcome})\n{indent(text, '    ')}"
+            case NoticeBlock():
+                yield f"- {text}"
+            case _:
+                yield text

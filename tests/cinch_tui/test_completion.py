@@ -112,7 +112,7 @@ def test_mention_begins_a_word(before: str, is_asked: bool):
 
 
 async def test_listing_follows_gitignore_and_leaves_git_out(repository: Path):
-    assert await list_paths(repository) == [".gitignore", "b.py", "src/deep/a.py"]
+    assert await list_paths(repository) == [".gitignore", "b.py", "src/", "src/deep/", "src/deep/a.py"]
 
 
 @pytest.fixture

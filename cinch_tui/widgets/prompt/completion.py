@@ -123,7 +123,7 @@ def best(typed: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     if not fitting:
         fits = scattered(wanted)
         fitting = list(islice((pair for pair in lowered if fits(pair[0])), _MAX_RANKED))
-    fitting.sort(key=lambda pair: _rank(wanted, pair[0]))
+    fitting.sort(key=lambda pair: rank(wanted, pair[0]))
     return tuple(candidate for _, candidate in fitting[:MAX_CANDIDATES])
 
 
@@ -133,7 +133,7 @@ def scattered(letters: str) -> Callable[[str], object]:
     return re.compile("".join(f"[^{re.escape(each)}]*{re.escape(each)}" for each in letters)).match
 
 
-def _rank(wanted: str, text: str) -> int:
+def rank(wanted: str, text: str) -> int:
     if text.startswith(wanted):
         return 0 if text == wanted else 1
     name = text.rpartition("/")[2]

@@ -1,40 +1,49 @@
-"""Paths after an `@`: the files of the project as ripgrep lists them, without what git ignores."""
+"""Paths after an `@`: the project's files and folders, those at work first; and any folder that is named from its root,
+from home or from above."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
-import shutil
-import sysconfig
 import time
-from asyncio.subprocess import DEVNULL, PIPE
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.widgets.prompt.completion import Candidate, Completion, CompletionSource, best
+from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, CompletionSource
+from cinch_tui.widgets.prompt.file_index import FileIndex, FileSearch
+from cinch_tui.widgets.prompt.file_list import list_paths, paths_at_work
+from cinch_tui.widgets.prompt.paths import names_in
 
-MAX_PATHS = 20_000
 FRESH_SECONDS = 10.0
-PATIENCE_SECONDS = 5.0
+# A listing that takes long is not made again and again.
+_FRESH_FOR = 30
+_A_KEY = 0.015
+"""Seconds that a search may take of one key; what is left goes on behind it."""
+_MAX_USED = 50
 
-_MENTION = re.compile(r"""(?:^|[\s(\[{,;:="'`])@(?P<path>[^\s@]*)$""")
-
-logger = logging.getLogger(__name__)
+_MENTION = re.compile(r"""(?:^|[\s(\[{,;:=\'`])@(?P<path>"[^"]*|[^\s@"]*)$""")
+_OUTSIDE = ("/", "~/", "../", "./")
 
 
 class MentionCompletion:
-    """Completes from a list in memory. `load` fills it; until then there is nothing to offer."""
+    """Completes from an index in memory. `load` fills it; until then there is nothing of the project to offer."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._paths: tuple[Candidate, ...] = ()
-        self._loaded_at: float | None = None
+        self._index = FileIndex()
+        self._search: FileSearch | None = None
+        self._at_work: list[str] = []
+        self._used: list[str] = []
+        self._fresh_until = 0.0
 
     @property
     def is_stale(self) -> bool:
-        return self._loaded_at is None or time.monotonic() - self._loaded_at > FRESH_SECONDS
+        return time.monotonic() > self._fresh_until
+
+    @property
+    def goes_on(self) -> bool:
+        """More may be found for what was asked last: ask again."""
+        return self._search is not None and not self._search.is_done
 
     @staticmethod
     def is_asked(before: str) -> bool:
@@ -46,62 +55,51 @@ class MentionCompletion:
         if match is None:
             return None
         typed = match["path"]
-        found = best(typed, self._paths)
-        return Completion(match.start("path"), typed, found) if found else None
+        wanted = typed.removeprefix('"')
+        paths = self._outside(wanted) if wanted.startswith(_OUTSIDE) else self._inside(wanted)
+        is_folder = wanted.endswith("/")
+        found = tuple(_candidate(path) for path in paths if not (is_folder and path == wanted))
+        # A folder may be what is meant, as much as what is in it.
+        return Completion(match.start("path"), wanted, found, insists=not is_folder) if found else None
+
+    def used(self, text: str) -> None:
+        """A candidate was taken: it comes first from now on."""
+        path = text.strip('"')
+        self._used = [path, *(each for each in self._used if each != path)][:_MAX_USED]
 
     async def load(self) -> None:
-        self._loaded_at = time.monotonic()
+        began = time.monotonic()
+        self._fresh_until = began + FRESH_SECONDS * _FRESH_FOR
+        self._at_work = await paths_at_work(self.root)
         paths = await list_paths(self.root)
-        self._paths = tuple(Candidate(path, then=" ") for path in paths)
-        self._loaded_at = time.monotonic()
+        self._index = await asyncio.to_thread(FileIndex, paths)
+        self._search = None
+        self._fresh_until = time.monotonic() + max(FRESH_SECONDS, _FRESH_FOR * (time.monotonic() - began))
+
+    def _inside(self, wanted: str) -> list[str]:
+        favoured = list(dict.fromkeys((*self._used, *self._at_work)))
+        if not wanted:
+            self._search = None
+            near = self._index.first(MAX_CANDIDATES)
+            return list(dict.fromkeys((*favoured[: MAX_CANDIDATES // 2], *near)))[:MAX_CANDIDATES]
+        if self._search is None or self._search.query != wanted:
+            self._search = FileSearch(self._index, wanted)
+        self._search.go_on(_A_KEY)
+        return self._search.best(favoured)
+
+    def _outside(self, wanted: str) -> list[str]:
+        self._search = None
+        folder, _, name = wanted.rpartition("/")
+        return [f"{folder}/{each}" for each in names_in(self.root, f"{folder}/", name)]
 
 
 if TYPE_CHECKING:
     _: type[CompletionSource] = MentionCompletion
 
 
-async def list_paths(root: Path) -> list[str]:
-    """Files below the folder, the near ones first: `MAX_PATHS`, or what is found in time; none without ripgrep."""
-    command = _ripgrep()
-    if command is None:
-        return []
-    try:
-        process = await asyncio.create_subprocess_exec(
-            command, "--files", "--hidden", "--null", "--glob", "!.git",
-            cwd=root, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL,
-        )  # fmt: skip
-    except OSError as error:
-        logger.warning("%s cannot be listed: %s", root, error)
-        return []
-    paths: list[str] = []
-    is_complete = False
-    try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            is_complete = await _collect(process, paths)
-    except TimeoutError:
-        logger.info("listing %s took too long; %d paths can be completed", root, len(paths))
-    finally:
-        if not is_complete:
-            with suppress(ProcessLookupError):
-                process.kill()
-        await process.wait()
-    return sorted(paths, key=lambda path: (path.count("/"), path))
-
-
-async def _collect(process: asyncio.subprocess.Process, paths: list[str]) -> bool:
-    """Fill `paths`; whether that was all there is."""
-    assert process.stdout is not None
-    while len(paths) < MAX_PATHS:
-        try:
-            path = (await process.stdout.readuntil(b"\0"))[:-1].decode("utf-8", "replace")
-        except asyncio.IncompleteReadError:
-            return True
-        # A name with a line break in it cannot stand in a prompt.
-        if path.isprintable():
-            paths.append(path)
-    return False
-
-
-def _ripgrep() -> str | None:
-    # The wheel of ripgrep puts it beside the Python that runs us, which need not be on the path.
-    return shutil.which("rg") or shutil.which("rg", path=sysconfig.get_path("scripts"))
+def _candidate(path: str) -> Candidate:
+    # Behind a folder the path goes on.
+    is_folder = path.endswith("/")
+    if " " not in path:
+        return Candidate(path, then="" if is_folder else " ")
+    return Candidate(f'"{path}' if is_folder else f'"{path}"', then="" if is_folder else " ", shown=path)

@@ -26,26 +26,32 @@ class PathCompletion:
         found = _LAST_WORD.search(before, len(before) - len(before.lstrip("!")))
         typed = found[0] if found else ""
         folder, _, name = typed.rpartition("/")
-        names = self._names(folder, re.sub(r"\\(.)", r"\1", name), is_absolute=typed.startswith("/"))
+        inside = _bare(folder) or ("/" if typed.startswith("/") else ".")
+        names = [_SPECIAL.sub(r"\\\1", each) for each in names_in(self._root, inside, _bare(name))]
         lead = typed[: len(typed) - len(name)]
         candidates = tuple(Candidate(lead + each, then="" if each.endswith("/") else " ") for each in names)
         return Completion(len(before) - len(typed), typed, candidates, insists=False) if candidates else None
 
-    def _names(self, folder: str, begun: str, *, is_absolute: bool) -> list[str]:
-        folder = re.sub(r"\\(.)", r"\1", folder) or ("/" if is_absolute else ".")
-        try:
-            with os.scandir(self._root / Path(folder).expanduser()) as entries:
-                found = [
-                    _SPECIAL.sub(r"\\\1", entry.name) + ("/" if entry.is_dir() else "")
-                    for entry in islice(entries, _MOST_LOOKED_AT)
-                    if entry.name.startswith(begun) and (begun or not entry.name.startswith("."))
-                    if entry.name.isprintable()
-                ]
-        except (OSError, RuntimeError):
-            # A folder that is not there, or the home of nobody.
-            return []
-        return sorted(found)[:MAX_CANDIDATES]
-
 
 if TYPE_CHECKING:
     _: type[CompletionSource] = PathCompletion
+
+
+def names_in(root: Path, folder: str, begun: str) -> list[str]:
+    """What the folder holds that begins so, folders with a slash behind them; hidden ones only if a dot was typed."""
+    try:
+        with os.scandir(root / Path(folder).expanduser()) as entries:
+            found = [
+                entry.name + ("/" if entry.is_dir() else "")
+                for entry in islice(entries, _MOST_LOOKED_AT)
+                if entry.name.startswith(begun) and (begun or not entry.name.startswith("."))
+                if entry.name.isprintable()
+            ]
+    except (OSError, RuntimeError):
+        # A folder that is not there, or the home of nobody.
+        return []
+    return sorted(found)[:MAX_CANDIDATES]
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"\\(.)", r"\1", word)

@@ -320,6 +320,11 @@ class Prompt(Vertical):
             self._offered_for = place
             self._offer()
 
+    def _offer_more(self) -> None:
+        # Whoever walks through what was found is not thrown back to its start.
+        if not self._popup.has_moved and self._mentions.goes_on:
+            self._offer()
+
     def _offer(self) -> None:
         """Open, change or close the popup, as the text before the cursor asks for."""
         completion = self._search.find(self._input.text) if self._search else self._completion()
@@ -353,13 +358,24 @@ class Prompt(Vertical):
         if self._mentions.is_asked(before) and self._mentions.is_stale:
             self._load_mentions()
         one_line = field.document.line_count == 1
-        return self._commands.complete(before, one_line=one_line) or self._mentions.complete(before, one_line=one_line)
+        completion = self._commands.complete(before, one_line=one_line)
+        if completion is None:
+            completion = self._mentions.complete(before, one_line=one_line)
+            if self._mentions.goes_on:
+                self.call_later(self._offer_more)
+        return completion
 
     def _accept(self) -> None:
         completion, candidate = self._popup.completion, self._popup.highlighted
         if completion is None or candidate is None:
             return
-        self._dismiss(completion)
+        if candidate.text.endswith("/"):
+            # A folder is gone into.
+            self._close()
+        else:
+            self._dismiss(completion)
+        if self._mentions.is_asked(self._input.before_cursor):
+            self._mentions.used(candidate.text)
         self._input.replace_before_cursor(completion.start, candidate.text + candidate.then)
 
     def _dismiss(self, completion: Completion) -> None:

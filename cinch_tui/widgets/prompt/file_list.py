@@ -1,0 +1,99 @@
+"""The files of a project as ripgrep lists them, without what git ignores, with their folders; and the ones at work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import sysconfig
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+from pathlib import Path
+
+MAX_PATHS = 1_000_000
+PATIENCE_SECONDS = 60.0
+_GIT_SECONDS = 3.0
+_MAX_AT_WORK = 200
+_CHUNK = 1 << 16
+_AT_WORK = (
+    ("diff", "--name-only", "--relative", "-z", "HEAD"),
+    ("ls-files", "--others", "--exclude-standard", "-z"),
+    ("log", "-n", "20", "--name-only", "--relative", "--format=", "-z"),
+)
+
+logger = logging.getLogger(__name__)
+
+
+async def list_paths(root: Path, most: int = MAX_PATHS) -> list[str]:
+    """Files and folders below the folder, the near ones first: at most so many, or what is found in time; none without
+    ripgrep."""
+    command = _ripgrep()
+    if command is None:
+        return []
+    # Sorted by ripgrep: to sort a million here would hold up every key for a second.
+    listing = (command, "--files", "--hidden", "--null", "--sort", "path", "--glob", "!.git")
+    by_depth: dict[int, list[str]] = {}
+    folders: set[str] = set()
+    count = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE_SECONDS), aclosing(_names(listing, root)) as names:
+            async for path in names:
+                _put(by_depth, folders, path)
+                count += 1
+                if count >= most:
+                    break
+    return [path for depth in sorted(by_depth) for path in by_depth[depth]]
+
+
+async def paths_at_work(root: Path) -> list[str]:
+    """Files that were changed and not committed, new ones, and those of the last commits."""
+    git = shutil.which("git")
+    found: dict[str, None] = {}
+    for arguments in _AT_WORK if git else ():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_GIT_SECONDS), aclosing(_names((str(git), *arguments), root)) as names:
+                async for path in names:
+                    found[path] = None
+                    if len(found) >= _MAX_AT_WORK:
+                        break
+    return [path for path in found if (root / path).exists()]
+
+
+def _put(by_depth: dict[int, list[str]], folders: set[str], path: str) -> None:
+    folder = path.rpartition("/")[0]
+    while folder and folder not in folders:
+        folders.add(folder)
+        by_depth.setdefault(folder.count("/"), []).append(f"{folder}/")
+        folder = folder.rpartition("/")[0]
+    by_depth.setdefault(path.count("/"), []).append(path)
+
+
+async def _names(command: Sequence[str], root: Path) -> AsyncGenerator[str, None]:
+    """What a command prints, parted by NUL, as it comes; it is killed when nobody wants more."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=root, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, limit=_CHUNK
+        )
+    except OSError as error:
+        logger.warning("%s cannot be listed: %s", root, error)
+        return
+    assert process.stdout is not None
+    rest = b""
+    try:
+        while chunk := await process.stdout.read(_CHUNK):
+            *names, rest = (rest + chunk).split(b"\0")
+            for name in names:
+                path = name.decode("utf-8", "replace")
+                # A name with a line break in it cannot stand in a prompt.
+                if path.isprintable() and path:
+                    yield path
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _ripgrep() -> str | None:
+    # The wheel of ripgrep puts it beside the Python that runs us, which need not be on the path.
+    return shutil.which("rg") or shutil.which("rg", path=sysconfig.get_path("scripts"))

@@ -134,8 +134,8 @@ def _view_lines(view: View, look: Look, width: int) -> list[Line]:
             return _listing_lines(view, look, width)
         case TodoView():
             return _todo_lines(view, look, width)
-        case ImageView(path, media_type):
-            return [plain_line(fitted(f"{one_line(path)} ({media_type})", width), look.base)]
+        case ImageView():
+            return _image_lines(view, look, width)
         case TextView(text, language):
             return _text_lines(text, language, look, width)
 
@@ -177,6 +177,19 @@ def _todo_lines(view: TodoView, look: Look, width: int) -> list[Line]:
         text = wrap_runs([(one_line(item.content), style)], width - 4)
         lines.extend(indented(text, (f"{TODO_MARKS[item.status]} ", style), ("    ", style)))
     return lines
+
+
+def _image_lines(view: ImageView, look: Look, width: int) -> list[Line]:
+    """A frame in the place of a picture, with its name, kind and size."""
+    size = f" · {view.width}×{view.height}" if view.width else ""
+    said = [fitted(one_line(text), width - 4) for text in (view.path, f"{view.media_type}{size}")]
+    inner = max(cell_len(text) for text in said) + 2
+    edge = look.on_base("rule")
+    rows = [
+        Line((Segment("│ ", edge), Segment(set_cell_size(text, inner - 2), look.base), Segment(" │", edge)), gutter=2)
+        for text in said
+    ]
+    return [plain_line(f"╭{'─' * inner}╮", edge), *rows, plain_line(f"╰{'─' * inner}╯", edge)]
 
 
 def _diff_lines(view: DiffView, look: Look, width: int) -> list[Line]:

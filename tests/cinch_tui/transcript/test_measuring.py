@@ -17,7 +17,7 @@ from cinch_tui.transcript.layout import START, Layout
 from cinch_tui.transcript.lines import Line
 from cinch_tui.transcript.look import Look
 from cinch_tui.transcript.painting import painted
-from harness.views import DiffView, ListingView, TerminalView, TextView
+from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView
 
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # Everyday text of many scripts, marks of Markdown, and what terminals measure in different ways.
@@ -118,3 +118,18 @@ def test_tasks_nested_lists_and_a_wide_table(snap_compare: Callable[..., bool]) 
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=(44, 22), run_before=settled)
+
+
+@pytest.mark.parametrize("width", [14, 40])
+def test_a_picture_is_a_frame_with_its_name_kind_and_size(width: int) -> None:
+    layout = Layout(Look.bare())
+    layout.width = width
+    block = tool(None, "")
+    block.status, block.view = "done", ImageView("shots/画面.png", "image/png", 640, 480)
+    layout.extend([block])
+
+    shown = [row.line.text.strip() for row in layout.rows(START, 20)][1:]
+
+    assert {cell_len(line) for line in shown} == {min(width - 4, 23)}
+    if width == 40:
+        assert shown[1:3] == ["│ shots/画面.png      │", "│ image/png · 640×480 │"]

@@ -263,3 +263,17 @@ def test_a_terminal_that_knows_lines_alone_is_told_of_them(project: Path):
 
     assert lines.end() == 2
     assert "\x1b" not in lines.said
+
+
+def test_what_was_typed_before_a_question_does_not_answer_it(cinch, project: Path):
+    write = ("write_file", {"path": "made.txt", "content": "made"})
+    lines = cinch([Reply(text="I will make a file now.", calls=[write], pause_s=0.1), Reply(text="Very well.")])
+    lines.see("You: ")
+    lines.enter("go")
+    lines.see("Assistant: I ")
+
+    lines.enter("1")
+
+    lines.see("You, heard now: 1")
+    lines.see("Very well.")
+    assert not (project / "made.txt").exists()

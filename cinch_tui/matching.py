@@ -16,7 +16,7 @@ def ranked(query: str, texts: Sequence[str]) -> list[int]:
     words = query.casefold().split()
     if not words:
         return list(range(len(texts)))
-    patterns = [re.compile(".*?".join(map(re.escape, word)), re.DOTALL) for word in words]
+    patterns = [_in_order(word) for word in words]
     scored: list[tuple[int, int]] = []
     for index, text in enumerate(texts):
         score = 0
@@ -45,6 +45,12 @@ def matched(query: str, text: str) -> list[tuple[int, int]]:
     return spans
 
 
+def _in_order(word: str) -> re.Pattern[str]:
+    """The letters of the word with anything between them."""
+    # Lazy dots would try every way to part a text that does not fit, for minutes.
+    return re.compile(re.escape(word[0]) + "".join(f"[^{re.escape(each)}]*{re.escape(each)}" for each in word[1:]))
+
+
 def _distance(word: str, pattern: re.Pattern[str], text: str) -> int | None:
     place = text.find(word)
     if place == 0:
@@ -56,7 +62,7 @@ def _distance(word: str, pattern: re.Pattern[str], text: str) -> int | None:
 
 
 def _letters(word: str, text: str) -> list[tuple[int, int]]:
-    found = re.search(".*?".join(map(re.escape, word)), text, re.DOTALL)
+    found = _in_order(word).search(text)
     spans: list[tuple[int, int]] = []
     place = found.start() if found else len(text)
     for letter in word if found else "":

@@ -87,7 +87,8 @@ def test_the_first_frame_loads_nothing_but_itself() -> None:
 
     loaded = loaded_by("import cinch_tui.launch") - bare
 
-    assert loaded <= {"cinch_tui.launch", "cinch_tui.first_frame", "cinch_tui.guard", "select", "termios", "_thread", "_signal"}
+    own = {"cinch_tui.launch", "cinch_tui.first_frame", "cinch_tui.guard"}
+    assert loaded <= own | {"select", "termios", "_thread", "_signal"}
 
 
 @pytest.mark.parametrize("preset", ["anthropic", "openai", "groq", "gemini", "vertex", "bedrock", "ollama", "proxy"])

@@ -253,3 +253,7 @@ def test_picture_of_a_picker(snap_compare):
 
 def test_picture_of_the_sessions(snap_compare):
     assert snap_compare(Host(SessionPicker(SESSIONS, now=NOW)), terminal_size=(80, 24))
+
+
+def test_letters_that_fit_nothing_are_looked_for_once_and_not_in_every_way():
+    assert ranked("abcdefgx", ["abcdefg" * 3_000]) == []

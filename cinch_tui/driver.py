@@ -52,6 +52,7 @@ class GuardedDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] its App names no type
         self._has_begun = False
+        self._parent = os.getppid()
         self._guard = app.guard if isinstance(app, Guarded) else None
         # What goes wrong may be written to a file; the screen is where people look.
         screen = sys.__stderr__ if sys.__stderr__ and sys.__stderr__.isatty() else sys.__stdout__
@@ -129,6 +130,8 @@ class GuardedDriver(LinuxDriver):
                 for event in (*(parser.feed(text) if text else ()), *parser.tick()):
                     self.process_message(event)
                 chunk = _read(self.fileno) if selector.select(PATIENCE) else b""
+                if not chunk and os.getppid() != self._parent and not self._is_in_front():
+                    raise OSError(errno.EIO, "the shell that lent us the terminal is gone")
 
 
 def _read(terminal: int) -> bytes:

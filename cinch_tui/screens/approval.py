@@ -283,11 +283,12 @@ class ApprovalScreen(Dialog[Approval]):
             answers.append(("s", "session", "Yes, and trust it this session"))
         if request.rule and not self._is_partial:
             answers.append(("a", "always", f"Yes, and always allow {one_line(request.rule)} here"))
+        # Yes and no are seen in the smallest terminal.
+        answers += [("n", "deny", "No"), ("d", "explain", "No, and say why")]
         if review:
             answers.append(("h", "review", f"Choose among the {review.count} changes"))
         if request.is_revisable:
             answers.append(("e", "rewrite", "Change it in your editor, then decide"))
-        answers += [("n", "deny", "No"), ("d", "explain", "No, and say why")]
         return [Option(Content.assemble((key, "bold"), f"  {label}"), id=action) for key, action, label in answers]
 
 

@@ -68,6 +68,9 @@ class Draft:
 
     def close(self) -> None:
         if self._lock is not None:
+            # As long as it is held: afterwards it may be another's.
+            with suppress(OSError):
+                Path(self._lock.lock_file).unlink(missing_ok=True)
             self._lock.release()
 
     def _take(self, path: Path) -> bool:

@@ -9,13 +9,15 @@ import signal
 import sys
 import threading
 from codecs import getincrementaldecoder
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TextIO, cast, runtime_checkable
 
 from textual.drivers.linux_driver import LinuxDriver
 
 from cinch_tui.terminal_background import ReplyParser
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.app import App
 
     from cinch_tui.first_frame import FirstFrame
@@ -41,6 +43,31 @@ class Guarded(Protocol):
     def parting(self) -> str: ...
 
 
+class Lasting:
+    """A screen to which nothing is written once it hung up: the thread that writes would end, and who waits until it
+    has room for more would wait for ever."""
+
+    def __init__(self, screen: TextIO) -> None:
+        self._screen = screen
+        self._is_gone = False
+
+    def write(self, text: str) -> None:
+        self._unless_gone(lambda: self._screen.write(text))
+
+    def flush(self) -> None:
+        self._unless_gone(self._screen.flush)
+
+    def fileno(self) -> int:
+        return self._screen.fileno()
+
+    def _unless_gone(self, act: Callable[[], object]) -> None:
+        if not self._is_gone:
+            try:
+                act()
+            except OSError:
+                self._is_gone = True
+
+
 class GuardedDriver(LinuxDriver):
     """Takes over when it first starts, if there is something to take over."""
 
@@ -57,7 +84,8 @@ class GuardedDriver(LinuxDriver):
         # What goes wrong may be written to a file; the screen is where people look.
         screen = sys.__stderr__ if sys.__stderr__ and sys.__stderr__.isatty() else sys.__stdout__
         assert screen is not None, "cli.py has seen that it is a terminal"
-        self._file = screen
+        # What the thread that writes needs of a file.
+        self._file = cast("TextIO", Lasting(screen))
 
     def start_application_mode(self) -> None:
         frame = self._app.frame if isinstance(self._app, Guarded) and not self._has_begun else None

@@ -9,8 +9,6 @@ from e2e.sabotage import sabotaged
 from e2e.shell import SHELL, Shell, child_of, left_on
 from fakes.script import Reply
 
-from cinch_tui.first_frame import ENTER
-
 pytestmark = pytest.mark.pty
 
 UNHANDLED = [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT]
@@ -142,21 +140,6 @@ def test_a_fault_in_a_thread_is_in_the_log_and_the_app_goes_on(terminal, tmp_pat
     screen.see("hello to you")
     assert "ZeroDivisionError" in (own_home / "cinch" / "state" / "cinch.log").read_text()
     assert b"ZeroDivisionError" not in screen.raw
-
-
-def test_killed_before_the_app_has_taken_over_it_gives_the_terminal_back(terminal, own_home, tmp_path, model_env):
-    pictures = own_home / "cinch" / "state" / "first-frame"
-    screen = terminal(env=model_env)
-    screen.until(lambda: list(pictures.glob("[!.]*")), "a picture to be kept")
-    screen.kill()
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.cli - main", WAITS)})
-    before = screen.attributes
-    screen.written(ENTER)
-
-    os.kill(screen.pid, signal.SIGKILL)
-
-    screen.until(lambda: left_on(screen.raw) == set(), "the terminal to be given back")
-    screen.until(lambda: screen.attributes == before, "its attributes to be as before")
 
 
 def test_when_its_shell_was_killed_it_ends_and_the_session_is_whole(shell, own_home):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.agent_front import AgentFront
 from cinch_tui.asides import Asides
-from cinch_tui.desk import Desk, warm
+from cinch_tui.desk import Desk
+from cinch_tui.warming import warm
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ inside the functions here.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.options import Options, Resume
 from cinch_tui.settings import Settings
 from cinch_tui.start import collect_garbage
+from cinch_tui.warming import load_next, warm
 from harness.errors import CinchError, SessionError
 
 if TYPE_CHECKING:
@@ -32,28 +32,11 @@ if TYPE_CHECKING:
     from harness.events import Event
     from harness.messages import Message
     from harness.provider import Model
-    from harness.run import State
     from harness.session.resume import LoadedSession
 
 NOT_READY = "cinch is still starting; try again in a moment"
 STILL_TYPING = 0.7
 """Seconds after a key in which a person is taken to be typing."""
-
-NEEDED_NEXT = (
-    "cinch_tui.commands.builtin",
-    "cinch_tui.commands.secrets",
-    "cinch_tui.widgets.prompt.history_file",
-    "cinch_tui.transcript.blocks",
-    "cinch_tui.assembly",
-    "cinch_tui.bridge",
-    "cinch_tui.answers",
-    "cinch_tui.reports",
-    "cinch_tui.farewell",
-    "cinch_tui.transcript.past",
-    "cinch_tui.transcript.markdown",
-    "cinch_tui.screens.approval",
-    "filelock",
-)
 
 
 class Desk:
@@ -105,7 +88,7 @@ class Desk:
 
     async def _open(self) -> None:
         try:
-            await asyncio.to_thread(_load)
+            await asyncio.to_thread(load_next)
             collect_garbage()
             await self._show_end()
             assembly = await self._assemble(None)
@@ -382,19 +365,3 @@ class Desk:
         if self._bridge:
             self._bridge.forget()
         self.screen.board.show(blocks_of(messages, self.agent.state.tools))
-
-
-async def warm(state: State) -> None:
-    """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply."""
-    from tools import load
-
-    build: Callable[[], None] | None = getattr(state.model.provider, "warm", None)
-    if build:
-        await asyncio.to_thread(build)
-    await asyncio.to_thread(load, state.tools)
-    await state.model.facts.load()
-
-
-def _load() -> None:
-    for name in NEEDED_NEXT:
-        importlib.import_module(name)

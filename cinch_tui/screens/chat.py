@@ -191,7 +191,7 @@ class ChatScreen(Screen[object]):
 
     def take(self, text: str) -> None:
         """Do what was typed: keep a key, run a command, or send it."""
-        # By now they are loaded, see `NEEDED_NEXT` of the desk.
+        # By now they are loaded, see `warming.NEEDED_NEXT`.
         from cinch_tui.commands.registry import Invocation, NearMiss
         from cinch_tui.commands.secrets import take_keys
         from cinch_tui.shell_line import shell_line

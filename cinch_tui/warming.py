@@ -1,0 +1,44 @@
+"""What is loaded behind the first paint, before somebody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.run import State
+
+NEEDED_NEXT = (
+    "cinch_tui.commands.builtin",
+    "cinch_tui.commands.secrets",
+    "cinch_tui.widgets.prompt.history_file",
+    "cinch_tui.transcript.blocks",
+    "cinch_tui.assembly",
+    "cinch_tui.bridge",
+    "cinch_tui.answers",
+    "cinch_tui.reports",
+    "cinch_tui.farewell",
+    "cinch_tui.transcript.past",
+    "cinch_tui.transcript.markdown",
+    "cinch_tui.screens.approval",
+    "filelock",
+)
+
+
+def load_next() -> None:
+    """Import what an agent and the first command need; for a thread."""
+    for name in NEEDED_NEXT:
+        importlib.import_module(name)
+
+
+async def warm(state: State) -> None:
+    """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply."""
+    from tools import load
+
+    build: Callable[[], None] | None = getattr(state.model.provider, "warm", None)
+    if build:
+        await asyncio.to_thread(build)
+    await asyncio.to_thread(load, state.tools)
+    await state.model.facts.load()

@@ -103,7 +103,7 @@ class WireService:
         return await model_names(self._transport, path) if path else []
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport = self._transport_for(request)
+        transport = self._transport.for_key(request.api_key, _headers)
         try:
             async with aclosing(self._ask(request, transport)) as answer:
                 async for delta in answer:
@@ -115,12 +115,6 @@ class WireService:
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         path, body = self._wire.format_request(request)
         return deltas(transport, path, body, self._wire.decoder(transport.endpoint), self._wire.framing())
-
-    def _transport_for(self, request: Request) -> Transport:
-        if request.api_key is None:
-            return self._transport
-        endpoint = self._transport.endpoint.with_key(request.api_key)
-        return self._transport.speaking_for(endpoint, _headers(endpoint))
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,17 @@ class Transport:
     def speaking_for(self, endpoint: Endpoint, headers: Mapping[str, str]) -> Transport:
         """The same connections, used with another key."""
         return Transport(endpoint, headers, self._pool)
+
+    def for_key(self, key: str | None, headers: Callable[[Endpoint], Mapping[str, str]]) -> Transport:
+        """The same connections, used with a program's own key; this one where it has none.
+
+        Raises:
+            AuthenticationFailed: it is no key.
+        """
+        if key is None:
+            return self
+        endpoint = self.endpoint.with_key(key)
+        return self.speaking_for(endpoint, headers(endpoint))
 
     def warm(self) -> None:
         """Import httpx and build the client; may be called from any thread, and more than once.

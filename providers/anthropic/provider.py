@@ -63,7 +63,7 @@ class AnthropicProvider:
         return await listed_models(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport, form = self._transport_for(request), self._form(request)
+        transport, form = self._transport.for_key(request.api_key, _headers), self._form(request)
         begun = False
         while True:
             try:
@@ -85,12 +85,6 @@ class AnthropicProvider:
         marked = dataclasses.replace(request, cache=self._marks.of(request.cache))
         body = encode(marked, form, self._unreadable, holds_to_schema=holds)
         return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))
-
-    def _transport_for(self, request: Request) -> Transport:
-        if request.api_key is None:
-            return self._transport
-        endpoint = self._transport.endpoint.with_key(request.api_key)
-        return self._transport.speaking_for(endpoint, _headers(endpoint))
 
     def _form(self, request: Request) -> ThinkingForm:
         return ThinkingForm() if request.spec.model_id in self._without_form else thinking_form(request.spec)

@@ -77,7 +77,7 @@ class OllamaProvider:
         return (await self._card(model_id, self._transport)).known
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport, model_id = self._transport_for(request), request.spec.model_id
+        transport, model_id = self._transport.for_key(request.api_key, _headers), request.spec.model_id
         try:
             card = await self._card(model_id, transport)
             if request.tools and not card.can("tools"):
@@ -112,12 +112,6 @@ class OllamaProvider:
     def _wanted_window(self) -> int | None:
         written = self._environment.get("OLLAMA_CONTEXT_LENGTH", "").strip()
         return int(written) or None if written.isdecimal() else None
-
-    def _transport_for(self, request: Request) -> Transport:
-        if request.api_key is None:
-            return self._transport
-        endpoint = self._transport.endpoint.with_key(request.api_key)
-        return self._transport.speaking_for(endpoint, _headers(endpoint))
 
 
 async def _shown(model_id: str, transport: Transport) -> ModelCard:

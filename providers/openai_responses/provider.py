@@ -61,7 +61,7 @@ class ResponsesProvider:
         return await listed_models(self._transport, *lists_of(self._transport.endpoint))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport = self._transport_for(request)
+        transport = self._transport.for_key(request.api_key, _headers)
         for _ in range(MENDS):
             try:
                 async with aclosing(self._ask(request, transport)) as answer:
@@ -91,12 +91,6 @@ class ResponsesProvider:
             return False
         self._without.add(field)
         return True
-
-    def _transport_for(self, request: Request) -> Transport:
-        if request.api_key is None:
-            return self._transport
-        endpoint = self._transport.endpoint.with_key(request.api_key)
-        return self._transport.speaking_for(endpoint, _headers(endpoint))
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:

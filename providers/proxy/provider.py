@@ -44,7 +44,7 @@ class ProxyProvider:
         return await listed_models(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport = self._transport_for(request)
+        transport = self._transport.for_key(request.api_key, _headers)
         decoder = ProxyDecoder(transport.endpoint)
         try:
             async with aclosing(deltas(transport, PATH, encode(request), decoder)) as answer:
@@ -52,12 +52,6 @@ class ProxyProvider:
                     yield delta
         except ModelNotFound as error:
             raise await better_named(error, transport, MODELS, request.spec.model_id) from error
-
-    def _transport_for(self, request: Request) -> Transport:
-        if request.api_key is None:
-            return self._transport
-        endpoint = self._transport.endpoint.with_key(request.api_key)
-        return self._transport.speaking_for(endpoint, _headers(endpoint))
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:

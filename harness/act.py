@@ -10,11 +10,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.approval.leave import Allowed, Refused, decide_call
+from harness.approval.batch import Batch
+from harness.approval.judging import Allowed, Asked, Refused
+from harness.approval.leave import decide_call, foretold
 from harness.execution.caller import Caller
 from harness.execution.results import STEERED, Results
 from harness.execution.schedule import floor_for, groups_of
-from harness.messages import AssistantMessage, ToolResult
+from harness.messages import AssistantMessage, ToolCall, ToolResult
 from harness.run import Run
 from harness.stopping import pass_cancellation, stop_tasks
 
@@ -59,16 +61,20 @@ class _Batch:
 
     async def decide(self) -> None:
         """Ask about the calls in their order, before any of them runs. Once the person steers, nothing more is."""
+        batch = Batch(self._run, self._reply.tool_calls, self._foretold)
         for call in self._reply.tool_calls:
             if self._run.inbox.steering:
                 return
-            match await decide_call(self._run, call, self._caller.context(call), self._reply.stop_reason):
+            match await decide_call(self._run, call, self._caller.context(call), self._reply.stop_reason, batch):
                 case Allowed() as allowed:
                     self._allowed.append(allowed)
                 case Refused(output):
                     self.answers.give(call, output)
                     await self.answers.tell_rest()
             pass_cancellation()
+
+    async def _foretold(self, call: ToolCall) -> Asked | None:
+        return await foretold(self._run, call, self._caller.context(call), self._reply.stop_reason)
 
     async def execute(self) -> None:
         """Run what is allowed, group by group. What has not begun when the person steers does not begin."""

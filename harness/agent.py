@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, TypeVar
@@ -22,10 +21,12 @@ from harness.cost import Ledger
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
 from harness.events import Event, ModeChanged, ModelChanged, Notice
 from harness.execution.cache import ResultCache
+from harness.execution.running import cancel_call
 from harness.history import History
 from harness.hooks.chain import HookChain
 from harness.identity import Identity
 from harness.inbox import Inbox
+from harness.jobs import Jobs, background_call
 from harness.limits import Meter
 from harness.messages import AssistantMessage, Message, Text, UserMessage, new_id
 from harness.modes import Mode
@@ -69,6 +70,7 @@ class Agent:
             tools=_distinct(tools),
             system_prompt=system_prompt,
             permissions=Permissions(options.mode, options.approval, options.grants or Grants()),
+            jobs=Jobs(self.publish, self.inbox.news),
         )
         self.state.max_tokens = options.max_tokens
         self._bus = Bus(self.identity.session_id)
@@ -103,6 +105,11 @@ class Agent:
             self._workspace = Workspace(Path.cwd())
         return self._workspace
 
+    @property
+    def jobs(self) -> Jobs:
+        """What goes on in the background."""
+        return self.state.jobs
+
     async def prompt(self, prompt: Prompt) -> AgentResult:
         """Say something and wait for the run to end. A failed or aborted run is a result, not an exception.
 
@@ -126,7 +133,7 @@ class Agent:
             raise NoMessages("there is no conversation to continue")
         if self.history.at_rest and not self.has_pending:
             raise InvalidContinue("the last message is the assistant's: prompt instead")
-        return await self.run(Entry(continuation=tagged(continuation)))
+        return await self.run(Entry(continuation=continuation.tagged()))
 
     def stream(self, prompt: Prompt | Continuation) -> RunStream:
         """Say something, or go on, and read what happens, up to and including `AgentEnd`; speak to the run meanwhile.
@@ -153,6 +160,8 @@ class Agent:
     prompt_structured = prompt_structured
     prompt_structured_sync = prompt_structured_sync
     aside = aside
+    cancel_call = cancel_call
+    background_call = background_call
 
     def steer(self, prompt: Prompt) -> None:
         """Say something to the run that is on: it interrupts the tools and is heard at the next turn. From any thread,
@@ -314,6 +323,7 @@ class Agent:
     async def _let_go(self) -> None:
         self.abort()
         await self.wait_idle()
+        await self.jobs.close()
         routed = self.options.routing.models if self.options.routing else ()
         for model in (self.state.model, *self.options.fallback, *routed):
             await model.provider.close()
@@ -382,8 +392,3 @@ def _distinct(tools: Sequence[Tool]) -> tuple[Tool, ...]:
         return tuple(tools)
     twice = sorted({name for name in names if names.count(name) > 1})
     raise ConfigError(f"two tools of the same name: {', '.join(twice)}")
-
-
-def tagged(continuation: Continuation) -> Continuation:
-    """With a tag that tells it from others."""
-    return replace(continuation, tag=continuation.tag or datetime.now(UTC).isoformat(timespec="milliseconds"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -18,7 +20,7 @@ from harness.events import (
     ToolApprovalRequested,
     ToolApprovalResolved,
 )
-from harness.person import Answer, Approval, ApprovalRequest, Denied, Person, PlanVerdict, Question
+from harness.person import Answer, Approval, ApprovalRequest, AskedAtOnce, Denied, PlanVerdict, Question, shortest
 
 RequestT = TypeVar("RequestT")
 ReplyT = TypeVar("ReplyT")
@@ -87,7 +89,17 @@ class Answers:
         return approval or Denied("nobody answered in time; continue without it", unasked=True)
 
     async def ask(self, question: Question) -> Answer:
-        limits = [limit for limit in (question.timeout, self._timeout) if limit is not None]
+        return await self._ask_within(None, question)
+
+    async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
+        """All wait at once; answers to the same call are taken in the order of its questions."""
+        limit = shortest(questions)
+        async with asyncio.TaskGroup() as group:
+            asked = [group.create_task(self._ask_within(limit, question)) for question in questions]
+        return tuple(each.result() for each in asked)
+
+    async def _ask_within(self, limit: float | None, question: Question) -> Answer:
+        limits = [each for each in (limit, question.timeout, self._timeout) if each is not None]
         answer = await self._questions.wait(self._call_of(question), question, min(limits, default=None))
         return answer or Answer("timed_out")
 
@@ -103,8 +115,8 @@ class Answers:
             case ToolApprovalResolved(call_id=call_id):
                 self._approvals.withdraw(call_id)
             case QuestionAsked(call_id=call_id, question=question):
-                self._questions.announce(call_id)
                 self._expect(call_id, question)
+                self._questions.announce(call_id, sum(each == call_id for each, _ in self._asking))
             case QuestionAnswered(call_id=call_id):
                 self._questions.withdraw(call_id)
                 self._asking = [each for each in self._asking if each[0] != call_id]
@@ -148,21 +160,22 @@ class _Desk(Generic[RequestT, ReplyT]):
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self._lock = threading.Lock()
-        self._announced: set[str] = set()
-        self._early: dict[str, ReplyT] = {}
+        self._announced: dict[str, int] = {}
+        self._early: dict[str, deque[ReplyT]] = {}
         self._waiting: list[_Waiting[RequestT, ReplyT]] = []
 
     @property
     def waiting(self) -> tuple[_Waiting[RequestT, ReplyT], ...]:
         return tuple(self._waiting)
 
-    def announce(self, call_id: str) -> None:
+    def announce(self, call_id: str, count: int = 1) -> None:
+        """So many requests of this call are about to come."""
         with self._lock:
-            self._announced.add(call_id)
+            self._announced[call_id] = count - len(self._early.get(call_id, ()))
 
     def withdraw(self, call_id: str) -> None:
         with self._lock:
-            self._announced.discard(call_id)
+            self._announced.pop(call_id, None)
             self._early.pop(call_id, None)
 
     def reply(self, call_id: str, reply: ReplyT) -> None:
@@ -181,9 +194,9 @@ class _Desk(Generic[RequestT, ReplyT]):
         """The reply; None when none came in time."""
         waiting: _Waiting[RequestT, ReplyT] = _Waiting(call_id, request, asyncio.get_running_loop().create_future())
         with self._lock:
-            self._announced.discard(call_id)
-            if call_id in self._early:
-                return self._early.pop(call_id)
+            if early := self._early.get(call_id):
+                return early.popleft()
+            self._expect_fewer(call_id)
             self._waiting.append(waiting)
         try:
             # Not `asyncio.timeout`: it would cancel the future that another thread may be about to settle.
@@ -199,8 +212,13 @@ class _Desk(Generic[RequestT, ReplyT]):
                 f"call {call_id!r} does not wait for an {self._kind}" if call_id else f"no {self._kind} is waited for"
             )
             raise NotAsked(f"{about}; it was not asked, or is answered already")
-        self._announced.discard(call_id)
-        self._early[call_id] = reply
+        self._expect_fewer(call_id)
+        self._early.setdefault(call_id, deque()).append(reply)
+
+    def _expect_fewer(self, call_id: str) -> None:
+        left = self._announced.pop(call_id, 0) - 1
+        if left > 0:
+            self._announced[call_id] = left
 
     def _leave(self, waiting: _Waiting[RequestT, ReplyT]) -> bool:
         """Wait no more; whether no reply is on its way."""
@@ -212,4 +230,4 @@ class _Desk(Generic[RequestT, ReplyT]):
 
 
 if TYPE_CHECKING:
-    _: type[Person] = Answers
+    _: type[AskedAtOnce] = Answers

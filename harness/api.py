@@ -34,13 +34,15 @@ MODULES: dict[str, str] = {
         "MessageDiscarded ToolApprovalRequested ToolApprovalResolved ToolExecutionStart ToolExecutionUpdate "
         "ToolExecutionEnd ToolCacheHit QuestionAsked QuestionAnswered PlanSubmitted UsageUpdate ContextWarning "
         "CompactionStart CompactionEnd RetryScheduled ModelRouted ModelFallback ModelChanged ModeChanged "
-        "InputRejected HookRan LimitReached SubagentEvent ParallelStart BranchEvent ParallelEnd Notice"
+        "InputRejected HookRan LimitReached SubagentEvent JobStarted JobEnded ParallelStart BranchEvent ParallelEnd "
+        "Notice"
     ),
     "harness.continuation": "Continuation",
+    "harness.jobs": "Job Jobs",
     # What a person is asked, and answers
     "harness.person": (
-        "Person Nobody ApprovalRequest Approval Once Session Always Denied Edited Reworded Partly RefusedHunk "
-        "Question Choice Answer PlanVerdict"
+        "Person Nobody ApprovalRequest Approval OneApproval Once Session Always Denied Edited Reworded Partly "
+        "RefusedHunk Together ForCall Question Choice Answer AskedAtOnce ask_all PlanVerdict"
     ),
     "harness.answers": "Answers Unanswered",
     "harness.approval.policy": "ApprovalMode",
@@ -129,6 +131,8 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.events import Event as Event
     from harness.events import HookRan as HookRan
     from harness.events import InputRejected as InputRejected
+    from harness.events import JobEnded as JobEnded
+    from harness.events import JobStarted as JobStarted
     from harness.events import LimitReached as LimitReached
     from harness.events import MessageDiscarded as MessageDiscarded
     from harness.events import MessageEnd as MessageEnd
@@ -168,6 +172,8 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.hooks.points import Inject as Inject
     from harness.hooks.points import Modify as Modify
     from harness.hooks.points import Stop as Stop
+    from harness.jobs import Job as Job
+    from harness.jobs import Jobs as Jobs
     from harness.judging import Elaborate as Elaborate
     from harness.judging import Outcome as Outcome
     from harness.judging import PickFirst as PickFirst
@@ -205,11 +211,14 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.person import Answer as Answer
     from harness.person import Approval as Approval
     from harness.person import ApprovalRequest as ApprovalRequest
+    from harness.person import AskedAtOnce as AskedAtOnce
     from harness.person import Choice as Choice
     from harness.person import Denied as Denied
     from harness.person import Edited as Edited
+    from harness.person import ForCall as ForCall
     from harness.person import Nobody as Nobody
     from harness.person import Once as Once
+    from harness.person import OneApproval as OneApproval
     from harness.person import Partly as Partly
     from harness.person import Person as Person
     from harness.person import PlanVerdict as PlanVerdict
@@ -217,6 +226,8 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.person import RefusedHunk as RefusedHunk
     from harness.person import Reworded as Reworded
     from harness.person import Session as Session
+    from harness.person import Together as Together
+    from harness.person import ask_all as ask_all
     from harness.policies import Budget as Budget
     from harness.policies import DenyList as DenyList
     from harness.policies import LoopDetection as LoopDetection

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
@@ -18,3 +19,7 @@ class Continuation:
 
     kind: Literal["default", "rerun", "branch"] = "default"
     tag: str = ""
+
+    def tagged(self) -> Continuation:
+        """With a tag that tells it from others."""
+        return replace(self, tag=self.tag or datetime.now(UTC).isoformat(timespec="milliseconds"))

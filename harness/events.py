@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from harness.continuation import Continuation, TurnTrigger
+from harness.event_header import EventHeader
+from harness.job_events import JobEnded, JobStarted
 from harness.messages import (
     AssistantMessage,
     CustomMessage,
@@ -29,17 +31,6 @@ from harness.messages import (
 from harness.person import Answer, Question
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart
 from harness.views import View
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventHeader:
-    """Stamped by the bus: `seq` counts from 1 per agent, `time` is seconds since the epoch, `turn` counts from 1."""
-
-    seq: int = 0
-    time: float = 0.0
-    session_id: str = ""
-    loop_id: str = ""
-    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -377,6 +368,8 @@ Event: TypeAlias = (
     | InputRejected
     | HookRan
     | SubagentEvent
+    | JobStarted
+    | JobEnded
     | ParallelStart
     | BranchEvent
     | ParallelEnd

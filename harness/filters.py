@@ -110,6 +110,16 @@ _API_KEYS = {
 }
 
 
+_PARTLY_SHOWN = 4
+
+
+def without_secrets(text: str) -> str:
+    """The text with what looks like a key cut to its first letters."""
+    for form in (_PRIVATE_KEY, *_API_KEYS.values()):
+        text = re.sub(form, lambda found: f"{found.group()[:_PARTLY_SHOWN]}…", text)
+    return text
+
+
 def _secret_in(text: str) -> str:
     """What kind of secret there is; empty when none was found."""
     if re.search(_PRIVATE_KEY, text):

@@ -43,9 +43,10 @@ class Queue:
                 arrival.set_result(None)
         return arrival
 
-    def put(self, message: UserMessage) -> None:
+    def put(self, message: UserMessage, at: int | None = None) -> None:
+        """At the end, or in that place; behind all, where there are fewer."""
         with self._lock:
-            self._waiting.append(message)
+            self._waiting.insert(len(self._waiting) if at is None else at, message)
             arrival = self._arrival
         if arrival is not None:
             call_in(arrival.get_loop(), lambda: settle(arrival))
@@ -60,23 +61,68 @@ class Queue:
         with self._lock:
             return self._taken(len(self._waiting))
 
+    def place(self, message_id: str) -> int | None:
+        """Where that message waits, from 0; None where it was taken."""
+        with self._lock:
+            return self._place(message_id)
+
+    def remove(self, message_id: str) -> UserMessage | None:
+        """The message, which waits no longer; None where it was taken before."""
+        with self._lock:
+            place = self._place(message_id)
+            if place is None:
+                return None
+            message = self._waiting[place]
+            del self._waiting[place]
+            return message
+
+    def replace(self, message_id: str, message: UserMessage) -> bool:
+        """Let another message wait in its place; whether it still waited."""
+        with self._lock:
+            place = self._place(message_id)
+            if place is not None:
+                self._waiting[place] = message
+            return place is not None
+
+    def move(self, message_id: str, by: int) -> bool:
+        """Let it wait so many places later, or earlier, at most at an end; whether it still waited."""
+        with self._lock:
+            place = self._place(message_id)
+            if place is not None:
+                message = self._waiting[place]
+                del self._waiting[place]
+                self._waiting.insert(max(0, place + by), message)
+            return place is not None
+
+    def _place(self, message_id: str) -> int | None:
+        return next((place for place, each in enumerate(self._waiting) if each.id == message_id), None)
+
     def _taken(self, count: int) -> tuple[UserMessage, ...]:
         return tuple(self._waiting.popleft() for _ in range(count))
 
 
 class Inbox:
     """`steering` interrupts a run, `follow_up` waits for its end; `reminders` are what the program itself has to say
-    at the next turn."""
+    at the next turn of a run, `news` what happened beside it, which waits for another run where this one ends."""
 
     def __init__(self, steering: QueueMode = "one", follow_up: QueueMode = "one") -> None:
         self.steering = Queue(steering)
         self.follow_up = Queue(follow_up)
         self.reminders = Queue("all")
+        self.news = Queue("all")
 
     def __len__(self) -> int:
-        return len(self.steering) + len(self.follow_up) + len(self.reminders)
+        return len(self.steering) + len(self.follow_up) + len(self.reminders) + len(self.news)
+
+    @property
+    def has_word(self) -> bool:
+        """Whether the program itself has something to say."""
+        return bool(self.reminders or self.news)
+
+    def take_word(self) -> tuple[UserMessage, ...]:
+        return self.reminders.clear() + self.news.clear()
 
     @property
     def interrupts(self) -> bool:
         """Whether something is to be said before the run may end."""
-        return bool(self.steering or self.reminders)
+        return bool(self.steering or self.has_word)

@@ -73,7 +73,7 @@ def describe_environment(cwd: Path) -> Environment:
 
 def build_system_prompt(environment: Environment, instructions: Sequence[Instruction], addendum: str = "") -> str:
     """The whole system prompt. `addendum` is what a mode adds, where the caller does not add it itself."""
-    parts = [_system(), _facts(environment), _quoted(instructions), addendum]
+    parts = [_system(), _facts(environment), quoted(instructions), addendum]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -190,7 +190,8 @@ def _facts(environment: Environment) -> str:
     )
 
 
-def _quoted(instructions: Sequence[Instruction]) -> str:
+def quoted(instructions: Sequence[Instruction]) -> str:
+    """Instruction files as they stand in the system prompt."""
     if not instructions:
         return ""
     files = "\n\n".join(

@@ -35,7 +35,7 @@ async def run_loop(run: Run) -> Ending:
         return rejected(pending.reason)
     if run.entry.continuation is not None and not pending:
         pending = _next_words(run, at_rest=True)
-        if run.history.at_rest and not (pending or run.inbox.reminders):
+        if run.history.at_rest and not (pending or run.inbox.has_word):
             return rejected(run.progress.rejection or "nothing is left to go on with")
     return await _take_turns(run, pending)
 
@@ -48,7 +48,7 @@ async def go_on_after(run: Run, reply: AssistantMessage) -> Ending:
 
 async def _take_turns(run: Run, pending: tuple[Message, ...]) -> Ending:
     while True:
-        pending = (*pending, *run.inbox.reminders.clear())
+        pending = (*pending, *run.inbox.take_word())
         try:
             stop = await _before_turn(run, pending)
             pass_cancellation()
@@ -69,8 +69,8 @@ async def _what_next(run: Run, turn: _Turn) -> tuple[Message, ...] | Ending:
     ending = await _ending(run, turn)
     if ending is not None:
         return ending
-    pending = _next_words(run, at_rest=not (turn.results or run.inbox.reminders))
-    if pending or turn.results or run.inbox.reminders:
+    pending = _next_words(run, at_rest=not (turn.results or run.inbox.has_word))
+    if pending or turn.results or run.inbox.has_word:
         return pending
     return Ending(turn.reply.stop_reason, turn.reply.error)
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.agent import Agent, tagged
+from harness.agent import Agent
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
 from harness.events import (
     BranchEvent,
@@ -132,7 +132,7 @@ def _entry(agent: Agent, prompt: Prompt | Continuation) -> Entry:
         raise NoMessages("there is no conversation to continue")
     if agent.history.at_rest:
         raise InvalidContinue("the last message is the assistant's: prompt instead")
-    return Entry(continuation=tagged(prompt))
+    return Entry(continuation=prompt.tagged())
 
 
 class _Contest:
@@ -301,6 +301,8 @@ def _beside(agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -
     )
     beside = Agent(branch.model, tools, system_prompt, options)
     beside.identity = identity
+    beside.state.calls = state.calls
+    beside.state.jobs = state.jobs
     if branch.options is None:
         # What the person permits, and may change meanwhile, is the same for all.
         beside.state.permissions = state.permissions

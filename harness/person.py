@@ -5,9 +5,11 @@ The loop asks one question at a time and waits as long as it takes. A run that i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from harness.messages import JsonObject, ToolCall
 from harness.tool import Risk
@@ -16,10 +18,12 @@ from harness.views import View
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A call that needs leave. `rule` says in words what "always" would cover; empty when it cannot be remembered.
+    """A call that needs leave. `rule` says in words what "always" would cover, `exact_rule` what it would if it covered
+    such a call and no other; empty when it cannot be remembered.
 
     `is_revisable`: `Reworded` is an answer too, and `Partly` where the view is a diff. `is_reworded`: this is what the
-    person made of the call.
+    person made of the call. It is the `position`th, counted from 1, of `total` calls of one reply that need leave;
+    `others` are those that still wait besides it, which `Together` may answer too.
     """
 
     call: ToolCall
@@ -32,6 +36,10 @@ class ApprovalRequest:
     can_trust: bool = True
     is_revisable: bool = False
     is_reworded: bool = False
+    exact_rule: str = ""
+    position: int = field(default=1, compare=False)
+    total: int = field(default=1, compare=False)
+    others: tuple[ApprovalRequest, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,9 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """Yes, and remember the rule for this project."""
+    """Yes, and remember the rule for this project; `exact`: the one that covers nothing but this."""
+
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,36 +96,73 @@ class Partly:
     refused: tuple[RefusedHunk, ...]
 
 
-Approval: TypeAlias = Once | Session | Always | Denied | Edited | Reworded | Partly
+OneApproval: TypeAlias = Once | Session | Always | Denied | Edited | Reworded | Partly
+
+
+@dataclass(frozen=True, slots=True)
+class ForCall:
+    """What is said of the call with this id."""
+
+    call_id: str
+    approval: OneApproval
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Answers to several calls of a reply: the one asked about, `others` of its request, or both.
+
+    Each covers what was shown and nothing else: a call that has changed when its turn comes is asked about, and so is
+    one that is dangerous, unless its answer is the only one here. What is not answered is asked about again.
+    """
+
+    answers: tuple[ForCall, ...]
+
+
+Approval: TypeAlias = OneApproval | Together
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the answers that a question offers."""
+    """One of the answers that a question offers; an edit of it begins with `body`, or its label where that is empty."""
 
     label: str
     description: str = ""
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question of the model's. No choices: free text only. `timeout` in seconds; None waits for ever. `asker` names
-    the sub-agent that asks."""
+    the sub-agent that asks.
+
+    `header` is a title of a word or two; `multi_select`: several choices may be taken; `free_text`: an answer of one's
+    own may be written; an edited choice has at most `max_edit_length` characters.
+    """
 
     prompt: str
     choices: tuple[Choice, ...] = ()
     editable: bool = False
     timeout: float | None = None
     asker: str = field(default="", compare=False)
+    header: str = ""
+    multi_select: bool = False
+    max_edit_length: int | None = None
+    free_text: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`index` is the choice (from 0) for selected and edited; `text` is the label, the edited or the free text."""
+    """`index` is the choice (from 0) for selected and edited; `text` is the label, the edited or the free text.
+
+    Where several choices may be taken, `indexes` are those that were, `text` their labels, and `other` what was written
+    beside them.
+    """
 
     status: Literal["selected", "edited", "free_text", "skipped", "timed_out"]
     text: str = ""
     index: int | None = None
+    indexes: tuple[int, ...] = ()
+    other: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +187,37 @@ class Person(Protocol):
     async def review_plan(self, plan: str) -> PlanVerdict:
         """Accept or reject a plan, which is Markdown."""
         ...
+
+
+@runtime_checkable
+class AskedAtOnce(Person, Protocol):
+    """A person who may be asked several questions at once; others are asked one after another."""
+
+    async def ask_all(self, questions: Sequence[Question]) -> Sequence[Answer]:
+        """Answer each, in their order."""
+        ...
+
+
+async def ask_all(person: Person, questions: Sequence[Question]) -> tuple[Answer, ...]:
+    """The answers to several questions, in their order. The shortest of their timeouts holds for all together."""
+    if isinstance(person, AskedAtOnce):
+        answers = tuple(await person.ask_all(questions))
+        return answers[: len(questions)] + (Answer("skipped"),) * (len(questions) - len(answers))
+    limit = shortest(questions)
+    ends_at = None if limit is None else time.monotonic() + limit
+    return tuple([await _ask_until(person, question, ends_at) for question in questions])
+
+
+async def _ask_until(person: Person, question: Question, ends_at: float | None) -> Answer:
+    if ends_at is None:
+        return await person.ask(question)
+    left = ends_at - time.monotonic()
+    return await person.ask(replace(question, timeout=left)) if left > 0 else Answer("timed_out")
+
+
+def shortest(questions: Sequence[Question]) -> float | None:
+    """The least of their timeouts; None: they wait for ever."""
+    return min((each.timeout for each in questions if each.timeout is not None), default=None)
 
 
 class Nobody:

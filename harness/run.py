@@ -14,9 +14,11 @@ from harness.continuation import Continuation, TurnTrigger
 from harness.cost import Ledger
 from harness.errors import ProviderError
 from harness.execution.cache import ResultCache
+from harness.execution.running import RunningCalls
 from harness.history import History
 from harness.hooks.chain import HookChain
 from harness.inbox import Inbox
+from harness.jobs import Jobs
 from harness.limits import Meter
 from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Usage, UserMessage
 from harness.modes import Mode, tools_of
@@ -54,6 +56,8 @@ class State:
     ledger: Ledger = field(default_factory=Ledger)
     budget: int = 0
     pause: Pause = field(default_factory=Pause)
+    calls: RunningCalls = field(default_factory=RunningCalls)
+    jobs: Jobs = field(default_factory=Jobs)
 
     @property
     def mode(self) -> Mode:

@@ -78,6 +78,10 @@ class RunStream:
         """Stop the run; the events that tell of its end can still be read. Before it begins, it never does."""
         self._course.stop(self._agent)
 
+    def cancel_call(self, call_id: str, session_id: str = "") -> bool:
+        """Stop one call, and nothing else; whether it was running."""
+        return self._agent.cancel_call(call_id, session_id)
+
     def __aiter__(self) -> RunStream:
         return self
 

@@ -11,6 +11,7 @@ from harness.messages import JsonObject, Text, UserContent
 from harness.views import View
 
 if TYPE_CHECKING:
+    from harness.jobs import Jobs
     from harness.person import Person, PlanVerdict
     from harness.provider import Model
     from harness.workspace import Workspace
@@ -25,8 +26,9 @@ class Risk:
     """What a call may do. `scope` is what a lasting rule would cover: a command prefix, or empty for the whole tool.
 
     `paths` are the files it reads or changes, where it can tell: calls of one reply that change the same file run one
-    after another, and one that changes files it cannot name runs alone. `cacheable`: the same arguments give the same
-    result as long as no call changed anything and the `paths` are as they were.
+    after another, and one that changes files it cannot name runs alone. `touches` are files that it changes beside
+    others that it cannot name. `exact` is all of what it does, for a rule that covers nothing else. `cacheable`: the
+    same arguments give the same result as long as no call changed anything and the `paths` are as they were.
     """
 
     level: RiskLevel
@@ -34,6 +36,8 @@ class Risk:
     scope: str = ""
     paths: tuple[str, ...] = ()
     cacheable: bool = False
+    touches: tuple[str, ...] = ()
+    exact: str = ""
 
     @property
     def changes(self) -> bool:
@@ -105,7 +109,7 @@ class ToolContext:
     `update` shows progress; `propose_plan` asks the person to accept a plan (and leaves plan mode if they do);
     `spill_dir` is a folder the model may read from, for output too long to hand back: of more than `max_result_chars`
     characters (0: of any length) the middle is cut out, so a tool that can hand back a part does. `delegate` hands a
-    task to a sub-agent; None where there may be none.
+    task to a sub-agent; None where there may be none. `jobs` is what goes on in the background; None where nothing can.
     """
 
     call_id: str
@@ -115,6 +119,7 @@ class ToolContext:
     spill_dir: Path
     update: Callable[[View], None] = field(default=_ignore_update)
     delegate: Delegate | None = None
+    jobs: Jobs | None = None
     max_result_chars: int = 0
 
     def room(self, most: int) -> int:

@@ -7,13 +7,15 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, AliasChoices, Field
 
 from harness.execution.spill import spill_name
-from harness.messages import JsonObject
+from harness.jobs import MOST_RUNNING, Errand, Job, Jobs
+from harness.messages import JsonObject, new_id
 from harness.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
 from tools.model_keys import without_model_keys
@@ -26,6 +28,14 @@ LIMIT = 30_000
 LONGEST_SECONDS = 600.0
 _SHOWN_LIVE = 8_000
 _UPDATE_SECONDS = 0.1
+_TITLE_CHARS = 80
+_AT_ONCE_SECONDS = 0.2
+"""What fails to start does so within a moment: then its end is worth more than its job id."""
+
+NOT_HERE = "Nothing can go on after its call here. Run it without background."
+NO_MORE = f"{MOST_RUNNING} jobs run in the background already: stop one with job_kill."
+MOVED = "The person moved it to the background, where it goes on"
+_HOW_TO_GO_ON = "You are told when it ends; job_output shows what it prints, job_kill stops it."
 
 
 def _seconds(value: float) -> float:
@@ -45,6 +55,11 @@ class BashArguments(Parameters):
         description="Seconds until it is stopped with all it started; at most 600.",
         validation_alias=AliasChoices("timeout_s", "timeout"),
     )
+    background: bool = Field(
+        default=False,
+        description="Come back at once with a job id while it goes on, with no limit of time.",
+        validation_alias=AliasChoices("background", "run_in_background"),
+    )
     description: str | None = Field(default=None, description="What it is for, in five to ten words.")
 
 
@@ -61,11 +76,15 @@ class BashTool(TypedTool[BashArguments]):
 
     def summary(self, arguments: JsonObject) -> str:
         command = arguments.get("command") or arguments.get("cmd")
-        lines = command.strip().splitlines() if isinstance(command, str) else []
-        return f"{lines[0]} …" if len(lines) > 1 else "".join(lines)
+        title = _title(command) if isinstance(command, str) else ""
+        apart = arguments.get("background") is True or arguments.get("run_in_background") is True
+        return f"{title}  (in the background)" if apart and title else title
 
     def judge(self, arguments: BashArguments) -> Risk:
-        return assess(arguments.command)
+        risk = assess(arguments.command)
+        if not arguments.background:
+            return risk
+        return replace(risk, reason=", ".join(filter(None, (risk.reason, "goes on in the background"))))
 
     async def foresee(self, arguments: BashArguments, context: ToolContext) -> View | ToolOutput | None:
         del context
@@ -75,23 +94,77 @@ class BashTool(TypedTool[BashArguments]):
         return {**arguments, "command": text} if isinstance(view, TerminalView) else None
 
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
-        environment = quiet_environment(without_model_keys(os.environ, self._secrets))
-        command = Command(arguments.command, context.workspace.root, environment, arguments.timeout_s)
-        captured = CapturedOutput(context.room(LIMIT), context.spill_dir / spill_name("bash", context.call_id))
-        live = _Live(lambda: context.update(TerminalView(command.text, captured.latest(_SHOWN_LIVE))))
-
-        def take(data: bytes) -> None:
-            captured.feed(data)
-            live.changed()
-
+        if arguments.background and (context.jobs is None or len(context.jobs.running) >= MOST_RUNNING):
+            return ToolOutput.failure(NO_MORE if context.jobs else NOT_HERE)
+        execution = _Execution(self._command(arguments, context), context)
         try:
-            ended = await run_command(command, take)
+            return await (execution.in_background() if arguments.background else execution.within(arguments.timeout_s))
         except (OSError, ValueError) as error:
             return ToolOutput.failure(f"The command could not be started: {_reason(error, context.workspace.root)}")
         finally:
-            live.stop()
-            captured.close()
-        return _report(command, captured, ended)
+            execution.live.stop()
+
+    def _command(self, arguments: BashArguments, context: ToolContext) -> Command:
+        environment = quiet_environment(without_model_keys(os.environ, self._secrets))
+        return Command(arguments.command, context.workspace.root, environment)
+
+
+class _Execution:
+    """A command that its call waits for, as long as it is not in the background."""
+
+    def __init__(self, command: Command, context: ToolContext) -> None:
+        self._command = command
+        self._jobs = context.jobs or Jobs()
+        self._call_id = context.call_id
+        # Some models call every first call of a reply the same: a job must not have its file taken by a later one.
+        spill = spill_name("bash", f"{context.call_id[:60]}-{new_id()[:8]}")
+        self._captured = CapturedOutput(context.room(LIMIT), context.spill_dir / spill)
+        self._ended: Ended | None = None
+        self.live = _Live(lambda: context.update(TerminalView(command.text, self._captured.latest(_SHOWN_LIVE))))
+
+    async def within(self, seconds: float) -> ToolOutput:
+        job = self._begin()
+        match await self._jobs.wait(job, seconds):
+            case "over":
+                return self._report(job)
+            case "moved":
+                return self._moved(job, MOVED)
+            case "late":
+                await self._jobs.stop(job)
+                return _too_late(self._command, self._captured, seconds)
+
+    async def in_background(self) -> ToolOutput:
+        job = self._begin()
+        if await self._jobs.wait(job, _AT_ONCE_SECONDS) == "over":
+            return self._report(job)
+        self._jobs.to_background(job)
+        return self._moved(job, "It runs in the background")
+
+    def _begin(self) -> Job:
+        title = _title(self._command.text)
+        short = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS]}…"
+        return self._jobs.begin(Errand(self._call_id, short, self._captured, self._work))
+
+    async def _work(self) -> int:
+        try:
+            self._ended = await run_command(self._command, self._take)
+        finally:
+            self._captured.close()
+        return self._ended.exit_code
+
+    def _take(self, data: bytes) -> None:
+        self._captured.feed(data)
+        self.live.changed()
+
+    def _report(self, job: Job) -> ToolOutput:
+        job.task.result()
+        assert self._ended is not None
+        return _report(self._command, self._captured, self._ended)
+
+    def _moved(self, job: Job, how: str) -> ToolOutput:
+        printed = self._captured.news()
+        text = f"{how} as {job.id}. {_HOW_TO_GO_ON}\nWhat it has printed so far:\n{printed.strip() or '(nothing)'}"
+        return ToolOutput.text(text, view=TerminalView(self._command.text, printed), details={"job_id": job.id})
 
 
 class _Live:
@@ -101,9 +174,10 @@ class _Live:
         self._show = show
         self._shown_at = 0.0
         self._planned: asyncio.TimerHandle | None = None
+        self._is_watched = True
 
     def changed(self) -> None:
-        if self._planned is not None:
+        if self._planned is not None or not self._is_watched:
             return
         wait = self._shown_at + _UPDATE_SECONDS - time.monotonic()
         if wait <= 0:
@@ -112,6 +186,7 @@ class _Live:
             self._planned = asyncio.get_running_loop().call_later(wait, self._now)
 
     def stop(self) -> None:
+        self._is_watched = False
         if self._planned is not None:
             self._planned.cancel()
 
@@ -119,6 +194,11 @@ class _Live:
         self._planned = None
         self._shown_at = time.monotonic()
         self._show()
+
+
+def _title(command: str) -> str:
+    lines = command.strip().splitlines()
+    return f"{lines[0]} …" if len(lines) > 1 else "".join(lines)
 
 
 def _reason(error: OSError | ValueError, folder: Path) -> str:
@@ -129,21 +209,20 @@ def _reason(error: OSError | ValueError, folder: Path) -> str:
 
 def _report(command: Command, captured: CapturedOutput, ended: Ended) -> ToolOutput:
     output = captured.text()
-    text = f"{_headline(command, ended)}\n{output.strip() or '(no output)'}{_aftermath(ended)}"
-    view = TerminalView(command.text, output, ended.exit_code)
+    headline = f"Exit code: {ended.exit_code}{_signal_name(ended.exit_code)}"
+    text = f"{headline}\n{output.strip() or '(no output)'}{_aftermath(ended)}"
     details: JsonObject = {"exit_code": ended.exit_code, "duration": round(ended.duration, 3)}
-    if ended.exit_code is None:
-        return ToolOutput.failure(text, view=view, details=details)
-    return ToolOutput.text(text, view=view, details=details)
+    return ToolOutput.text(text, view=TerminalView(command.text, output, ended.exit_code), details=details)
 
 
-def _headline(command: Command, ended: Ended) -> str:
-    if ended.exit_code is None:
-        return (
-            f"Timed out after {command.timeout:g} s: the command and every process it started were killed. "
-            "What it printed until then:"
-        )
-    return f"Exit code: {ended.exit_code}{_signal_name(ended.exit_code)}"
+def _too_late(command: Command, captured: CapturedOutput, seconds: float) -> ToolOutput:
+    output = captured.text()
+    text = (
+        f"Timed out after {seconds:g} s: the command and every process it started were killed. "
+        f"What it printed until then:\n{output.strip() or '(no output)'}"
+    )
+    details: JsonObject = {"exit_code": None, "duration": round(seconds, 3)}
+    return ToolOutput.failure(text, view=TerminalView(command.text, output), details=details)
 
 
 def _signal_name(exit_code: int) -> str:

@@ -20,6 +20,8 @@ def loaders(secrets: Callable[[], Iterable[str]] = tuple) -> dict[str, Callable[
         "find_files": _find,
         "grep": _grep,
         "bash": partial(_bash, secrets),
+        "job_output": _job_output,
+        "job_kill": _job_kill,
         "todo": _todo,
         "ask_user": _ask,
         "delegate_sub_agent": _delegate,
@@ -67,6 +69,18 @@ def _bash(secrets: Callable[[], Iterable[str]]) -> Tool:
     from tools.bash import BashTool
 
     return BashTool(secrets())
+
+
+def _job_output() -> Tool:
+    from tools.job_output import JobOutputTool
+
+    return JobOutputTool()
+
+
+def _job_kill() -> Tool:
+    from tools.job_kill import JobKillTool
+
+    return JobKillTool()
 
 
 def _todo() -> Tool:

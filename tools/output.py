@@ -28,6 +28,7 @@ class CapturedOutput:
         self._unfinished = ""
         self._head = ""
         self._tail = ""
+        self._told = 0
         self.characters = 0
         self.bytes = 0
 
@@ -53,7 +54,25 @@ class CapturedOutput:
 
     def latest(self, limit: int) -> str:
         """The last characters printed so far."""
-        return (self._tail + _cleaned(self._unfinished))[-limit:]
+        last = self._tail if self.is_cut else self._head
+        return (last + _cleaned(self._unfinished))[-limit:]
+
+    def whole(self) -> str:
+        """As `text`, with the line that has not ended."""
+        return self.text() + _cleaned(self._unfinished)
+
+    def news(self) -> str:
+        """What was printed since this was asked last; a line that had not ended then comes again, whole."""
+        told, self._told = self._told, self.characters
+        if not self.is_cut:
+            return self._head[told:] + _cleaned(self._unfinished)
+        if not told:
+            return self.whole()
+        fresh = self.characters - told
+        if fresh <= len(self._tail):
+            return (self._tail[-fresh:] if fresh else "") + _cleaned(self._unfinished)
+        note = f"[… {fresh - len(self._tail):,} characters left out. {self._spill.note} …]"
+        return f"{note}\n{self._tail}{_cleaned(self._unfinished)}"
 
     def text(self) -> str:
         """All of it, or its head and tail with a note between that says how to read the rest."""

@@ -31,22 +31,18 @@ OutputSink = Callable[[bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A shell command, where it runs, with which environment, and for how many seconds at most."""
+    """A shell command, where it runs, and with which environment."""
 
     text: str
     cwd: Path
     environment: Mapping[str, str]
-    timeout: float
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended. `exit_code` is None when its time was up and it was killed.
+    """How a command ended. `left_running` is the process group that goes on in the background, or None."""
 
-    `left_running` is the process group that goes on in the background, or None.
-    """
-
-    exit_code: int | None
+    exit_code: int
     duration: float
     left_running: int | None = None
 
@@ -55,7 +51,7 @@ async def run_command(command: Command, on_output: OutputSink) -> Ended:
     """Run a command to its end, handing on what it prints, standard error included, as it prints it.
 
     Returns when the command itself has ended, even if something it left in the background holds its output open.
-    Cancelled or out of time, no process of it is left. Raises OSError or ValueError if it cannot be started.
+    Cancelled, no process of it is left. Raises OSError or ValueError if it cannot be started.
     """
     started = time.monotonic()
     mark = new_id()
@@ -63,11 +59,11 @@ async def run_command(command: Command, on_output: OutputSink) -> Ended:
     try:
         process = await _start(command, mark, output.writing_end)
         try:
-            exit_code = await _wait(process, command.timeout, output)
+            exit_code = await _wait(process, output)
         finally:
             if process.returncode is None:
                 await _kill(process, mark)
-        left = process.pid if exit_code is not None and _group_lives(process.pid) else None
+        left = process.pid if _group_lives(process.pid) else None
         return Ended(exit_code, time.monotonic() - started, left)
     finally:
         output.close()
@@ -93,14 +89,10 @@ async def _start(command: Command, mark: str, output: int) -> asyncio.subprocess
     )
 
 
-async def _wait(process: asyncio.subprocess.Process, seconds: float, output: _Output) -> int | None:
-    """The exit code as a shell gives it, or None if the time was up first."""
+async def _wait(process: asyncio.subprocess.Process, output: _Output) -> int:
+    """The exit code as a shell gives it."""
     output.start()
-    try:
-        async with asyncio.timeout(seconds):
-            await process.wait()
-    except TimeoutError:
-        return None
+    await process.wait()
     await output.last_words()
     code = process.returncode or 0
     return 128 - code if code < 0 else code

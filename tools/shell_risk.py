@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.tool import Risk
 from tools.guarded import risk_of_change
@@ -81,11 +81,22 @@ def assess(command: str) -> Risk:
     """The risk of a command line. The scope is what a lasting rule would cover, empty unless it is a plain command."""
     script = parse(command)
     findings = list(_findings(script, depth=0))
+    touches = tuple(dict.fromkeys(path for path in _changes(script) if not path.startswith("/dev/")))
     for level in ("forbidden", "dangerous"):
         for finding in findings:
             if finding.level == level:
-                return finding
-    return Risk("execute", scope=scope_of(script))
+                return replace(finding, touches=touches)
+    return Risk("execute", scope=scope_of(script), touches=touches, exact=command.strip())
+
+
+def _changes(script: Script) -> Iterator[str]:
+    """The files that its own words say it writes."""
+    yield from script.writes
+    for command in script.commands:
+        words, _ = _unwrap(command.words)
+        name = _name(words[0]) if words else ""
+        if name in ("tee", "sed") or name in _COPIERS:
+            yield from _changed(name, list(words[1:]))
 
 
 def _findings(script: Script, depth: int) -> Iterator[Risk]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from harness.approval.rules import Grants, Rule, rule_for
+from harness.approval.rules import Grants, Rule, exact_rule_for, rule_for
 from harness.tool import Risk
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
@@ -20,7 +20,8 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A person must say yes. `rule` is what "always" would remember, None where nothing may be remembered.
+    """A person must say yes. `rule` is what "always" would remember, `exact` what it would for such a call and no
+    other; None where nothing may be remembered.
 
     `can_trust` is false where trust in the tool would not have spared the question.
     """
@@ -28,6 +29,7 @@ class Ask:
     reason: str
     rule: Rule | None = None
     can_trust: bool = True
+    exact: Rule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> De
         return Allow()
     if grants.covers(tool_name, risk):
         return Allow()
-    return Ask(risk.reason or _REASONS[risk.level], rule_for(tool_name, risk))
+    return Ask(risk.reason or _REASONS[risk.level], rule_for(tool_name, risk), exact=exact_rule_for(tool_name, risk))
 
 
 _REASONS = {

@@ -14,15 +14,18 @@ from pathlib import Path
 from harness.messages import JsonValue, new_id
 from harness.tool import Risk
 
+LONGEST_EXACT = 200
 _LOCK_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Leave that lasts: for commands that start with the words of `scope`, or for the whole tool where it is empty."""
+    """Leave that lasts: for one command or file where `exact` names it, else for commands that start with the words of
+    `scope`, or for the whole tool where that is empty."""
 
     tool: str
     scope: str = ""
+    exact: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,17 @@ def rule_for(tool: str, risk: Risk) -> Rule | None:
             return None
 
 
+def exact_rule_for(tool: str, risk: Risk) -> Rule | None:
+    """The rule that covers such a call and no other; None where there is none, or it is too long to be read."""
+    exact = _exact(risk)
+    is_readable = len(exact) <= LONGEST_EXACT and exact.isprintable()
+    return Rule(tool, exact=exact) if exact and is_readable else None
+
+
 def matches(rule: Rule, tool: str, risk: Risk) -> bool:
     """Whether a rule covers a call, word by word: `git status` covers neither `git stash` nor `git statusx`."""
+    if rule.exact:
+        return rule == exact_rule_for(tool, risk)
     wanted = rule_for(tool, risk)
     if wanted is None or rule.tool != tool:
         return False
@@ -58,8 +70,20 @@ def matches(rule: Rule, tool: str, risk: Risk) -> bool:
     return wanted.scope.split()[: len(words)] == words
 
 
+def _exact(risk: Risk) -> str:
+    match risk.level:
+        case "execute":
+            return risk.exact
+        case "read" | "edit" if not risk.scope and len(risk.paths) == 1:
+            return risk.exact or risk.paths[0]
+        case _:
+            return ""
+
+
 def describe(rule: Rule) -> str:
     """The rule in words that complete "always allow …"."""
+    if rule.exact:
+        return f"exactly `{rule.exact}` with {rule.tool}"
     if rule.scope:
         return f"commands that start with `{rule.scope}`"
     return f"every use of {rule.tool}"
@@ -159,7 +183,9 @@ def change_rules(path: Path, change: Callable[[tuple[Rule, ...]], tuple[Rule, ..
 
 
 def _write(path: Path, rules: tuple[Rule, ...]) -> None:
-    data = {"version": 1, "rules": [{"tool": rule.tool, "scope": rule.scope} for rule in rules]}
+    # An older program would take a rule for one file for one that covers the whole tool: it is to understand nothing.
+    version = 2 if any(rule.exact for rule in rules) else 1
+    data = {"version": version, "rules": [_encoded(rule) for rule in rules]}
     temporary = path.with_name(f"{path.name}.{new_id()}.tmp")
     try:
         with temporary.open("x", encoding="utf-8") as file:
@@ -172,10 +198,15 @@ def _write(path: Path, rules: tuple[Rule, ...]) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def _encoded(rule: Rule) -> dict[str, str]:
+    encoded = {"tool": rule.tool, "scope": rule.scope}
+    return {**encoded, "exact": rule.exact} if rule.exact else encoded
+
+
 def _decode(data: JsonValue) -> tuple[Rule, ...] | None:
     """The rules in some JSON; None if any part of it is not understood."""
     match data:
-        case {"version": 1, "rules": list() as entries}:
+        case {"version": 1 | 2, "rules": list() as entries}:
             rules = tuple(_decode_rule(entry) for entry in entries)
             known = tuple(rule for rule in rules if rule is not None)
             return known if len(known) == len(rules) else None
@@ -185,7 +216,9 @@ def _decode(data: JsonValue) -> tuple[Rule, ...] | None:
 
 def _decode_rule(entry: JsonValue) -> Rule | None:
     match entry:
-        case {"tool": str() as tool, "scope": str() as scope} if tool:
+        case {"tool": str() as tool, "scope": "", "exact": str() as exact} if tool and exact:
+            return Rule(tool, exact=exact)
+        case {"tool": str() as tool, "scope": str() as scope} if tool and "exact" not in entry:
             return Rule(tool, scope)
         case _:
             return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.bus import Bus
 from harness.events import QuestionAnswered, QuestionAsked
-from harness.person import Answer, Approval, ApprovalRequest, Person, PlanVerdict, Question
+from harness.person import Answer, Approval, ApprovalRequest, AskedAtOnce, Person, PlanVerdict, Question, ask_all
 
 
 class AskingPerson:
@@ -34,10 +35,23 @@ class AskingPerson:
                 self._bus.publish(QuestionAnswered(call_id=self._call_id, answer=answer))
             return answer
 
+    async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
+        """As `ask`, of all of them together."""
+        async with self._turn:
+            for question in questions:
+                self._bus.publish(QuestionAsked(call_id=self._call_id, question=question))
+            answers = (Answer("skipped"),) * len(questions)
+            try:
+                answers = await ask_all(self._person, questions)
+            finally:
+                for answer in answers:
+                    self._bus.publish(QuestionAnswered(call_id=self._call_id, answer=answer))
+            return answers
+
     async def review_plan(self, plan: str) -> PlanVerdict:
         async with self._turn:
             return await self._person.review_plan(plan)
 
 
 if TYPE_CHECKING:
-    _: type[Person] = AskingPerson
+    _: type[AskedAtOnce] = AskingPerson

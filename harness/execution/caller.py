@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 
-from harness.approval.leave import Allowed, Refused, decide_changed
+from harness.approval.judging import Allowed, Refused
+from harness.approval.leave import decide_changed
 from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
 from harness.execution.asking import AskingPerson
@@ -41,17 +43,19 @@ class Caller:
 
     async def make(self, allowed: Allowed, floor: Floor, place: int) -> None:
         """Make a call once nothing is in its way. A call that has begun is answered, also when it is cancelled."""
-        try:
-            await floor.enter(place)
-            if not self._may_begin:
-                return
-            ready = await self._past_hooks(allowed, floor, place) if self._run.hooks else allowed
-            if ready is not None and self._may_begin:
-                await self._begin(ready)
-            if self._run.hooks and not self._is_stopped:
-                await self._results.tell(allowed.call)
-        finally:
-            floor.leave(place)
+        run, call = self._run, allowed.call
+        with run.state.calls.running(call.id, run.bus.session_id, partial(self._results.cancel, call)):
+            try:
+                await floor.enter(place)
+                if not self._may_begin:
+                    return
+                ready = await self._past_hooks(allowed, floor, place) if run.hooks else allowed
+                if ready is not None and self._may_begin:
+                    await self._begin(ready)
+                if run.hooks and not self._is_stopped:
+                    await self._results.tell(call)
+            finally:
+                floor.leave(place)
 
     def context(self, call: ToolCall) -> ToolContext:
         run = self._run
@@ -69,6 +73,7 @@ class Caller:
             spill_dir=run.spill_dir,
             update=lambda view: self._results.update(call, view),
             delegate=_delegate(run.delegate, call.id),
+            jobs=run.state.jobs,
             max_result_chars=run.options.execution.max_result_chars,
         )
 
@@ -114,7 +119,7 @@ class Caller:
             output = await self._output(allowed)
         except asyncio.CancelledError as error:
             if self._is_stopped:
-                self._results.give(allowed.call, ToolOutput.failure(self._results.excuse))
+                self._results.give(allowed.call, ToolOutput.failure(self._results.excuse_of(allowed.call)))
                 raise
             logger.warning("tool %s was cancelled from within", allowed.call.name)
             output = failure_of(allowed.call, error)
@@ -139,7 +144,8 @@ class Caller:
     def _lookup(self, allowed: Allowed) -> Lookup | None:
         """How the cache knows the call; None for one whose result does not stay true."""
         risk = allowed.risk
-        if not (risk.cacheable and self._run.cache.is_on):
+        # What goes on in the background may change anything at any time.
+        if not (risk.cacheable and self._run.cache.is_on) or self._run.state.jobs.running:
             return None
         paths = real_paths(risk.paths, self._run.workspace.root)
         return None if paths is None else lookup_of(allowed.tool.name, allowed.arguments, paths)

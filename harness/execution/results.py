@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from harness.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from harness.execution.running import CANCELLED
 from harness.messages import Text, ToolCall, ToolResult
 from harness.run import Run
 from harness.stopping import stop_tasks
@@ -30,6 +31,7 @@ class Results:
         self._started: dict[str, float] = {}
         self._results: dict[str, ToolResult] = {}
         self._untold: dict[str, tuple[ToolCall, ToolResult]] = {}
+        self._cancelled: set[str] = set()
         self.excuse = INTERRUPTED
         self.ends_run = False
 
@@ -51,6 +53,13 @@ class Results:
         label = tool.label if tool else call.name
         self._started[call.id] = time.monotonic()
         self._run.bus.publish(ToolExecutionStart(call=call, label=label, summary=_summary(tool, call)))
+
+    def cancel(self, call: ToolCall) -> None:
+        """The person does not want this one any more."""
+        self._cancelled.add(call.id)
+
+    def excuse_of(self, call: ToolCall) -> str:
+        return CANCELLED if call.id in self._cancelled else self.excuse
 
     def update(self, call: ToolCall, view: View) -> None:
         """What a call shows while it runs; after its answer it is not heard."""
@@ -89,7 +98,7 @@ class Results:
     def close(self) -> None:
         """Answer what has no answer yet, and put all answers into the history, in call order."""
         for call in self._calls:
-            self.give(call, ToolOutput.failure(self.excuse))
+            self.give(call, ToolOutput.failure(self.excuse_of(call)))
             self._run.history.append(self._results[call.id])
 
     async def tell(self, call: ToolCall) -> None:

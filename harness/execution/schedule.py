@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.approval.leave import Allowed
+from harness.approval.judging import Allowed
 from harness.options import Concurrency
 from harness.tool import Risk
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from harness.options import Subagents
-from harness.person import Answer, Approval, ApprovalRequest, Person, PlanVerdict, Question
+from harness.person import Answer, Approval, ApprovalRequest, AskedAtOnce, Person, PlanVerdict, Question, ask_all
 from harness.subagents.budget import TokenBudget
 
 
@@ -86,6 +86,10 @@ class SharedPerson:
         async with self._turn:
             return await self._person.ask(question)
 
+    async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
+        async with self._turn:
+            return await ask_all(self._person, questions)
+
     async def review_plan(self, plan: str) -> PlanVerdict:
         async with self._turn:
             return await self._person.review_plan(plan)
@@ -99,15 +103,24 @@ class AskedBy:
         self._name = name
 
     async def approve(self, request: ApprovalRequest) -> Approval:
-        return await self._person.approve(replace(request, label=f"{self._name}: {request.label}"))
+        others = tuple(self._named(each) for each in request.others)
+        return await self._person.approve(replace(self._named(request), others=others))
 
     async def ask(self, question: Question) -> Answer:
-        asker = f"{self._name}: {question.asker}" if question.asker else self._name
-        return await self._person.ask(replace(question, asker=asker))
+        return await self._person.ask(self._asked(question))
+
+    async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
+        return await ask_all(self._person, [self._asked(question) for question in questions])
 
     async def review_plan(self, plan: str) -> PlanVerdict:
         return await self._person.review_plan(plan)
 
+    def _asked(self, question: Question) -> Question:
+        return replace(question, asker=f"{self._name}: {question.asker}" if question.asker else self._name)
+
+    def _named(self, request: ApprovalRequest) -> ApprovalRequest:
+        return replace(request, label=f"{self._name}: {request.label}")
+
 
 if TYPE_CHECKING:
-    _: tuple[type[Person], ...] = (SharedPerson, AskedBy)
+    _: tuple[type[AskedAtOnce], ...] = (SharedPerson, AskedBy)

@@ -121,6 +121,8 @@ class Spawner:
         child = self._make(role.model or run.state.model, tools, self._system(role), options)
         child.state.permissions = run.state.permissions
         child.state.pause = run.state.pause
+        child.state.calls = run.state.calls
+        child.state.jobs = run.state.jobs
         if not role.model:
             child.state.max_tokens = run.state.max_tokens
             child.state.budget = run.state.budget

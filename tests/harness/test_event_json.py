@@ -28,7 +28,8 @@ from harness.person import Question
 from harness.routing import ByTurn
 from harness.tool import ToolOutput
 from harness.views import TextView
-from providers.demo import Break, Reply, Say, scripted
+from providers.demo import Break, Call, Reply, Say, scripted
+from tools import builtin_tools
 from tools.delegate import DelegateTool
 
 EVENTS: tuple[type, ...] = get_args(Event)
@@ -151,7 +152,13 @@ def _sub_agent(make: Make) -> Agent:
     return make(calls("delegate_sub_agent", task="look"), "seen", "done", tools=[DelegateTool()])
 
 
-SCENARIOS = (_talk, _overflow, _several_models, _plan, _rejected, _stopped_by_a_hook, _sub_agent)
+def _job(make: Make) -> Agent:
+    begin = Reply((Call("bash", {"command": "sleep 300", "background": True}),))
+    end = Reply((Call("job_kill", {"job_id": "job-1"}),))
+    return make(begin, end, "done", tools=builtin_tools(), approval="off")
+
+
+SCENARIOS = (_talk, _overflow, _several_models, _plan, _rejected, _stopped_by_a_hook, _sub_agent, _job)
 
 
 def _with_inner(events: Iterable[Event]) -> Iterator[Event]:

@@ -22,7 +22,7 @@ async def test_runs_that_are_broken_off_leave_no_task_command_socket_or_file(tmp
         second = await break_off_runs(base_url, tmp_path, 2)
         after = held()
 
-    assert first + second == ["aborted"] * 24
+    assert first + second == ["aborted"] * 36
     # Asyncio keeps the threads that read files; they end with the event loop.
     assert replace(after, threads=0) == replace(before, threads=0)
     assert after.commands == 0
@@ -35,7 +35,7 @@ def test_runs_that_are_broken_off_leave_no_thread(tmp_path: Path, monkeypatch: p
     with model_server(tmp_path) as base_url:
         ends = asyncio.run(break_off_runs(base_url, tmp_path, 1))
 
-    assert ends == ["aborted"] * 8
+    assert ends == ["aborted"] * 12
     assert held().threads == before
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.approval.rules import Grants, Rule, describe, load_rules, matches, rule_for
+from harness.approval.rules import Grants, Rule, describe, exact_rule_for, load_rules, matches, rule_for
 from harness.tool import Risk
 
 GIT_STATUS = Rule("bash", "git status")
@@ -44,6 +44,7 @@ def test_only_what_is_understood_can_be_remembered() -> None:
 def test_rule_is_described_in_words() -> None:
     assert describe(GIT_STATUS) == "commands that start with `git status`"
     assert describe(Rule("edit_file")) == "every use of edit_file"
+    assert describe(Rule("bash", exact="git status -s")) == "exactly `git status -s` with bash"
 
 
 def test_untrust_without_a_name_drops_all_trust() -> None:
@@ -101,7 +102,7 @@ def test_missing_file_grants_nothing_and_is_no_problem(path: Path) -> None:
         b"\xff\xfe",
         b"[" * 100_000,
         b"[]",
-        b'{"version": 2, "rules": []}',
+        b'{"version": 3, "rules": []}',
         b'{"version": 1, "rules": [{"tool": "edit_file", "scope": ""}, {"tool": "bash"}]}',
     ],
 )
@@ -142,3 +143,40 @@ def test_writers_in_many_processes_lose_no_rule(path: Path) -> None:
     assert len(load_rules(path).rules) == 30
     assert json.loads(path.read_text())["version"] == 1
     assert [file.name for file in path.parent.glob("*.tmp")] == []
+
+
+def test_exact_rule_covers_one_command_or_one_file_and_nothing_else(path: Path) -> None:
+    status = exact_rule_for("bash", Risk("execute", scope="git status", exact="git status -s"))
+    page = exact_rule_for("edit_file", Risk("edit", paths=("a.py",)))
+    assert status
+    assert page
+    grants = Grants(path)
+    grants.remember(status)
+    grants.remember(page)
+
+    later = Grants(path)
+    assert later.load() == ""
+
+    assert later.rules == (status, page)
+    assert later.covers("bash", Risk("execute", scope="git status", exact="git status -s"))
+    assert later.covers("edit_file", Risk("edit", paths=("a.py",)))
+    for command in ("git status", "git status -s -b", "git status -s\n", ""):
+        assert not later.covers("bash", Risk("execute", scope="git status", exact=command)), command
+    assert not later.covers("bash", Risk("dangerous", exact="git status -s"))
+    assert not later.covers("edit_file", Risk("edit", paths=("b.py",)))
+    assert not later.covers("edit_file", Risk("edit", paths=("a.py", "b.py")))
+    assert not later.covers("write_file", Risk("edit", paths=("a.py",)))
+
+
+def test_exact_rule_is_for_what_can_be_read_at_a_glance() -> None:
+    assert exact_rule_for("bash", Risk("execute", exact="python -c 'print(1)' | sort"))
+    assert exact_rule_for("bash", Risk("execute", exact="x" * 201)) is None
+    assert exact_rule_for("bash", Risk("execute", exact="cat <<E\nx\nE")) is None
+    assert exact_rule_for("bash", Risk("dangerous", exact="sudo ls")) is None
+    assert exact_rule_for("todo", Risk("none", exact="x")) is None
+
+
+def test_older_program_takes_no_exact_rule_for_a_wide_one(path: Path) -> None:
+    Grants(path).remember(Rule("edit_file", exact="a.py"))
+
+    assert json.loads(path.read_text(encoding="utf-8"))["version"] == 2

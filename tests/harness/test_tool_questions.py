@@ -64,6 +64,34 @@ async def test_a_question_and_its_answer_are_told_with_the_call(make_agent, pers
     assert asked.call_id == answered.call_id == results_of(agent)[0].call_id
 
 
+FORM = Call("ask_user", {"questions": [{"prompt": "which?"}, {"prompt": "why?"}]})
+
+
+async def test_a_person_who_knows_single_questions_is_asked_each_in_turn(make_agent, person, record):
+    person.answers = [Answer("free_text", "blue"), Answer("skipped")]
+    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), person=person)
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert [question.prompt for question in person.questions] == ["which?", "why?"]
+    assert [event.question.prompt for event in happened.of(QuestionAsked)] == ["which?", "why?"]
+    assert [event.answer.status for event in happened.of(QuestionAnswered)] == ["free_text", "skipped"]
+
+
+async def test_questions_asked_together_are_all_skipped_when_they_are_withdrawn(make_agent, record):
+    person = Absent()
+    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), person=person)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: person.questions)
+    agent.abort()
+    await run
+
+    assert [event.answer.status for event in happened.of(QuestionAnswered)] == ["skipped", "skipped"]
+
+
 @pytest.mark.parametrize("how", ["abort", "steer"])
 async def test_a_question_that_is_withdrawn_is_skipped(make_agent, record, how: str):
     person = Absent()

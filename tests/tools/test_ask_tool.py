@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ from fakes.contexts import tool_context
 from fakes.people import ScriptedPerson
 
 from harness.errors import InvalidArguments
+from harness.messages import JsonObject
 from harness.person import Answer, Choice, Nobody, Question
 from harness.tool import Risk, ToolOutput
+from harness.views import TextView
 from tools.ask import AskTool
 
 
@@ -49,6 +52,77 @@ async def test_answer_is_told_as_json(answer: Answer, tmp_path: Path) -> None:
 
     assert told(output) == {"status": answer.status, "index": answer.index, "text": answer.text}
     assert not output.is_error
+
+
+SEVERAL: JsonObject = {
+    "timeout_s": 9,
+    "questions": [
+        {"prompt": "Which one?", "header": "Database", "choices": ["SQLite", "PostgreSQL"], "max_edit_length": 80},
+        {"prompt": "Which of these?", "choices": ["a", {"label": "b", "body": "b, at length"}], "multi_select": True},
+        {"prompt": "Its name?"},
+    ],
+}
+
+
+async def test_several_questions_are_asked_and_answered_together(tmp_path: Path) -> None:
+    tool, person = AskTool(), ScriptedPerson()
+    person.answers = [
+        Answer("selected", "SQLite", 0),
+        Answer("selected", "a, b", indexes=(0, 1), other="c"),
+        Answer("timed_out"),
+    ]
+
+    output = await tool.run(tool.validate(SEVERAL), tool_context(tmp_path, person))
+
+    first, second, third = person.questions
+    assert (first.header, first.max_edit_length, first.multi_select) == ("Database", 80, False)
+    assert (second.multi_select, second.choices[1]) == (True, Choice("b", "", "b, at length"))
+    assert 0 < (third.timeout or 0) <= 9
+    assert told(output) == {
+        "answers": [
+            {"question": "Which one?", "status": "selected", "index": 0, "text": "SQLite"},
+            {
+                "question": "Which of these?",
+                "status": "selected",
+                "index": None,
+                "text": "a, b",
+                "indexes": [0, 1],
+                "other": "c",
+            },
+            {"question": "Its name?", "status": "timed_out", "index": None, "text": ""},
+        ]
+    }
+    assert output.view == TextView("Database: SQLite\nWhich of these?: a, b + c\nIts name?: timed out")
+
+
+async def test_where_nobody_is_each_of_several_is_timed_out_at_once(tmp_path: Path) -> None:
+    tool = AskTool()
+
+    output = await tool.run(tool.validate(SEVERAL), replace(tool_context(tmp_path), person=Nobody()))
+
+    assert [each["status"] for each in told(output)["answers"]] == ["timed_out"] * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({}, "give either"),
+        ({"prompt": "?", "questions": [{"prompt": "!"}]}, "give either"),
+        ({"questions": [{"prompt": "?"}] * 2}, "the same"),
+        ({"questions": [{"prompt": f"{number}"} for number in range(5)]}, "questions"),
+        ({"questions": [{"prompt": "?", "choices": ["only"]}]}, "at least two"),
+        ({"questions": [{"choices": ["a", "b"]}]}, "prompt"),
+        ({"prompt": "?", "max_edit_length": 0}, "max_edit_length"),
+    ],
+)
+def test_what_is_no_question_is_refused(arguments: JsonObject, reason: str) -> None:
+    with pytest.raises(InvalidArguments, match=reason):
+        AskTool().validate(arguments)
+
+
+def test_what_is_asked_is_told_in_a_line() -> None:
+    assert AskTool().summary(SEVERAL) == "Which one? and 2 more"
+    assert AskTool().summary({"questions": "?"}) == ""
 
 
 async def test_nobody_there_is_an_immediate_timeout() -> None:

@@ -1,0 +1,74 @@
+"""The calls that run now, of an agent and of the sub-agents that work for it: each can be stopped alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.threads import call_in
+
+if TYPE_CHECKING:
+    from harness.agent import Agent
+
+CANCELLED = "Cancelled by the user."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Running:
+    call_id: str
+    session_id: str
+    task: asyncio.Task[object]
+    marked: Callable[[], None]
+
+
+class RunningCalls:
+    """Asked from any thread; filled in the one of the event loop."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Running] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def running(self, call_id: str, session_id: str, marked: Callable[[], None]) -> Generator[None]:
+        """The current task makes this call; `marked` is called before it is cancelled because a person wants it."""
+        task = asyncio.current_task()
+        assert task is not None
+        call = _Running(call_id, session_id, task, marked)
+        with self._lock:
+            self._calls.append(call)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls.remove(call)
+
+    def cancel(self, call_id: str, session_id: str = "") -> bool:
+        """Stop the call; whether there is one. Where two have the same id, the session tells which; else both stop."""
+        with self._lock:
+            wanted = [
+                call
+                for call in self._calls
+                if call.call_id == call_id and session_id in ("", call.session_id) and not call.task.done()
+            ]
+        for call in wanted:
+            call_in(call.task.get_loop(), lambda call=call: _stop(call))
+        return bool(wanted)
+
+
+def _stop(call: _Running) -> None:
+    call.marked()
+    call.task.cancel(CANCELLED)
+
+
+def cancel_call(self: Agent, call_id: str, session_id: str = "") -> bool:
+    """Stop one call that runs, whether this agent made it or a sub-agent of it, with all that it started; the others of
+    its reply go on, and the model is told that the person cancelled it. Whether there was one. From any thread, as
+    `abort`.
+
+    `session_id` is that of the agent that made it, as its events tell: models of several agents may give the same ids.
+    """
+    return self.state.calls.cancel(call_id, session_id)

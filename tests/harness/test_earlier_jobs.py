@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from harness.earlier_jobs import jobs_gone, word_of_gone
+from harness.messages import Message, Text, ToolResult, UserMessage
+from providers.demo import Call, Reply
+from tools import builtin_tools
+
+BEGUN = {"job_id": "job-7"}
+SERVER = "sleep 300"
+
+
+def answered(details: dict[str, object], call_id: str = "1") -> ToolResult:
+    return ToolResult(call_id, "bash", (Text("…"),), details=details)
+
+
+def told(text: str) -> UserMessage:
+    return UserMessage((Text(text),), synthetic=True)
+
+
+@pytest.mark.parametrize(
+    ("messages", "gone"),
+    [
+        ([answered({"exit_code": 0})], ()),
+        ([answered(BEGUN)], ("job-7",)),
+        ([answered(BEGUN), answered({**BEGUN, "state": "running", "exit_code": None}, "2")], ("job-7",)),
+        ([answered(BEGUN), answered({**BEGUN, "state": "killed", "exit_code": None}, "2")], ()),
+        ([answered(BEGUN), told("[Background job-7 (make): ended with exit code 0 after 1 s. job_output …]")], ()),
+        ([answered(BEGUN), answered({"job_id": "job-9"}, "2")], ("job-7", "job-9")),
+    ],
+)
+def test_what_ran_in_an_earlier_process_is_gone_unless_its_end_was_told(
+    make_agent, messages: list[Message], gone: tuple[str, ...]
+):
+    assert jobs_gone(messages, make_agent()) == gone
+
+
+async def test_a_job_of_this_process_is_not_gone_and_another_gets_a_name_that_the_conversation_has_not_seen(make_agent):
+    background = Reply((Call("bash", {"command": SERVER, "background": True}),))
+    agent = make_agent(background, "done", background, "done", tools=builtin_tools(), approval="off")
+    await agent.prompt("go")
+
+    here = jobs_gone(agent.history.messages, agent)
+    jobs_gone([answered(BEGUN)], agent)
+    await agent.prompt("again")
+    names = [job.id for job in agent.jobs.running]
+    await agent.close()
+
+    assert here == ()
+    assert names == ["job-1", "job-8"]
+    assert "job-7" in word_of_gone(("job-7",))

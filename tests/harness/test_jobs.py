@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fakes.jobs import answers, lives, news
+from fakes.runs import calls, until
+from fakes.simple_tools import SimpleTool, sleeper
+
+from harness.agent import Agent
+from harness.codec import decode, encode
+from harness.events import Event, JobEnded, JobStarted, ToolExecutionStart, ToolExecutionUpdate
+from harness.jobs import MOST_KEPT, MOST_RUNNING, Errand, Jobs
+from harness.messages import JsonObject
+from harness.options import AgentOptions
+from harness.tool import ToolContext, ToolOutput
+from harness.workspace import Workspace
+from providers.demo import Call, Reply, scripted
+from tools import builtin_tools
+
+SLEEPER = "echo $$ > pid; echo begun; sleep 300"
+
+
+def background(command: str) -> Reply:
+    return Reply((Call("bash", {"command": command, "background": True}),))
+
+
+@pytest.fixture
+async def agents(make_agent):
+    """Makes agents that may run commands, and closes them."""
+    made: list[Agent] = []
+
+    def make(*script: Reply | str, tools: Sequence[object] = ()) -> Agent:
+        made.append(make_agent(*script, tools=[*builtin_tools(), *tools], approval="off"))
+        return made[-1]
+
+    yield make
+    for agent in made:
+        await agent.close()
+
+
+async def pid_in(folder: Path) -> int:
+    await until(lambda: (folder / "pid").exists() and (folder / "pid").read_text().strip())
+    return int((folder / "pid").read_text())
+
+
+async def test_a_command_in_the_background_answers_at_once_and_goes_on(agents, record, tmp_path: Path):
+    agent = agents(background(SLEEPER), "done")
+    happened = record(agent)
+
+    result = await agent.prompt("go")
+
+    assert result.text == "done"
+    assert answers(agent)[0].startswith("It runs in the background as job-1.")
+    assert [job.id for job in agent.jobs.running] == ["job-1"]
+    assert lives(await pid_in(tmp_path))
+    started = happened.of(JobStarted)[0]
+    assert (started.job_id, started.title) == ("job-1", SLEEPER)
+    assert started.call_id == happened.of(ToolExecutionStart)[0].call.id
+
+
+async def test_a_command_that_fails_at_once_is_answered_as_any_other(agents):
+    agent = agents(background("no-such-program"), "done")
+
+    await agent.prompt("go")
+
+    assert answers(agent)[0].startswith("Exit code: 127\n")
+    assert agent.jobs.all == ()
+
+
+async def test_the_model_is_told_of_the_end_at_its_next_turn(agents, record, tmp_path: Path):
+    async def let_it_end(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        (tmp_path / "go").touch()
+        await until(lambda: not agent.jobs.running)
+        return ToolOutput.text("waited")
+
+    command = "until [ -e go ]; do sleep 0.01; done; echo over; exit 3"
+    agent = agents(background(command), calls("meanwhile"), "done", tools=[SimpleTool("meanwhile", let_it_end)])
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert len(news(agent)) == 1
+    assert "job-1" in news(agent)[0]
+    assert "exit code 3" in news(agent)[0]
+    assert [(each.job_id, each.state, each.exit_code) for each in happened.of(JobEnded)] == [("job-1", "ended", 3)]
+
+
+async def test_an_end_between_two_runs_is_told_with_the_next_prompt_and_begins_no_run(agents, requests, tmp_path: Path):
+    agent = agents(background("until [ -e go ]; do sleep 0.01; done"), "done", "again")
+    await agent.prompt("go")
+    asked = len(requests(agent))
+
+    (tmp_path / "go").touch()
+    await until(lambda: not agent.jobs.running)
+    await asyncio.sleep(0)
+    assert len(requests(agent)) == asked
+    await agent.prompt("and now")
+
+    assert len(news(agent)) == 1
+
+
+async def test_a_run_that_is_stopped_forgets_no_news(agents, tmp_path: Path):
+    slow = sleeper("slow", 30)
+    command = "until [ -e go ]; do sleep 0.01; done"
+    agent = agents(background(command), calls("slow"), "heard", tools=[slow])
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: slow.ran)
+    (tmp_path / "go").touch()
+    await until(lambda: not agent.jobs.running)
+    agent.abort()
+    await run
+    before = news(agent)
+    await agent.prompt("and now")
+
+    assert before == []
+    assert len(news(agent)) == 1
+
+
+async def test_only_what_is_new_is_shown_and_who_waits_for_the_end_is_not_told_of_it(agents, tmp_path: Path):
+    look = Reply((Call("job_output", {"job_id": "job-1"}),))
+    command = "echo first; touch begun; until [ -e go ]; do sleep 0.01; done; echo second; sleep 0.05; exit 4"
+
+    async def ready(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await until((tmp_path / "begun").exists)
+        return ToolOutput.text("ready")
+
+    async def go(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        (tmp_path / "go").touch()
+        return ToolOutput.text("went")
+
+    wait = Reply((Call("job_output", {"job_id": "job-1", "wait_s": 20}),))
+    script = (background(command), calls("ready"), look, calls("go"), wait, "done")
+    agent = agents(*script, tools=[SimpleTool("ready", ready), SimpleTool("go", go)])
+
+    await agent.prompt("go")
+
+    begun, _, first, _, last = answers(agent)
+    assert begun.count("\nfirst") + first.count("\nfirst") == 1
+    assert "running" in first
+    assert "\nfirst" not in last
+    assert last.endswith("second")
+    assert "ended with exit code 4" in last
+    assert news(agent) == []
+
+
+async def test_the_model_kills_a_job_and_all_that_it_started(agents, record, tmp_path: Path):
+    kill = Reply((Call("job_kill", {"job_id": "job-1"}),))
+    agent = agents(background(f"sleep 300 & {SLEEPER}"), kill, "done")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    assert not lives(await pid_in(tmp_path))
+    assert "killed" in answers(agent)[1]
+    assert [each.state for each in happened.of(JobEnded)] == ["killed"]
+    assert news(agent) == []
+
+
+async def test_a_job_that_is_not_known_is_answered_with_those_that_are(agents):
+    unknown = Reply((Call("job_output", {"job_id": "job-9"}), Call("job_kill", {"job_id": "job-9"})))
+    agent = agents(unknown, background(SLEEPER), unknown, "done")
+
+    await agent.prompt("go")
+
+    nothing, _, _, known, _ = answers(agent)
+    assert "Nothing runs in the background." in nothing
+    assert "job-1 (echo $$" in known
+
+
+async def test_a_person_kills_a_job_and_the_model_hears_of_it(agents, tmp_path: Path):
+    agent = agents(background(SLEEPER), "done", "heard")
+    await agent.prompt("go")
+
+    assert agent.jobs.kill("job-1")
+    await until(lambda: not agent.jobs.running)
+    assert not agent.jobs.kill("job-1")
+    await agent.prompt("what now")
+
+    assert not lives(await pid_in(tmp_path))
+    assert "by the person" in news(agent)[0]
+
+
+async def test_a_person_moves_a_running_command_to_the_background_and_the_agent_goes_on(agents, record, tmp_path: Path):
+    agent = agents(calls("bash", command=SLEEPER), "went on")
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: happened.of(ToolExecutionUpdate))
+    moved = await asyncio.to_thread(agent.background_call, happened.of(ToolExecutionStart)[0].call.id)
+    result = await run
+
+    assert moved
+    assert result.text == "went on"
+    assert answers(agent)[0].startswith("The person moved it to the background, where it goes on as job-1.")
+    assert answers(agent)[0].endswith("begun")
+    assert lives(await pid_in(tmp_path))
+    assert not agent.background_call("never was")
+
+
+async def test_aborting_a_run_leaves_its_jobs_and_closing_the_agent_kills_them(make_agent, tmp_path: Path):
+    agent = make_agent(background(SLEEPER), calls("bash", command="sleep 301"), tools=builtin_tools(), approval="off")
+    agent.subscribe(lambda event: agent.abort() if isinstance(event, ToolExecutionStart) and agent.jobs.all else None)
+
+    result = await agent.prompt("go")
+    pid = await pid_in(tmp_path)
+    survived = lives(pid)
+    await agent.close()
+
+    assert result.stop_reason == "aborted"
+    assert survived
+    assert not lives(pid)
+    assert agent.jobs.all[0].killer == "leaving"
+
+
+def test_jobs_end_with_the_event_loop_of_a_program_that_closes_nothing(tmp_path: Path):
+    workspace = Workspace(tmp_path)
+    agent = Agent(
+        scripted(background(SLEEPER), "done"), builtin_tools(), "You help.", AgentOptions(workspace, approval="off")
+    )
+
+    result = asyncio.run(agent.prompt("go"))
+
+    assert result.text == "done"
+    assert not lives(int((tmp_path / "pid").read_text()))
+
+
+def test_jobs_of_a_blocking_prompt_end_with_it(tmp_path: Path):
+    workspace = Workspace(tmp_path)
+    agent = Agent(
+        scripted(background(SLEEPER), "done"), builtin_tools(), "You help.", AgentOptions(workspace, approval="off")
+    )
+
+    agent.prompt_sync("go")
+
+    assert not lives(int((tmp_path / "pid").read_text()))
+    assert agent.jobs.running == ()
+
+
+async def test_a_job_of_a_sub_agent_outlives_it_and_is_told_to_its_caller(agents, record, tmp_path: Path):
+    command = "until [ -e go ]; do sleep 0.01; done"
+    agent = agents(calls("delegate_sub_agent", task="serve"), background(command), "served", "done", "heard")
+    happened = record(agent)
+    await agent.prompt("go")
+    running = len(agent.jobs.running)
+
+    (tmp_path / "go").touch()
+    await until(lambda: not agent.jobs.running)
+    await agent.prompt("what now")
+
+    assert running == 1
+    assert len(happened.of(JobStarted)) == len(happened.of(JobEnded)) == 1
+    assert len(news(agent)) == 1
+
+
+async def test_what_happens_to_jobs_survives_json(agents, record):
+    agent = agents(background(SLEEPER), Reply((Call("job_kill", {"job_id": "job-1"}),)), "done")
+    happened = record(agent)
+
+    await agent.prompt("go")
+
+    for event in (*happened.of(JobStarted), *happened.of(JobEnded)):
+        assert decode(Event, json.loads(json.dumps(encode(event)))) == event
+
+
+class Silent:
+    def latest(self, limit: int) -> str:
+        return ""
+
+    def whole(self) -> str:
+        return ""
+
+    def news(self) -> str:
+        return ""
+
+
+async def test_only_so_many_jobs_run_and_only_so_many_that_are_over_are_kept():
+    jobs = Jobs()
+    release = asyncio.Event()
+
+    async def work() -> int:
+        await release.wait()
+        return 0
+
+    for number in range(MOST_RUNNING):
+        jobs.to_background(jobs.begin(Errand(str(number), "work", Silent(), work)))
+    one_more = jobs.begin(Errand("more", "work", Silent(), work))
+    moved = jobs.move("more")
+    release.set()
+    await until(lambda: not jobs.running)
+    await asyncio.wait([one_more.task])
+    for _ in range(5):
+        job = jobs.begin(Errand("later", "work", Silent(), work))
+        await asyncio.sleep(0)
+        jobs.to_background(job)
+        await until(lambda: not jobs.running)
+
+    assert not moved
+    assert len(jobs.all) <= MOST_KEPT + 1
+    assert jobs.all[-1].id == f"job-{MOST_RUNNING + 5}"
+
+
+async def test_a_job_whose_work_breaks_has_failed():
+    jobs = Jobs()
+
+    async def work() -> int:
+        await asyncio.sleep(0)
+        raise OSError("no room")
+
+    job = jobs.begin(Errand("1", "work", Silent(), work))
+    jobs.to_background(job)
+    with contextlib.suppress(OSError):
+        await job.task
+    await asyncio.sleep(0)
+
+    assert (job.state, job.fate) == ("failed", "failed: no room")
+
+
+async def test_a_command_that_is_being_stopped_is_not_moved_to_the_background():
+    happened: list[Event] = []
+    jobs, stopping, release = Jobs(happened.append), asyncio.Event(), asyncio.Event()
+
+    async def work() -> int:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopping.set()
+            await release.wait()
+        return 0
+
+    job = jobs.begin(Errand("1", "work", Silent(), work))
+    assert await jobs.wait(job, 0.01) == "late"
+    stopped = asyncio.create_task(jobs.stop(job))
+    await stopping.wait()
+    moved = jobs.move("1")
+    release.set()
+    await stopped
+
+    assert not moved
+    assert jobs.all == ()
+    assert happened == []

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.contexts import tool_context
+
+from harness.jobs import MOST_RUNNING, Errand, Jobs
+from harness.messages import JsonObject
+from harness.tool import ToolOutput
+from tools.bash import BashTool
+from tools.job_output import JobOutputTool
+
+
+class Silent:
+    def latest(self, limit: int) -> str:
+        return ""
+
+    def whole(self) -> str:
+        return ""
+
+    def news(self) -> str:
+        return ""
+
+
+def text_of(output: ToolOutput) -> str:
+    return "".join(block.text for block in output.content)
+
+
+@pytest.mark.parametrize("asked", ["background", "run_in_background"])
+def test_who_is_asked_reads_that_a_command_goes_on_in_the_background(asked: str):
+    tool, arguments = BashTool(), {"command": "make serve", asked: True}
+
+    assert tool.risk(tool.validate(arguments)).reason.endswith("goes on in the background")
+    assert tool.summary(arguments) == "make serve  (in the background)"
+    assert "background" not in tool.risk(tool.validate({"command": "make serve"})).reason
+
+
+def test_the_background_makes_a_command_no_safer():
+    tool = BashTool()
+    levels = [tool.risk(tool.validate({"command": "rm -rf /", "background": apart})).level for apart in (False, True)]
+
+    assert levels == ["forbidden", "forbidden"]
+
+
+async def test_where_nothing_can_go_on_the_model_is_told_so(tmp_path: Path):
+    tool = BashTool()
+    arguments: JsonObject = tool.validate({"command": "sleep 9", "background": True})
+
+    output = await tool.run(arguments, tool_context(tmp_path))
+
+    assert output.is_error
+    assert text_of(output).endswith("Run it without background.")
+
+
+async def test_no_more_than_so_many_are_begun(tmp_path: Path):
+    jobs, release, tool = Jobs(), asyncio.Event(), BashTool()
+
+    async def work() -> int:
+        await release.wait()
+        return 0
+
+    for number in range(MOST_RUNNING):
+        jobs.to_background(jobs.begin(Errand(str(number), "work", Silent(), work)))
+    context = replace(tool_context(tmp_path), jobs=jobs)
+    output = await tool.run(tool.validate({"command": "touch begun", "background": True}), context)
+    await jobs.close()
+
+    assert output.is_error
+    assert "job_kill" in text_of(output)
+    assert not (tmp_path / "begun").exists()
+
+
+async def test_of_much_output_the_end_is_shown_and_where_all_of_it_is(tmp_path: Path):
+    jobs, tool, look = Jobs(), BashTool(), JobOutputTool()
+    context = replace(tool_context(tmp_path), jobs=jobs)
+    command = "echo first; until [ -e go ]; do sleep 0.01; done; seq 100000; touch over; sleep 300"
+    await tool.run(tool.validate({"command": command, "background": True}), context)
+    await look.run(look.validate({"job_id": "job-1"}), context)
+
+    (tmp_path / "go").touch()
+    async with asyncio.timeout(10):
+        while not jobs.all[0].errand.printed.latest(20).endswith("100000\n"):
+            await asyncio.sleep(0.01)
+    output = await look.run(look.validate({"job_id": "job-1"}), context)
+    await jobs.close()
+
+    assert len(text_of(output)) < 20_000
+    assert text_of(output).endswith("100000")
+    assert f"All of it: {tmp_path / 'spill'}" in text_of(output)
+    assert "first" not in text_of(output).partition("characters left out")[2]
+
+
+async def test_a_line_that_has_not_ended_is_shown_and_comes_again_whole(tmp_path: Path):
+    jobs, tool, look = Jobs(), BashTool(), JobOutputTool()
+    context = replace(tool_context(tmp_path), jobs=jobs)
+    command = "printf 'half a '; until [ -e go ]; do sleep 0.01; done; echo line; sleep 300"
+    begun = await tool.run(tool.validate({"command": command, "background": True}), context)
+
+    (tmp_path / "go").touch()
+    async with asyncio.timeout(10):
+        while "line" not in jobs.all[0].errand.printed.latest(20):
+            await asyncio.sleep(0.01)
+    output = await look.run(look.validate({"job_id": "job-1"}), context)
+    await jobs.close()
+
+    assert text_of(begun).endswith("half a")
+    assert text_of(output).endswith("\nhalf a line")
+
+
+async def test_a_later_call_of_the_same_id_leaves_the_file_of_a_job_alone(tmp_path: Path):
+    jobs, tool = Jobs(), BashTool()
+    context = replace(tool_context(tmp_path), jobs=jobs)
+    for letter in "ab":
+        command = f"yes {letter} | head -c 200000; sleep 300"
+        await tool.run(tool.validate({"command": command, "background": True}), context)
+    async with asyncio.timeout(10):
+        while any(job.errand.printed.characters < 200_000 for job in jobs.all):
+            await asyncio.sleep(0.01)
+    await jobs.close()
+
+    kept = [path.read_text() for path in (tmp_path / "spill").iterdir()]
+    assert sorted("".join(sorted(set(text))) for text in kept) == ["\na", "\nb"]

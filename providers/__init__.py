@@ -14,11 +14,11 @@ from harness.thinking import ThinkingLevel
 from providers.catalog import Credentials, EnvironmentCredentials, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, preset_for, service_at, told_facts
-from providers.known import Telling
-from providers.local import FactsSource, LocalFacts
-from providers.prices import PricedFacts
+from providers.offers.known import Telling
+from providers.offers.local import FactsSource, LocalFacts
+from providers.offers.prices import PricedFacts
 from providers.service import Service
-from providers.sight import Sighted
+from providers.wire.sight import Sighted
 
 __all__ = [
     "Credentials",

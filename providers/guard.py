@@ -13,7 +13,7 @@ from harness.messages import Cost, StopReason, Usage
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done, Request
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
-from providers.failures import plain
+from providers.net.failures import plain
 from providers.plugins import ProviderPlugin
 from providers.protocols import PROTOCOLS
 from providers.service import Service

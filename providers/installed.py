@@ -189,18 +189,19 @@ def _suggestion(name: str) -> str:
 
 @cache
 def _installed() -> Installed:
-    return Installed(_offers() if _somebody_offers() else ())
+    return Installed(_offers() if somebody_offers(GROUP) else ())
 
 
-def _somebody_offers() -> bool:
-    """Whether to look further: what reads packages' metadata takes 30 ms to import, and hardly anybody needs it."""
+def somebody_offers(group: str) -> bool:
+    """Whether to look further for entry points of a group: what reads packages' metadata takes 30 ms to import, and
+    hardly anybody needs it."""
     folders = (Path(entry or ".") for entry in sys.path)
-    return any(_offers_in(file) for folder in folders for file in folder.glob("*.*-info/entry_points.txt"))
+    return any(_offers_in(file, group) for folder in folders for file in folder.glob("*.*-info/entry_points.txt"))
 
 
-def _offers_in(file: Path) -> bool:
+def _offers_in(file: Path, group: str) -> bool:
     try:
-        return f"[{GROUP}]".encode() in file.read_bytes()
+        return f"[{group}]".encode() in file.read_bytes()
     except OSError:
         return False
 

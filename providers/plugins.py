@@ -16,15 +16,15 @@ from harness.messages import JsonObject
 from harness.provider import Delta, ModelFacts, Request
 from providers.catalog import Preset, Secret, ThinkingRule
 from providers.endpoint import Endpoint
-from providers.failures import failure, plain
-from providers.lines import LineDecoder
-from providers.models import better_named, model_names
-from providers.names import safe_name
+from providers.net.failures import failure, plain
+from providers.net.lines import LineDecoder
+from providers.net.sse import EventDecoder
+from providers.net.stream import Framing, ReplyDecoder, deltas
+from providers.net.transport import Transport
+from providers.offers.models import better_named, model_names
 from providers.protocols import Opener
 from providers.service import Service
-from providers.sse import EventDecoder
-from providers.stream import Framing, ReplyDecoder, deltas
-from providers.transport import Transport
+from providers.wire.names import safe_name
 
 __all__ = [
     "Endpoint",

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from harness.messages import Citation, StopReason, Usage
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.anthropic.shapes import ContentBlock, ErrorBody, StreamEvent, UsageCounts
-from providers.citations import Raw, as_object, citation, merged, objects
 from providers.endpoint import Endpoint
-from providers.failures import failure, plain
+from providers.net.failures import failure, plain
+from providers.wire.citations import Raw, as_object, citation, merged, objects
 
 if TYPE_CHECKING:
-    from providers.stream import ReplyDecoder
+    from providers.net.stream import ReplyDecoder
 
 STOP_REASONS: Mapping[str, StopReason] = {
     "end_turn": "stop",

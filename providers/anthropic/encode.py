@@ -17,12 +17,12 @@ from harness.messages import (
     UserContent,
 )
 from harness.provider import Request
-from providers.answer import in_words
 from providers.anthropic.answer import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
-from providers.caching import ends_of_turns, mark_of
-from providers.names import safe_name, tool_name
-from providers.turns import Speaker, Writer, turns_of
+from providers.wire.answer import in_words
+from providers.wire.caching import ends_of_turns, mark_of
+from providers.wire.names import safe_name, tool_name
+from providers.wire.turns import Speaker, Writer, turns_of
 
 ROLES: Mapping[Speaker, str] = {"user": "user", "model": "assistant"}
 BEGINNING: JsonObject = {"type": "text", "text": "Go on."}

@@ -14,12 +14,12 @@ from harness.provider import Delta, Provider, Request
 from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
-from providers.caching import MarksTaken
 from providers.endpoint import Endpoint
-from providers.known import Listed
-from providers.models import better_named, listed_models
-from providers.stream import deltas
-from providers.transport import Transport
+from providers.net.stream import deltas
+from providers.net.transport import Transport
+from providers.offers.known import Listed
+from providers.offers.models import better_named, listed_models
+from providers.wire.caching import MarksTaken
 
 API_VERSION = "2023-06-01"
 MODELS = "/v1/models?limit=1000"

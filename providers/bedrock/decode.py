@@ -18,12 +18,12 @@ from providers.bedrock.shapes import (
     StreamEvent,
     TokenUsage,
 )
-from providers.citations import Raw, as_object, citation, merged, objects
 from providers.endpoint import Endpoint
-from providers.failures import failure
+from providers.net.failures import failure
+from providers.wire.citations import Raw, as_object, citation, merged, objects
 
 if TYPE_CHECKING:
-    from providers.stream import ReplyDecoder
+    from providers.net.stream import ReplyDecoder
 
 STOP_REASONS: Mapping[str, StopReason] = {
     "end_turn": "stop",

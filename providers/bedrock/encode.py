@@ -19,12 +19,12 @@ from harness.messages import (
     UserContent,
 )
 from harness.provider import NO_CACHE, AnswerSchema, CacheStrategy, Request, ToolSpec
-from providers.answer import in_words
 from providers.anthropic.answer import output_format
 from providers.bedrock.traits import Traits, traits_of
-from providers.caching import ends_of_turns
-from providers.names import safe_name, tool_name
-from providers.turns import Speaker, Writer, turns_of
+from providers.wire.answer import in_words
+from providers.wire.caching import ends_of_turns
+from providers.wire.names import safe_name, tool_name
+from providers.wire.turns import Speaker, Writer, turns_of
 
 THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"
 """What a model may be known not to take; a lifetime is that of what it caches."""

@@ -16,7 +16,7 @@ from zlib import crc32
 from harness.errors import StreamError
 
 if TYPE_CHECKING:
-    from providers.stream import Framing
+    from providers.net.stream import Framing
 
 PRELUDE = struct.Struct("!III")
 CHECKSUM_BYTES = 4

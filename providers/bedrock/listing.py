@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.messages import JsonValue
-from providers.known import Known, Listed
-from providers.listing import entries_of, listed
+from providers.offers.known import Known, Listed
+from providers.offers.listing import entries_of, listed
 
 MODELS = "/foundation-models?byOutputModality=TEXT"
 PROFILES = "/inference-profiles?maxResults=1000"

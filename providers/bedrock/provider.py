@@ -16,10 +16,10 @@ from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.listing import MODELS, PROFILES, models_in
 from providers.bedrock.signing import Asked
 from providers.bedrock.site import BedrockSite
-from providers.known import Listed
-from providers.models import told_nearest
-from providers.stream import deltas
-from providers.transport import Transport, json_bytes
+from providers.net.stream import deltas
+from providers.net.transport import Transport, json_bytes
+from providers.offers.known import Listed
+from providers.offers.models import told_nearest
 
 # What models refuse, by words of their refusal, and what it is about.
 REFUSABLE = (

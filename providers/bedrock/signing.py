@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from harness.errors import AuthenticationFailed, NetworkError
-from providers.failures import plain
+from providers.net.failures import plain
 
 if TYPE_CHECKING:
     from providers.bedrock.shapes import Credentials, FrozenCredentials, Session, SignedRequest

@@ -16,7 +16,7 @@ from providers.cassette.tape import Exchange, read_exchanges
 from providers.catalog import Secret
 from providers.endpoint import Endpoint
 from providers.installed import preset_for
-from providers.prices import PricedFacts
+from providers.offers.prices import PricedFacts
 
 if TYPE_CHECKING:
     import httpx

@@ -11,12 +11,12 @@ from harness.errors import UnusableReply
 from harness.messages import StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
-from providers.failures import failure, plain
 from providers.gemini.shapes import ErrorBody, FunctionCall, Part, PromptFeedback, StreamEvent, UsageMetadata
 from providers.gemini.sources import Sources
+from providers.net.failures import failure, plain
 
 if TYPE_CHECKING:
-    from providers.stream import ReplyDecoder
+    from providers.net.stream import ReplyDecoder
 
 FIELDS = frozenset(("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion", "createTime"))
 LENGTH = frozenset(("MAX_TOKENS", "CONTINUATION"))

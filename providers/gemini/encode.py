@@ -19,10 +19,10 @@ from harness.messages import (
     UserContent,
 )
 from harness.provider import Request, ToolSpec
-from providers.answer import in_words
 from providers.gemini.models import generation, thinking_config
-from providers.names import safe_name
-from providers.turns import Writer, turns_of
+from providers.wire.answer import in_words
+from providers.wire.names import safe_name
+from providers.wire.turns import Writer, turns_of
 
 THINKING = "thinkingConfig"
 FORMAT = "responseJsonSchema"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from harness.errors import AuthenticationFailed, NetworkError
-from providers.failures import plain
+from providers.net.failures import plain
 
 if TYPE_CHECKING:
     from providers.gemini.shapes import GoogleCredentials

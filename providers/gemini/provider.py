@@ -11,10 +11,10 @@ from harness.provider import Delta, Provider, Request
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.site import Site, Way, key_header
-from providers.known import Listed
-from providers.models import better_named, listed_models
-from providers.stream import deltas
-from providers.transport import Transport
+from providers.net.stream import deltas
+from providers.net.transport import Transport
+from providers.offers.known import Listed
+from providers.offers.models import better_named, listed_models
 
 # What models refuse, by words of their refusal, and what it is about.
 REFUSABLE = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.messages import Citation
-from providers.citations import Raw, as_object, citation, items, joined, merged, objects
 from providers.gemini.shapes import Candidate
+from providers.wire.citations import Raw, as_object, citation, items, joined, merged, objects
 
 KINDS = ("web", "retrievedContext", "maps", "image")
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from harness.messages import StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from providers.written_calls import Piece, Thought, Words, WrittenCalls
+from providers.wire.written_calls import Piece, Thought, Words, WrittenCalls
 
 Speech = Literal["text", "thinking"]
 

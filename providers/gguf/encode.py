@@ -22,8 +22,8 @@ from harness.messages import (
     UserMessage,
 )
 from harness.provider import Request, ToolSpec
-from providers.answer import in_words
-from providers.names import nine_letters, tool_name
+from providers.wire.answer import in_words
+from providers.wire.names import nine_letters, tool_name
 
 NO_OUTPUT = "(no output)"
 UNSEEN = "(an image, which this model cannot see)"

@@ -28,8 +28,8 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
-from providers.failures import plain
-from providers.trust import trusted
+from providers.net.failures import plain
+from providers.net.trust import trusted
 
 ADDRESS = "https://huggingface.co"
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")

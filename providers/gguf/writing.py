@@ -23,7 +23,7 @@ from providers.gguf.engine import Choice, Engine, Halted
 from providers.gguf.flag import Flag
 from providers.gguf.header import Header
 from providers.gguf.spelling import Spelling
-from providers.written_calls import THINK, WrittenCalls, dialects_in
+from providers.wire.written_calls import THINK, WrittenCalls, dialects_in
 
 USUAL_TEMPERATURE = 0.8
 # A prompt that leaves less room than this for the reply is too long.

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from harness.messages import JsonValue
-from providers.known import Known
+from providers.offers.known import Known
 
 ASKED_WINDOW = 32_768
 EVERYTHING = frozenset(("completion", "tools", "vision", "thinking"))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal
 from harness.messages import StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, ToolSpec
 from providers.endpoint import Endpoint
-from providers.failures import failure, plain
+from providers.net.failures import failure, plain
 from providers.ollama.shapes import CallPart, Line, MessagePart
-from providers.written_calls import Piece, Thought, Words, WrittenCalls
-from providers.written_dialects import Call
+from providers.wire.written_calls import Piece, Thought, Words, WrittenCalls
+from providers.wire.written_dialects import Call
 
 if TYPE_CHECKING:
-    from providers.stream import ReplyDecoder
+    from providers.net.stream import ReplyDecoder
 
 STOP_REASONS: Mapping[str, StopReason] = {"stop": "stop", "length": "length"}
 # Errors within a stream come without a status; what is known of them is in their words.

@@ -19,10 +19,10 @@ from harness.messages import (
 )
 from harness.provider import Request, ToolSpec
 from harness.thinking import ThinkingLevel
-from providers.answer import in_words
-from providers.names import safe_name, tool_name
 from providers.ollama.card import ModelCard
-from providers.sight import without_images
+from providers.wire.answer import in_words
+from providers.wire.names import safe_name, tool_name
+from providers.wire.sight import without_images
 
 NO_OUTPUT = "(no output)"
 

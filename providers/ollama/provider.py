@@ -13,15 +13,15 @@ from urllib.parse import urlsplit
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.known import Known, Listed
-from providers.lines import LineDecoder
-from providers.local import FactsSource, window_in
-from providers.models import better_named, listed_models, model_names
+from providers.net.lines import LineDecoder
+from providers.net.stream import deltas
+from providers.net.transport import Transport
+from providers.offers.known import Known, Listed
+from providers.offers.local import FactsSource, window_in
+from providers.offers.models import better_named, listed_models, model_names
 from providers.ollama.card import ModelCard, card_of
 from providers.ollama.decode import LineReplyDecoder
 from providers.ollama.encode import encode
-from providers.stream import deltas
-from providers.transport import Transport
 
 CHAT, SHOW, LIST, LOADED = "/api/chat", "/api/show", "/api/tags", "/api/ps"
 CLOUD_NAMES = (":cloud", "-cloud")

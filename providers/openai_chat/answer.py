@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from harness.messages import JsonObject, JsonValue
 from harness.provider import AnswerSchema
-from providers.names import safe_name
+from providers.wire.names import safe_name
 
 STRICT_KEYWORDS = frozenset(
     (

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from harness.messages import StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, ToolSpec
 from providers.endpoint import Endpoint
-from providers.failures import failure, plain, status_inside
+from providers.net.failures import failure, plain, status_inside
 from providers.openai_chat.calls import CallAssembler
 from providers.openai_chat.shapes import Chunk, ChunkDelta, ChunkUsage
 from providers.openai_chat.sources import Sources
 from providers.openai_chat.thoughts import Thoughts
-from providers.written_calls import Piece, Thought, Words, WrittenCalls
-from providers.written_dialects import Call
+from providers.wire.written_calls import Piece, Thought, Words, WrittenCalls
+from providers.wire.written_dialects import Call
 
 if TYPE_CHECKING:
-    from providers.stream import ReplyDecoder
+    from providers.net.stream import ReplyDecoder
 
 STOP_REASONS: Mapping[str, StopReason] = {
     "stop": "stop",

@@ -12,8 +12,8 @@ from harness.provider import Request
 from harness.thinking import ThinkingLevel
 from providers.catalog import CacheRule, ThinkingRule
 from providers.endpoint import Endpoint
-from providers.names import nine_letters, safe_name
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons
+from providers.wire.names import nine_letters, safe_name
 
 # How servers say that they do not know a parameter, and not that its value is wrong.
 _UNKNOWN = (

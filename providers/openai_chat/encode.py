@@ -21,12 +21,12 @@ from harness.messages import (
     UserMessage,
 )
 from harness.provider import CacheStrategy, Request, ToolSpec
-from providers.answer import in_words
-from providers.caching import cache_fields, ends_of_turns, mark_of
-from providers.names import tool_name
 from providers.openai_chat.answer import response_format
 from providers.openai_chat.dialect import Dialect
 from providers.openai_chat.thoughts import THOUGHT
+from providers.wire.answer import in_words
+from providers.wire.caching import cache_fields, ends_of_turns, mark_of
+from providers.wire.names import tool_name
 
 NO_OUTPUT = "(no output)"
 RESULTS_READ = "I have read the results."

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
 from harness.messages import JsonValue
 from harness.provider import Delta, Provider, Request
-from providers.caching import MarksTaken, cache_headers
 from providers.endpoint import Endpoint
-from providers.known import Known, Listed
-from providers.listing import known_in
-from providers.local import FactsSource, known_of_model
-from providers.models import better_named, listed_models, lists_of
+from providers.net.stream import deltas
+from providers.net.transport import Transport
+from providers.offers.known import Known, Listed
+from providers.offers.listing import known_in
+from providers.offers.local import FactsSource, known_of_model
+from providers.offers.models import better_named, listed_models, lists_of
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode, marking
-from providers.stream import deltas
-from providers.transport import Transport
+from providers.wire.caching import MarksTaken, cache_headers
 
 MENDS = 3
 

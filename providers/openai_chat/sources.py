@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.messages import Citation
-from providers.citations import (
+from providers.openai_chat.shapes import Chunk, ChunkDelta
+from providers.wire.citations import (
     Raw,
     annotated,
     as_object,
@@ -18,7 +19,6 @@ from providers.citations import (
     page,
     placed,
 )
-from providers.openai_chat.shapes import Chunk, ChunkDelta
 
 LISTS = frozenset(("citations", "search_results", "web_search"))
 """Fields of a chunk: the URLs that Perplexity and xAI list, and what Perplexity and Z.AI know of each."""

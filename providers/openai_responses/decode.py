@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from harness.messages import Citation, StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
-from providers.citations import Raw, annotated, as_object, joined, listed, merged, objects, page, placed
 from providers.endpoint import Endpoint
-from providers.failures import failure, plain, status_inside
+from providers.net.failures import failure, plain, status_inside
 from providers.openai_responses.shapes import OutputItem, ResponseBody, ResponseUsage, StreamEvent
+from providers.wire.citations import Raw, annotated, as_object, joined, listed, merged, objects, page, placed
 
 if TYPE_CHECKING:
-    from providers.stream import ReplyDecoder
+    from providers.net.stream import ReplyDecoder
 
 KINDS: Mapping[str, BlockKind] = {"reasoning": "thinking", "message": "text", "function_call": "tool_call"}
 TEXTS = frozenset(

@@ -23,12 +23,12 @@ from harness.messages import (
     UserMessage,
 )
 from harness.provider import Request, ToolSpec
-from providers.answer import in_words
-from providers.caching import cache_fields
 from providers.catalog import CacheRule
-from providers.names import safe_name, tool_name
 from providers.openai_chat.answer import is_strict
 from providers.openai_chat.models import effort_for, reasons
+from providers.wire.answer import in_words
+from providers.wire.caching import cache_fields
+from providers.wire.names import safe_name, tool_name
 
 LEAST_OUTPUT = 16
 NO_OUTPUT = "(no output)"

@@ -11,12 +11,12 @@ from harness.errors import ModelNotFound, RequestRejected
 from harness.provider import Delta, Provider, Request
 from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
-from providers.known import Listed
-from providers.models import better_named, listed_models, lists_of
+from providers.net.stream import deltas
+from providers.net.transport import Transport
+from providers.offers.known import Listed
+from providers.offers.models import better_named, listed_models, lists_of
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
-from providers.stream import deltas
-from providers.transport import Transport
 
 MENDS = 3
 # What servers refuse, by a word of their refusal, and the field of the request that it is about.

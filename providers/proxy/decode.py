@@ -23,13 +23,13 @@ from harness.errors import (
 )
 from harness.messages import Citation, Cost, StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
-from providers.citations import citation, objects, placed
 from providers.endpoint import Endpoint
-from providers.failures import OVERFLOW, plain
+from providers.net.failures import OVERFLOW, plain
 from providers.proxy.shapes import StreamEvent, WireCost, WireUsage
+from providers.wire.citations import citation, objects, placed
 
 if TYPE_CHECKING:
-    from providers.stream import ReplyDecoder
+    from providers.net.stream import ReplyDecoder
 
 BLOCKS: Mapping[str, BlockKind] = {"text": "text", "thinking": "thinking", "tool_call": "tool_call"}
 STOPS: Mapping[str, StopReason] = {"length": "length", "tool_use": "tool_use"}

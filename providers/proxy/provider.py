@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from harness.errors import ModelNotFound
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.known import Listed
-from providers.models import better_named, listed_models
+from providers.net.stream import deltas
+from providers.net.transport import Transport
+from providers.offers.known import Listed
+from providers.offers.models import better_named, listed_models
 from providers.proxy.decode import ProxyDecoder
 from providers.proxy.encode import encode
-from providers.stream import deltas
-from providers.transport import Transport
 
 PATH = "/v1/stream"
 MODELS = "/v1/models"

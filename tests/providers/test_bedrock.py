@@ -21,7 +21,7 @@ from providers import connect, endpoint_of, list_models
 from providers.bedrock.signing import Asked
 from providers.bedrock.site import BedrockSite
 from providers.catalog import presets
-from providers.transport import json_bytes
+from providers.net.transport import json_bytes
 
 __all__ = ["key", "keys"]
 

@@ -30,7 +30,7 @@ from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint
-from providers.stream import decoded
+from providers.net.stream import decoded
 
 ENDPOINT = Endpoint(presets()["bedrock"], "https://bedrock-runtime.eu-west-1.amazonaws.com")
 

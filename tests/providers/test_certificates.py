@@ -16,7 +16,7 @@ from fakes.relays import Relay
 from harness.errors import RequestRejected
 from harness.provider import Done
 from providers import connect
-from providers.trust import OWN_CERTIFICATE, OWN_KEY, VARIABLES, issuer_in, trusted
+from providers.net.trust import OWN_CERTIFICATE, OWN_KEY, VARIABLES, issuer_in, trusted
 
 Behind = Callable[[ssl.SSLContext], str]
 """Starts a model server behind TLS; its base URL."""
@@ -90,7 +90,7 @@ def test_what_is_named_is_trusted_beside_the_usual_and_not_instead(variable: str
 async def test_an_authority_named_to_the_systems_own_judge_is_trusted(
     variable: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("providers.pool.trusted", lambda environment: trusted(environment, "darwin"))
+    monkeypatch.setattr("providers.net.pool.trusted", lambda environment: trusted(environment, "darwin"))
     monkeypatch.setenv(variable, str(authority.file.parent if variable == "SSL_CERT_DIR" else authority.file))
 
     last = await said_by(behind(authority.server("localhost")), ask)
@@ -102,7 +102,7 @@ async def test_an_authority_named_to_the_systems_own_judge_is_trusted(
 async def test_an_unknown_authority_is_named_with_what_to_do(
     platform: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("providers.pool.trusted", lambda environment: trusted(environment, platform))
+    monkeypatch.setattr("providers.net.pool.trusted", lambda environment: trusted(environment, platform))
     url = behind(authority.server("localhost"))
 
     with pytest.raises(RequestRejected) as caught:

@@ -17,10 +17,10 @@ from harness.messages import AssistantMessage, Citation, ModelMessage, ModelSpec
 from harness.provider import BlockEnd, Delta, Done, Request
 from harness.reply import ReplyBuilder
 from providers.catalog import presets
-from providers.citations import MOST, citation
 from providers.endpoint import Endpoint
+from providers.net.stream import decoded
 from providers.openai_chat.decode import ChatDecoder
-from providers.stream import decoded
+from providers.wire.citations import MOST, citation
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

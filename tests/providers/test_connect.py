@@ -10,7 +10,7 @@ from harness.errors import ConfigError
 from harness.provider import ModelFacts
 from providers import connect
 from providers.catalog import EnvironmentCredentials, Secret, presets
-from providers.prices import PricedFacts
+from providers.offers.prices import PricedFacts
 
 
 class Stored:

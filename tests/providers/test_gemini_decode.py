@@ -29,8 +29,8 @@ from harness.reply import ReplyBuilder
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
-from providers.sse import EventDecoder
-from providers.stream import decoded as decoded_events
+from providers.net.sse import EventDecoder
+from providers.net.stream import decoded as decoded_events
 
 ENDPOINT = Endpoint(presets()["gemini"], "https://generativelanguage.googleapis.com")
 COUNTS = {"promptTokenCount": 9, "candidatesTokenCount": 4}

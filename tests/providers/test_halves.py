@@ -7,7 +7,7 @@ from fakes.model_server import Raw
 
 from harness.messages import JsonObject
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta
-from providers.halves import Halves
+from providers.wire.halves import Halves
 
 
 def pieces(*texts: str) -> Raw:

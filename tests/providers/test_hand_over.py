@@ -14,7 +14,7 @@ from harness.context.normalise import normalise
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, Text, ToolCall, ToolResult, user
 from harness.provider import Request, ToolSpec
 from harness.thinking import ThinkingLevel
-from providers.sight import without_images
+from providers.wire.sight import without_images
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 CANARIES = (THOUGHT, SIGNATURE, REDACTED)

@@ -6,8 +6,8 @@ from fakes import model_lists as lists
 from harness.messages import JsonValue
 from harness.provider import ModelFacts, Price
 from providers.bedrock.listing import models_in
-from providers.known import Known, Listed
-from providers.listing import is_talkative, known_in, listed
+from providers.offers.known import Known, Listed
+from providers.offers.listing import is_talkative, known_in, listed
 
 EACH: dict[str, tuple[JsonValue, dict[str, Known]]] = {
     "anthropic": (

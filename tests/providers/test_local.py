@@ -12,8 +12,8 @@ from fakes.asking import Serve
 from harness.messages import JsonValue
 from harness.provider import ModelFacts
 from providers import connect, list_models
-from providers.known import Known
-from providers.local import LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
+from providers.offers.known import Known
+from providers.offers.local import LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
 
 
 @contextmanager

@@ -10,12 +10,12 @@ from fakes.list_server import ListServer
 from harness.errors import ConfigError, NetworkError, ProviderError
 from harness.provider import ModelFacts, Price
 from providers import endpoint_of
-from providers.abilities import told_by_name
 from providers.catalog import presets
 from providers.installed import service_at
-from providers.known import Known, Telling
-from providers.offers import Offer, priced_offers, served_offers
-from providers.prices import PricedFacts
+from providers.offers.abilities import told_by_name
+from providers.offers.known import Known, Telling
+from providers.offers.offers import Offer, priced_offers, served_offers
+from providers.offers.prices import PricedFacts
 
 
 async def offered(preset: str, answers: dict[str, Any], path: str = "/v1") -> tuple[list[Offer], list[str]]:

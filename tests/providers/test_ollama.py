@@ -11,7 +11,7 @@ from harness.messages import AssistantMessage, ToolResult, Usage, UserMessage, u
 from harness.provider import Model, ModelFacts, Request, ToolSpec
 from providers import connect, list_models
 from providers.endpoint import address_in
-from providers.local import LocalFacts
+from providers.offers.local import LocalFacts
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {}})
 PLAIN = {"capabilities": ["completion"]}

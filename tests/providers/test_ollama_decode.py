@@ -16,9 +16,9 @@ from harness.messages import Usage
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
-from providers.lines import LineDecoder
+from providers.net.lines import LineDecoder
+from providers.net.stream import decoded
 from providers.ollama.decode import LineReplyDecoder
-from providers.stream import decoded
 
 ENDPOINT = Endpoint(presets()["ollama"], "http://127.0.0.1:11434", Secret("sk-quoted", "a test"))
 STREAM = (

@@ -16,7 +16,8 @@ from fakes.relays import Relay
 
 from harness.errors import NetworkError
 from harness.provider import Done
-from providers import connect, pool
+from providers import connect
+from providers.net import pool
 
 AT_ONCE = 110
 """More than httpx would have it if it were not told."""

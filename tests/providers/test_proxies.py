@@ -17,7 +17,7 @@ from fakes.relays import HttpProxy, Relay, SocksProxy
 from harness.errors import NetworkError, ProviderError, RequestRejected
 from harness.provider import Done
 from providers import connect
-from providers.proxies import proxy_for
+from providers.net.proxies import proxy_for
 
 PLAIN, ENCRYPTED = "http://models.example", "https://models.example"
 PASSWORD = "p@ss:w/rd#1"

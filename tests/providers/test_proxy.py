@@ -45,10 +45,10 @@ from providers import Secret, connect
 from providers.catalog import presets
 from providers.demo import Break, Call, Reply, Say, Think, scripted
 from providers.endpoint import Endpoint
+from providers.net.sse import EventDecoder
+from providers.net.stream import decoded
 from providers.proxy.decode import ERRORS, ProxyDecoder
 from providers.proxy.encode import encode
-from providers.sse import EventDecoder
-from providers.stream import decoded
 
 TOKEN = "proxy-token-0123"
 ENDPOINT = Endpoint(presets()["proxy"], "http://127.0.0.1", Secret(TOKEN, "a test"))

@@ -19,13 +19,14 @@ from harness.messages import Message, ToolResult, user
 from harness.options import AgentOptions
 from harness.provider import Model
 from harness.retry import RetryPolicy
-from providers import connect, pool
+from providers import connect
 from providers.cassette.deck import difference
 from providers.cassette.listening import listen
 from providers.cassette.provider import ReplayProvider
 from providers.cassette.recorder import Origin, Recorder
 from providers.cassette.secrets import Secrets
 from providers.cassette.tape import Tape, read_exchanges
+from providers.net import pool
 
 THOUGHTFUL = Reply("Let me look.", thinking="Which file? 🌍", calls=[("look", {"path": "ü.py"})])
 

@@ -36,12 +36,12 @@ from harness.thinking import THINKING_LEVELS, ThinkingLevel
 from providers import Secret, connect
 from providers.catalog import Preset, presets
 from providers.endpoint import Endpoint
-from providers.names import nine_letters
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode as encode_chat
 from providers.openai_chat.provider import ChatProvider
 from providers.openai_responses.encode import encode as encode_responses
 from providers.openai_responses.provider import ResponsesProvider
+from providers.wire.names import nine_letters
 
 CHAT = [preset for preset in presets().values() if preset.protocol == "openai_chat"]
 RESPONSES = [preset for preset in presets().values() if preset.protocol == "openai_responses"]

@@ -24,7 +24,7 @@ from harness.provider import Delta, KnownFacts, Model, ModelFacts, Request
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider
-from providers.sight import Sighted, denies_sight, without_images
+from providers.wire.sight import Sighted, denies_sight, without_images
 
 LEFT_OUT = "left out, since this model sees no images"
 LOOK = ToolCall("call_1", "look", {})

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import StreamError
-from providers import sse
-from providers.sse import EventDecoder
+from providers.net import sse
+from providers.net.sse import EventDecoder
 
 LINES = st.sampled_from(
     [

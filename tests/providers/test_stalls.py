@@ -14,9 +14,10 @@ from fakes.model_server import Raw, Reply
 
 from harness.errors import ModelOverloaded, NetworkError, StreamError
 from harness.provider import BlockDelta
-from providers import connect, list_models, stream, transport
+from providers import connect, list_models
 from providers.catalog import presets
 from providers.endpoint import Endpoint
+from providers.net import stream, transport
 
 WIDTH = 400
 A_COMMENT = b": keep-alive".ljust(WIDTH - 2) + b"\n\n"

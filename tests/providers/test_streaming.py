@@ -14,20 +14,21 @@ from harness.errors import NetworkError, ProviderError, StreamError
 from harness.messages import ModelSpec, Usage, user
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Request
 from harness.reply import ReplyBuilder
-from providers import connect, pool
+from providers import connect
 from providers.anthropic.decode import MessageDecoder
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
-from providers.lines import LineDecoder
+from providers.net import pool
+from providers.net.lines import LineDecoder
+from providers.net.sse import EventDecoder
+from providers.net.stream import Framing, ReplyDecoder, decoded
 from providers.ollama.decode import LineReplyDecoder
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_responses.decode import ResponseDecoder
 from providers.proxy.decode import ProxyDecoder
-from providers.sse import EventDecoder
-from providers.stream import Framing, ReplyDecoder, decoded
 
 WIRES = {
     "anthropic": (anthropic_wire, MessageDecoder),

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.provider import ToolSpec
-from providers.written_calls import Piece, Thought, Words, WrittenCalls, dialects_in
-from providers.written_dialects import Call
+from providers.wire.written_calls import Piece, Thought, Words, WrittenCalls, dialects_in
+from providers.wire.written_dialects import Call
 
 BASH = ToolSpec(
     "bash", "", {"type": "object", "properties": {"command": {"type": "string"}, "wait": {"type": "integer"}}}

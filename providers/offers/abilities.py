@@ -9,7 +9,7 @@ import re
 
 from providers.catalog import Preset
 from providers.gemini.models import generation
-from providers.known import Known
+from providers.offers.known import Known
 from providers.openai_chat.models import reasons
 
 SEES_AND_USES_TOOLS = re.compile(

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.errors import StreamError
-from providers.sse import BYTE_ORDER_MARK, LONGEST_LINE
+from providers.net.sse import BYTE_ORDER_MARK, LONGEST_LINE
 
 if TYPE_CHECKING:
-    from providers.stream import Framing
+    from providers.net.stream import Framing
 
 
 class LineDecoder:

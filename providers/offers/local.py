@@ -14,8 +14,8 @@ from harness.provider import Facts, ModelFacts
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
-from providers.known import Known
-from providers.listing import known_in, listed
+from providers.offers.known import Known
+from providers.offers.listing import known_in, listed
 
 HOST = "127.0.0.1"
 PROBE_SECONDS = 0.5
@@ -58,8 +58,8 @@ async def _probe(preset: Preset, port: int, seconds: float) -> LocalServer | Non
     # Most often nothing listens, and then the HTTP client need not be loaded.
     if not await _listens(port, seconds):
         return None
-    from providers.models import model_names
-    from providers.transport import Transport
+    from providers.net.transport import Transport
+    from providers.offers.models import model_names
 
     base_url = f"http://{HOST}:{port}/v1"
     transport = Transport(Endpoint(preset, base_url), {})

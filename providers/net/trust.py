@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import RequestRejected
-from providers.failures import plain
+from providers.net.failures import plain
 
 VARIABLES = (
     "SSL_CERT_FILE",

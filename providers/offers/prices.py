@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from harness.errors import ProviderError
 from harness.provider import ModelFacts, Price
 from providers.catalog import Preset
-from providers.known import Known, Telling
-from providers.listing import is_talkative
+from providers.offers.known import Known, Telling
+from providers.offers.listing import is_talkative
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from genai_prices.types import ModelInfo, ModelPrice
 
     from harness.provider import Facts
@@ -39,9 +41,19 @@ class PricedFacts:
         return self._now
 
     async def load(self) -> ModelFacts:
+        return await self._load(priced)
+
+    async def load_apart(self) -> ModelFacts:
+        """As `load`, for a process that lives long, and needs the price data once."""
+        # That file builds on this one.
+        from providers.offers.prices_apart import priced_apart
+
+        return await self._load(priced_apart)
+
+    async def _load(self, look_up: Callable[[str, str], Known]) -> ModelFacts:
         known = Known()
         if self._now is None:
-            known = await asyncio.to_thread(priced, self._prices, self._model_id)
+            known = await asyncio.to_thread(look_up, self._prices, self._model_id)
             self._now = known.facts
         service, self._service = self._service, None
         if service is not None and known.context_window is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from harness.provider import ToolSpec
-from providers.written_dialects import BARE, READERS, SIGNS, Call, Dialect, Seen
+from providers.wire.written_dialects import BARE, READERS, SIGNS, Call, Dialect, Seen
 
 THINK, THOUGHT = "<think>", "</think>"
 # A call ends with one of these; a longer one is only looked at again when one has come.

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
 from harness.stopping import stop_once, told_once, undisturbed
-from providers.breakdowns import refused_by, told_as_ours
 from providers.endpoint import Endpoint
-from providers.failures import failure, no_stream
-from providers.pool import Pool
+from providers.net.breakdowns import refused_by, told_as_ours
+from providers.net.failures import failure, no_stream
+from providers.net.pool import Pool
 
 if TYPE_CHECKING:
     import httpx

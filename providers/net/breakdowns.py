@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from providers.endpoint import Endpoint
-from providers.failures import plain
-from providers.pool import CONNECT_SECONDS
-from providers.proxies import Proxy
-from providers.trust import why_refused
+from providers.net.failures import plain
+from providers.net.pool import CONNECT_SECONDS
+from providers.net.proxies import Proxy
+from providers.net.trust import why_refused
 
 
 @contextmanager

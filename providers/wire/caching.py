@@ -9,7 +9,7 @@ from dataclasses import replace
 from harness.messages import JsonObject
 from harness.provider import NO_CACHE, CacheStrategy, Request
 from providers.catalog import CacheRule
-from providers.names import safe_name
+from providers.wire.names import safe_name
 
 MARKED_TURNS = 2
 LISTENING = ("user", "tool")

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from harness.messages import JsonObject, JsonValue
 from harness.provider import Price
-from providers.known import Known, Listed
+from providers.offers.known import Known, Listed
 
 ENTRIES = ("data", "models", "publisherModels", "modelSummaries")
 NAMES = ("id", "name", "key", "model_name", "modelId")

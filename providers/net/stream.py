@@ -13,10 +13,10 @@ from harness.errors import NetworkError, StreamError
 from harness.messages import JsonObject
 from harness.provider import Delta
 from providers.endpoint import Endpoint
-from providers.failures import plain
-from providers.halves import Halves
-from providers.sse import EventDecoder
-from providers.transport import Transport
+from providers.net.failures import plain
+from providers.net.sse import EventDecoder
+from providers.net.transport import Transport
+from providers.wire.halves import Halves
 
 DRAIN_SECONDS = 0.25
 EVENTLESS_SECONDS = 900.0

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from harness.errors import RequestRejected
 from providers.endpoint import Endpoint
-from providers.proxies import Proxy, proxy_for
-from providers.trust import trusted, trusts_nobody
+from providers.net.proxies import Proxy, proxy_for
+from providers.net.trust import trusted, trusts_nobody
 
 if TYPE_CHECKING:
     import ssl
@@ -86,7 +86,7 @@ class Pool:
     def _usual(self) -> httpx.AsyncClient:
         import httpx
 
-        from providers.reconnecting import ReconnectingTransport
+        from providers.net.reconnecting import ReconnectingTransport
 
         endpoint = self._endpoint
         silence = LOCAL_SILENCE_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else SILENCE_SECONDS

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from harness.errors import NetworkError
 from providers import Credentials, Service, endpoint_of
-from providers.abilities import told_by_name
 from providers.catalog import Preset
 from providers.installed import service_at, told_facts
-from providers.known import Known, Listed, Telling, known_of
-from providers.newest import newest_first
-from providers.prices import priced, priced_models
+from providers.offers.abilities import told_by_name
+from providers.offers.known import Known, Listed, Telling, known_of
+from providers.offers.newest import newest_first
+from providers.offers.prices import priced, priced_models
 
 PATIENCE = 5.0
 """Seconds that a service gets to say what it serves."""

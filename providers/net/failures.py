@@ -22,8 +22,8 @@ from harness.errors import (
 )
 from harness.messages import JsonValue
 from providers.endpoint import Endpoint
-from providers.waits import told_wait
-from providers.webpage import explained_page, title_of
+from providers.net.waits import told_wait
+from providers.net.webpage import explained_page, title_of
 
 LONGEST_MESSAGE = 600
 MOST_COMPLAINTS = 3

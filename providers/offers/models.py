@@ -5,9 +5,9 @@ from __future__ import annotations
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from providers.catalog import nearest
 from providers.endpoint import Endpoint
-from providers.known import Listed
-from providers.listing import entries_of, listed
-from providers.transport import Transport
+from providers.net.transport import Transport
+from providers.offers.known import Listed
+from providers.offers.listing import entries_of, listed
 
 PATIENCE = 5.0
 

@@ -1,0 +1,1 @@
+"""Requests to services over HTTP, and all that can happen to them."""

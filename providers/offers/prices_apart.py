@@ -1,0 +1,45 @@
+"""The price data as another process reads it: whoever reads it holds six megabytes from then on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+
+from harness.provider import Price
+from providers.offers.known import Known
+from providers.offers.prices import priced
+
+PATIENCE = 20.0
+"""Seconds; on a machine that is busy a Python starts slowly, and to load the data here as well would not be faster."""
+# What a Python needs to start. Keys are none of its business.
+_PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+_CODE = "import sys; from providers.offers.prices_apart import tell; tell(*sys.argv[1:])"
+
+
+def priced_apart(provider: str, model_id: str) -> Known:
+    """As `priced`; where it is loaded already, or no process can be started, from there. For a thread."""
+    if not provider or "genai_prices" in sys.modules:
+        return priced(provider, model_id)
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _CODE, provider, model_id],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+        window, price = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return priced(provider, model_id)
+    return Known(window, price=Price(**price) if price else None)
+
+
+def tell(provider: str, model_id: str) -> None:
+    known = priced(provider, model_id)
+    json.dump([known.context_window, known.price and asdict(known.price)], sys.stdout)

@@ -1,0 +1,1 @@
+"""What wire formats have in common: pure translation, of the content of messages."""

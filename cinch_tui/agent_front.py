@@ -10,7 +10,7 @@ from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
-    from cinch_tui.commands.front import NoticeLevel, TranscriptPart
+    from cinch_tui.commands.front import ApprovalMode, NoticeLevel, TranscriptPart
     from cinch_tui.options import Options
     from harness.agent import Agent
     from harness.thinking import ThinkingLevel
@@ -43,11 +43,16 @@ class AgentFront:
 
         return reports.source(self._place.agent.history.messages, part, back)
 
+    @property
+    def is_planning(self) -> bool:
+        from harness.modes import PLAN
+
+        return self._place.agent.state.mode is PLAN
+
     def toggle_plan(self) -> None:
         from harness.modes import EXECUTE, PLAN
 
-        agent = self._place.agent
-        agent.set_mode(EXECUTE if agent.state.mode is PLAN else PLAN)
+        self._place.agent.set_mode(EXECUTE if self.is_planning else PLAN)
 
     async def save_session(self) -> str:
         store = self._place.assembly.store
@@ -89,6 +94,10 @@ class AgentFront:
 
     # Approval
 
+    @property
+    def approval(self) -> ApprovalMode:
+        return self._place.agent.state.approval
+
     def approval_summary(self) -> str:
         from cinch_tui import reports
 
@@ -102,6 +111,16 @@ class AgentFront:
         dropped = sorted(name for name in grants.trusted if tool in (None, name))
         grants.untrust(tool)
         return dropped
+
+    # Jobs
+
+    def running_jobs(self) -> Sequence[tuple[str, str]]:
+        return [(job.id, job.errand.title) for job in self._place.agent.jobs.running]
+
+    def kill_job(self, job_id: str) -> None:
+        if not self._place.agent.jobs.kill(job_id):
+            running = ", ".join(each for each, _ in self.running_jobs()) or "none"
+            raise CinchError(f"no job {job_id!r} runs; there runs {running}")
 
     # Keys
 

@@ -12,35 +12,40 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
+from textual.events import Event, Key, Paste
 from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from cinch_tui.chat_front import ChatFront
+from cinch_tui.config.settings import Settings
 from cinch_tui.desk import Desk
-from cinch_tui.guard import Guard
-from cinch_tui.keymap import bindings
-from cinch_tui.leaving import CLOSING, Kills, has_shell
+from cinch_tui.keys.keymap import bindings, label_of, use_own_keys
 from cinch_tui.options import Options
+from cinch_tui.pictures.album import Album
 from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.screens.chat import ChatScreen
-from cinch_tui.settings import Settings
-from cinch_tui.terminal_background import ASK, ENOUGH, TerminalBackground, remember
+from cinch_tui.terminal.background import ASK, ENOUGH, TerminalBackground, remember
+from cinch_tui.terminal.guard import Guard
+from cinch_tui.terminal.leaving import CLOSING, Kills, has_shell
+from cinch_tui.terminal.screenful import Screenful
+from cinch_tui.terminal.window_title import WindowTitle
 from cinch_tui.wardrobe import Wardrobe
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from cinch_tui.widgets.prompt.prompt import Prompt
-from cinch_tui.window_title import WindowTitle
 from harness.errors import CinchError, ConfigError
 from harness.session.places import project_dir
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from textual.driver import Driver
 
+    from cinch_tui.attention.calling import PersonCalled
     from cinch_tui.commands.registry import Registry
-    from cinch_tui.first_frame import FirstFrame
+    from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.widgets.status_bar import StatusBar
 
 REFUSED = 2
@@ -68,15 +73,20 @@ class CinchApp(App[object]):
         self._title = WindowTitle(options.cwd.name, is_wanted=settings.ui.title)
         if settings.ui.motion == "reduced":
             self.animation_level = "none"
+        self.set_keymap(use_own_keys(settings.keys))
         self._options = options
         self._settings = settings
-        history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
+        place = project_dir(options.paths.state, options.cwd)
+        self._album = Album(place / "pictures")
+        history = PromptHistory(place / "history.jsonl", self._album)
         self.frame = frame
         self.guard = frame.guard if frame else Guard()
         self.desk = Desk(self, options, settings, history, self.guard)
+        self._presence = self.desk.presence
         self._kills = Kills(self._leave)
         self._prompt_history = history
         self.fault = ""
+        self._screenful = Screenful()
 
     def _start_with(self, theme: Theme) -> None:
         if not theme.dark or theme.ansi:
@@ -90,8 +100,10 @@ class CinchApp(App[object]):
         """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
         mentions = MentionCompletion(self._options.cwd)
         front = ChatFront(self.desk)
-        draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts")
+        draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._album)
         prompt = Prompt(CommandCompletion(_commands, front), mentions, self._prompt_history, draft)
+        if self._settings.ui.vim:
+            prompt.uses_vim = True
         return ChatScreen(self.desk, front, prompt, _commands, self.frame)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
@@ -126,13 +138,22 @@ class CinchApp(App[object]):
         """What is said to it when the screen is given back."""
         return ENOUGH + self._title.leaving
 
+    def copy_to_clipboard(self, text: str) -> None:
+        super().copy_to_clipboard(text)
+        # Hardly any start copies.
+        from cinch_tui.terminal.multiplexers import around, clipboard_sequence, wrapped
+
+        through = wrapped(clipboard_sequence(text), around(self._options.environ))
+        if through and self._driver is not None:
+            self._driver.write(through)
+
     def on_status_bar_changed(self, message: StatusBar.Changed) -> None:
         if self._driver is not None and not self.is_headless:
             self._driver.write(self._title.showing(message.state))
 
     def on_terminal_background(self, message: TerminalBackground) -> None:
         # Hardly any start finds another terminal than the one before.
-        from cinch_tui.first_picture import forget_pictures
+        from cinch_tui.terminal.first_picture import forget_pictures
 
         remember(self._options.environ, self.wardrobe.background_file, dark=message.dark)
         if self.wardrobe.background_is(dark=message.dark):
@@ -140,12 +161,31 @@ class CinchApp(App[object]):
             if isinstance(self.screen, ChatScreen):
                 self.screen.keep_picture()
 
+    def on_terminal_pictures(self) -> None:
+        self.desk.screen.show_pictures("kitty")
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, Key | Paste):
+            self._presence.typed()
+        await super().on_event(event)
+
+    def on_person_called(self, message: PersonCalled) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(message.sequence)
+
+    def on_app_blur(self) -> None:
+        self._presence.is_looking = False
+
     def on_app_focus(self) -> None:
         """Whoever edits a theme comes back to look at it."""
+        self._presence.is_looking = True
         try:
             self.wardrobe.look_again()
         except ConfigError as error:
             self.notify(str(error), severity="error", markup=False)
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        super()._display(screen, self._screenful.sparing(renderable))  # pyright: ignore[reportUnknownMemberType] its Screen names no type
 
     def _paint_again(self, source: App[object]) -> None:
         del source
@@ -155,6 +195,9 @@ class CinchApp(App[object]):
         """A polite kill: the terminal is restored and the session is whole."""
         self.desk.abort()
         self.exit(return_code=self._kills.status)
+
+    async def action_quit(self) -> None:
+        self.desk.leave(label_of("app.quit"))
 
     def action_suspend_process(self) -> None:
         if has_shell():
@@ -186,7 +229,7 @@ def _commands() -> Registry:
 def _driver() -> type[Driver] | None:
     if sys.platform == "win32":
         return None
-    from cinch_tui.driver import GuardedDriver
+    from cinch_tui.terminal.driver import GuardedDriver
 
     return GuardedDriver
 
@@ -208,6 +251,6 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
             sys.stderr.write(f"cinch: {harmless(told)}\n")
         from cinch_tui.farewell import say_farewell
 
-        say_farewell(app.desk.assembly, with_exchange=settings.ui.show_last_exchange)
+        say_farewell(app.desk.assembly, with_exchange=app.desk.settings.ui.show_last_exchange)
     # An exception of ours leaves Textual with a return code but a process status of 0.
     return app.return_code or (REFUSED if app.desk.refusal else 0)

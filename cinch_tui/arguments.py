@@ -16,7 +16,7 @@ commands:
   cinch config show|path|edit|trust
   cinch models [PROVIDER]    providers, their keys and their models
   cinch doctor [PROVIDER]    what works, what does not, and how to mend it
-  cinch keys                 what arrives when a key is pressed, and what it does
+  cinch keys [--list]        what arrives when a key is pressed, and what it does; all keys
   cinch reset-terminal       mend a terminal that a program has left broken
   cinch demo                 a tour with a scripted model; needs no key
 A prompt that begins with one of these words goes after two dashes: cinch -- sessions

@@ -11,16 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinch_tui.config.settings import Settings
 from cinch_tui.credentials import KeyStore
-from cinch_tui.last_choice import recall
+from cinch_tui.models.last_choice import recall
 from cinch_tui.options import Continue, Options, Resume
-from cinch_tui.settings import Settings
 from cinch_tui.terms import cache_of, execution_of, limits_of, retry_of, subagents_of
 from harness.agent import Agent
 from harness.approval.rules import Grants, Rule
 from harness.context.normalise import normalise
+from harness.earlier_jobs import jobs_gone, word_of_gone
 from harness.errors import ConfigError, SessionLocked
-from harness.instructions import build_system_prompt, describe_environment, load_instructions
+from harness.instructions import build_system_prompt, describe_environment, load_instructions, quoted
 from harness.messages import Message, new_id
 from harness.modes import EXECUTE, MODES, PLAN
 from harness.options import AgentOptions
@@ -49,7 +50,8 @@ class NoModel(ConfigError):
 
 @dataclass(slots=True)
 class Assembly:
-    """An agent and what belongs to it. `warnings` is what the person should be told."""
+    """An agent and what belongs to it. `warnings` is what the person should be told, `instructions` what of the system
+    prompt comes from instruction files."""
 
     options: Options
     settings: Settings
@@ -60,6 +62,7 @@ class Assembly:
     store: SessionStore | None = None
     loaded: LoadedSession | None = None
     warnings: list[str] = field(default_factory=list[str])
+    instructions: str = ""
     _unsubscribe: Callable[[], None] | None = None
 
     def connect(self, name: str, thinking: ThinkingLevel) -> Model:
@@ -99,6 +102,8 @@ class Assembly:
         """
         self.agent.new_session(loaded.session_id, messages)
         self.agent.identity.recall(loaded.loop_ids)
+        if gone := jobs_gone(messages, self.agent):
+            self.agent.remind(word_of_gone(gone))
         self._trust_what_is_allowed()
         self._follow(loaded)
         # Who asks for plan mode at the start gets it, whatever mode the session was left in.
@@ -271,6 +276,7 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
         keys,
         originals,
         warnings=[*loaded.problems, *warnings],
+        instructions=quoted(loaded.instructions),
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinch_tui.keys.keymap import hint
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.transcript.branch_block import BranchBlock
 from harness.errors import CinchError
@@ -33,14 +34,15 @@ if TYPE_CHECKING:
     from cinch_tui.screens.board import Board
     from harness.judging import Outcome, Strategy
     from harness.messages import Message
+    from harness.prompt import Prompt
     from harness.provider import Model
 
 BESIDE_OTHERS = (
     "Several models answer this prompt at once, and the person picks one answer. Only tools that change nothing are at "
     "hand: look around as you need, then answer; where something is to be changed, say what and how."
 )
-WHICH = "Which answer goes on? Esc lets you read first."
-READ_ON = "None is picked yet: /parallel pick asks again, Esc takes none of them."
+WHICH = "Which answer goes on?"
+READ_ON = "None is picked yet: /parallel pick asks again"
 
 
 class Contest:
@@ -57,14 +59,14 @@ class Contest:
     def names(self) -> Sequence[str]:
         return self._names
 
-    async def ask(self, text: str) -> None:
+    async def ask(self, said: Prompt) -> None:
         """Ask all of them and let the person pick; returns at the end of the run."""
         agent = self._desk.agent
         view = BranchView(self._desk.screen.board, self._names)
         unsubscribe = agent.subscribe(view.receive)
         prompt = f"{agent.state.system_prompt}\n\n{BESIDE_OTHERS}"
         try:
-            await run_parallel(agent, text, [Branch(model, system_prompt=prompt) for model in self._models], self)
+            await run_parallel(agent, said, [Branch(model, system_prompt=prompt) for model in self._models], self)
         finally:
             unsubscribe()
             # Also what came to nothing is paid for.
@@ -81,7 +83,7 @@ class Contest:
             index = await self._pick(candidates(outcomes))
             if index is not None:
                 return Selection(index, reason="picked by the person")
-            self._desk.notice(READ_ON)
+            self._desk.notice(", ".join(filter(None, (READ_ON, hint("chat.abort takes none of them")))) + ".")
             await self._wait()
 
     def pick_again(self) -> None:
@@ -102,7 +104,8 @@ class Contest:
 
     async def _pick(self, outcomes: Sequence[Outcome]) -> int | None:
         items = [Item(self._names[each.index], each.result.text, each.index) for each in outcomes]
-        picker = Picker(WHICH, items, grace=self._desk.grace())
+        title = " ".join(filter(None, (WHICH, hint("picker.cancel lets you read first."))))
+        picker = Picker(title, items, grace=self._desk.grace())
         answered: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
 
         def settle(index: int | None) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.retry_notice import RetryNotice
-from cinch_tui.transcript.past import said_block, show_result
+from cinch_tui.transcript.past import said_blocks, show_result
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.shell_report import is_report
 from cinch_tui.transcript.sources import SourcesBlock
@@ -65,9 +65,8 @@ QUESTIONS = ("ask_user", "submit_plan")
 class Bridge:
     """Subscribe `receive` to an agent's bus. `board` is the set of widgets it speaks to."""
 
-    def __init__(self, board: Board, *, show_thinking: bool) -> None:
+    def __init__(self, board: Board) -> None:
         self._board = board
-        self._show_thinking = show_thinking
         self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
         self._said: list[ReplyBlock | ThinkingBlock] = []
         self._tools: dict[str, ToolBlock] = {}
@@ -143,7 +142,7 @@ class Bridge:
             self._streaming.clear()
             self._said.clear()
             # The calls before it are over, and stand in the conversation.
-            self._board.tool_panel.clear()
+            self._board.tool_panel.retire()
 
     def _message_updated(self, event: MessageUpdate) -> None:
         match event.delta:
@@ -161,7 +160,7 @@ class Bridge:
         self._retry.drop()
         if kind == "text":
             self._streaming[index] = ReplyBlock()
-        elif kind == "thinking" and self._show_thinking:
+        elif kind == "thinking":
             self._streaming[index] = ThinkingBlock()
         else:
             return
@@ -179,7 +178,7 @@ class Bridge:
         if isinstance(message, UserMessage):
             # What the person ran was shown when they ran it.
             if not is_report(message):
-                self._board.transcript.add(said_block(message))
+                self._board.transcript.extend(said_blocks(message))
             return
         if not isinstance(message, AssistantMessage):
             return
@@ -198,7 +197,7 @@ class Bridge:
             match content:
                 case Text(text) if text:
                     self._board.transcript.add(ReplyBlock(text))
-                case Thinking(text) if text and self._show_thinking:
+                case Thinking(text) if text:
                     self._board.transcript.add(ThinkingBlock(text))
                 case _:
                     pass

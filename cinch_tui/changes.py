@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -25,13 +25,15 @@ Base: TypeAlias = Literal["session", "git"]
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file before and now, as bytes; None where there is none. Not `is_known`: nobody kept what was before."""
+    """A file before and now, as bytes; None where there is none. Not `is_known`: nobody kept what was before. `moved`:
+    where the same content was before or is now, of a file that went or came."""
 
     path: Path
     shown: str
     before: bytes | None
     now: bytes | None
     is_known: bool = True
+    moved: str = ""
 
     @property
     def view(self) -> DiffView | None:
@@ -57,7 +59,8 @@ class Ledger:
         Raises:
             CinchError: there is nothing to compare with.
         """
-        return against_git(self._workspace) if base == "git" else since_start(self._originals, self._workspace)
+        found = against_git(self._workspace) if base == "git" else since_start(self._originals, self._workspace)
+        return with_moves(found)
 
     async def put_back(self, change: FileChange, refused: Sequence[int]) -> str:
         """Take back the refused hunks, all for the whole file; what was done, in words.
@@ -88,13 +91,28 @@ def against_git(workspace: Workspace) -> list[FileChange]:
     root = workspace.root
     others = _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0")
     known = _git(root, "diff", "--name-only", "--no-renames", "--relative", "--no-ext-diff", "-z", "HEAD").split(b"\0")
-    named = [
-        (name.decode(errors="surrogateescape"), is_new)
-        for names, is_new in ((known, False), (others, True))
+    # What was taken out of git and left on disk is in both; the commit knows it.
+    named = {
+        name.decode(errors="surrogateescape"): is_new
+        for names, is_new in ((others, True), (known, False))
         for name in names
         if name
-    ]
-    return [_from_git(root, path, is_new=is_new) for path, is_new in sorted(named)[:MOST_FILES]]
+    }
+    changes = [_from_git(root, path, is_new=is_new) for path, is_new in sorted(named.items())[:MOST_FILES]]
+    return [change for change in changes if change.before != change.now]
+
+
+def with_moves(changes: Sequence[FileChange]) -> list[FileChange]:
+    """Files that went and came with the same content know of each other."""
+    gone = {each.before: each.shown for each in changes if each.now is None and each.before}
+    came = {each.now: each.shown for each in changes if each.before is None and each.now and each.is_known}
+
+    def other(change: FileChange) -> str:
+        if change.now is None:
+            return came.get(change.before or b"", "")
+        return gone.get(change.now, "") if change.before is None and change.is_known else ""
+
+    return [replace(change, moved=other(change)) for change in changes]
 
 
 async def put_back(workspace: Workspace, change: FileChange, refused: Sequence[int]) -> str:

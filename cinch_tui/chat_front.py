@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from cinch_tui.agent_front import AgentFront
 from cinch_tui.asides import Asides
 from cinch_tui.desk import Desk
+from cinch_tui.keys.keymap import label_of
 from cinch_tui.warming import warm
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode, DiffBase, Front
-    from cinch_tui.market import Market
+    from cinch_tui.models.market import Market
+    from cinch_tui.rounds import ColourRound, ModelRound
     from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.wardrobe import Wardrobe
 
@@ -26,6 +28,8 @@ class ChatFront(AgentFront):
         self._desk = desk
         self._market: Market | None = None
         self._asides = Asides()
+        self._colours: ColourRound | None = None
+        self._models: ModelRound | None = None
 
     # The screen
 
@@ -44,11 +48,40 @@ class ChatFront(AgentFront):
 
         self._desk.app.push_screen(help_screen())
 
+    def toggle_help(self) -> None:
+        from cinch_tui.widgets.help_panel import toggle_help
+
+        if not toggle_help(self._desk.screen):
+            self.show_help()
+
+    async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
+        return await self._desk.pick(title, choices, current)
+
+    async def show_settings(self) -> None:
+        from cinch_tui.settings_front import open_settings
+
+        await open_settings(self._desk)
+
+    async def show_context(self) -> None:
+        from cinch_tui.screens.context import open_context
+
+        await open_context(self._desk)
+
+    @property
+    def shows_thinking(self) -> bool:
+        return self._desk.shows_thinking
+
+    def show_thinking(self, *, shown: bool) -> None:
+        self._desk.show_thinking(shown=shown)
+
     def clear_view(self) -> None:
         self._desk.clear_view()
 
+    def toggle_times(self) -> None:
+        self._desk.screen.board.transcript.action_stamps()
+
     def copy(self, text: str) -> None:
-        from cinch_tui.clipboard import copy
+        from cinch_tui.terminal.clipboard import copy
 
         self._desk.screen.run_worker(copy(self._desk.app, text), group="copy")
 
@@ -56,19 +89,25 @@ class ChatFront(AgentFront):
         return self._wardrobe().names()
 
     async def choose_theme(self, name: str) -> None:
-        from cinch_tui.config_edit import set_in_file
-        from cinch_tui.first_picture import forget_pictures
+        from cinch_tui.config.edit import set_in_file
+        from cinch_tui.terminal.first_picture import forget_pictures
         from cinch_tui.wardrobe import pick_theme
 
         wardrobe = self._wardrobe()
         chosen = name or await pick_theme(self._desk.app, wardrobe)
         if chosen:
             wardrobe.choose(chosen)
-            path = self._desk.options.paths.config_file
+            path = self._desk.options.sources.user_file
             await asyncio.to_thread(set_in_file, path, "ui.theme", chosen)
             await asyncio.to_thread(forget_pictures, self._desk.options)
             self._desk.screen.keep_picture()
             self.notice(f"The theme is {chosen}, from now on ({path}).")
+
+    def next_colours(self) -> None:
+        from cinch_tui.rounds import ColourRound
+
+        self._colours = self._colours or ColourRound(self._wardrobe())
+        self._desk.app.notify(f"The theme is {self._colours.step()}.", markup=False)
 
     def _wardrobe(self) -> Wardrobe:
         from cinch_tui.wardrobe import Dressed
@@ -78,23 +117,38 @@ class ChatFront(AgentFront):
         return app.wardrobe
 
     async def open_editor(self) -> None:
-        from cinch_tui.editor import Edited, EditorFailed, compose
+        from cinch_tui.terminal.editor import Edited, EditorFailed, compose
 
         prompt = self._desk.screen.prompt
         draft = prompt.take()
-        match await compose(draft, self._desk.settings.ui.editor, self._desk.app.suspend):
+        match await compose(draft.text, self._desk.settings.ui.editor, self._desk.app.suspend):
             case Edited(text):
-                self._desk.screen.send(text)
+                self._desk.screen.send(draft.saying(text))
             case EditorFailed(reason, text):
-                prompt.restore(text)
+                prompt.restore(draft.saying(text))
                 self.notice(reason, "error")
             case _:
                 self.notice("Nothing is sent: the file was empty.")
 
+    async def toggle_vim(self) -> None:
+        from cinch_tui.config.edit import set_in_file
+
+        prompt, path = self._desk.screen.prompt, self._desk.options.sources.user_file
+        prompt.uses_vim = not prompt.uses_vim
+        await asyncio.to_thread(set_in_file, path, "ui.vim", prompt.uses_vim)
+        self.notice(f"The prompt is edited with the keys of {'vi' if prompt.uses_vim else 'a shell'} ({path}).")
+
+    async def paste(self) -> None:
+        await self._desk.screen.prompt.action_paste()
+
     def quit(self) -> None:
-        self._desk.quit()
+        self._desk.leave("/quit")
 
     # The session
+
+    @property
+    def stop_key(self) -> str:
+        return label_of("chat.abort")
 
     @property
     def is_running(self) -> bool:
@@ -129,7 +183,7 @@ class ChatFront(AgentFront):
         return tuple(dict.fromkeys([*offered, *reports.model_names()]))
 
     async def choose_model(self) -> None:
-        from cinch_tui.market import Market, pick_model, used_in
+        from cinch_tui.models.market import Market, pick_model, used_in
 
         self._market = self._market or Market(self._desk.assembly.keys)
         agent = self._desk.agent
@@ -137,6 +191,24 @@ class ChatFront(AgentFront):
         chosen = await pick_model(self._desk.app, self._market, spec, used)
         if chosen:
             await self.set_model(chosen)
+
+    async def next_model(self) -> None:
+        """The next of those that settings name or this conversation used; what is wrong with it is told."""
+        from cinch_tui.models.market import used_in
+        from cinch_tui.rounds import ModelRound
+
+        self._models = self._models or ModelRound()
+        agent, settings = self._desk.agent, self._desk.settings
+        current = agent.state.model.spec.name
+        named = (settings.model.name, *settings.providers.fallback)
+        name = self._models.step(current, (*named, *reversed(used_in(agent.history.messages))))
+        if name == current:
+            self.notice("No other model is named or was used here; /model chooses among all.")
+            return
+        try:
+            await self.set_model(name)
+        except CinchError as error:
+            self.notice(str(error), "error")
 
     async def set_model(self, name: str) -> None:
         level = self._desk.agent.state.model.spec.thinking
@@ -154,7 +226,7 @@ class ChatFront(AgentFront):
 
     async def examine(self, names: Sequence[str]) -> str:
         from cinch_tui.doctor.report import examined
-        from cinch_tui.last_choice import Choice
+        from cinch_tui.models.last_choice import Choice
 
         options, spec = self._desk.options, self._desk.agent.state.model.spec
         self._desk.screen.board.note("asking services…")
@@ -180,22 +252,22 @@ class ChatFront(AgentFront):
             if prompt:
                 self._desk.screen.prompt.restore(f"/parallel {' '.join(models)} -- {prompt}")
             raise
-        self._desk.contest = contest = Contest(self._desk, connected)
+        self._desk.talk.contest = contest = Contest(self._desk, connected)
         if prompt:
             self._desk.screen.send(prompt)
         else:
             self.notice(f"The next prompt goes to {', '.join(contest.names)}; /parallel off takes that back.")
 
     def ask_one(self) -> None:
-        if self._desk.contest is None:
+        if self._desk.talk.contest is None:
             raise CinchError("the next prompt goes to the session's model anyway")
-        self._desk.contest = None
+        self._desk.talk.contest = None
         self.notice(f"The next prompt goes to {self._desk.agent.state.model.spec.name}.")
 
     def pick_answer(self) -> None:
-        if self._desk.contest is None:
+        if self._desk.talk.contest is None:
             raise CinchError("there are no answers to pick from")
-        self._desk.contest.pick_again()
+        self._desk.talk.contest.pick_again()
 
     # Beside the work
 
@@ -220,6 +292,20 @@ class ChatFront(AgentFront):
 
     def stop_aside(self) -> bool:
         return self._asides.stop()
+
+    # Around the conversation
+
+    def panels(self) -> Sequence[tuple[str, str, bool]]:
+        from cinch_tui.panels.registry import PANELS
+
+        shelf = self._desk.screen.shelf
+        return [(spec.name, spec.summary, shelf.is_shown(spec)) for spec in PANELS]
+
+    def toggle_panel(self, name: str) -> None:
+        self._desk.screen.shelf.toggle(name)
+
+    def open_panel(self, name: str) -> None:
+        self._desk.screen.shelf.turn_to(name, focus=True)
 
     # Approval
 

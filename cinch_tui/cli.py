@@ -18,9 +18,9 @@ from cinch_tui import __version__
 
 if TYPE_CHECKING:
     from cinch_tui.arguments import Arguments
-    from cinch_tui.first_frame import FirstFrame
+    from cinch_tui.config.settings import Settings
     from cinch_tui.options import Options
-    from cinch_tui.settings import Settings
+    from cinch_tui.terminal.first_frame import FirstFrame
 
 FAILED = 1
 USAGE_ERROR = 2
@@ -85,7 +85,7 @@ def _run(argv: list[str], frame: FirstFrame | None) -> int:
 
 def _front(arguments: Arguments, frame: FirstFrame | None) -> Callable[[Arguments], int]:
     if arguments.command:
-        from cinch_tui.subcommands import run_subcommand
+        from cinch_tui.subcommands.table import run_subcommand
 
         return run_subcommand
     # Imports make many objects that live on and no garbage: looking through them is a tenth of the start. The fronts

@@ -1,4 +1,4 @@
-"""What happens between the chat and the agent: assembling it, talking to it, and which session it is in.
+"""What happens between the chat and the agent: assembling it, and which session it is in.
 
 The agent is assembled after the first paint. What only that needs is imported by a thread meanwhile, and therefore
 inside the functions here.
@@ -12,20 +12,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cinch_tui.attention.presence import Presence
+from cinch_tui.config.settings import Settings
+from cinch_tui.keys.keymap import hint
 from cinch_tui.options import Options, Resume
-from cinch_tui.settings import Settings
 from cinch_tui.start import collect_garbage
+from cinch_tui.talking import Talk
 from cinch_tui.warming import load_next, warm
+from cinch_tui.words import Said
 from harness.errors import CinchError, SessionError
 
 if TYPE_CHECKING:
     from textual.app import App
 
     from cinch_tui.assembly import Assembly
-    from cinch_tui.branches import Contest
     from cinch_tui.bridge import Bridge
-    from cinch_tui.guard import Guard
+    from cinch_tui.panels.shelf import Shelf
     from cinch_tui.screens.chat import ChatScreen
+    from cinch_tui.terminal.guard import Guard
+    from cinch_tui.transcript.block import Channel
     from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.widgets.prompt.history import PromptHistory
     from harness.agent import Agent
@@ -34,9 +39,11 @@ if TYPE_CHECKING:
     from harness.provider import Model
     from harness.session.resume import LoadedSession
 
+LEAVE_WITHIN = 8.0
+"""Seconds in which leaving again means it, where something would be lost by it."""
 NOT_READY = "cinch is still starting; try again in a moment"
-STILL_TYPING = 0.7
-"""Seconds after a key in which a person is taken to be typing."""
+_THOUGHTS: frozenset[Channel] = frozenset(("thinking",))
+_REMINDERS: frozenset[Channel] = frozenset(("reminder",))
 
 
 class Desk:
@@ -51,12 +58,13 @@ class Desk:
         self._screen: ChatScreen | None = None
         self._assembly: Assembly | None = None
         self._bridge: Bridge | None = None
+        self._shelf: Shelf | None = None
         self._loaded: LoadedSession | None = None
         self._end: list[Message] = []
-        self._ready = asyncio.Event()
         self.refusal = ""
-        self.contest: Contest | None = None
-        self._one_at_a_time = asyncio.Lock()
+        self._warned_at = -LEAVE_WITHIN
+        self.presence = Presence()
+        self.talk = Talk(self)
 
     @property
     def screen(self) -> ChatScreen:
@@ -119,7 +127,7 @@ class Desk:
             await self.screen.board.transcript.drained()
 
     async def _assemble(self, model: Model | None) -> Assembly:
-        from cinch_tui.answers import ScreenPerson, show_on
+        from cinch_tui.asking.answers import ScreenPerson, show_on
         from cinch_tui.assembly import assemble
 
         person = ScreenPerson(show_on(self.app), grace=self.grace, editor=self.settings.ui.editor)
@@ -129,12 +137,11 @@ class Desk:
         """Whoever is typing gets a moment before a question takes the keys; whoever waits for it does not wait."""
         from cinch_tui.screens.dialog import GRACE
 
-        prompt = self.screen.prompt
-        return GRACE if prompt.text and time.monotonic() - prompt.typed_at < STILL_TYPING else 0.0
+        return GRACE if self.presence.is_typing else 0.0
 
     async def _welcome(self, reason: str) -> Assembly | None:
         """Ask for a way to a model until there is one; None when the person leaves."""
-        from cinch_tui.welcoming import ask_for_model
+        from cinch_tui.models.welcoming import ask_for_model
 
         while True:
             model = await ask_for_model(self.app, self.options, reason)
@@ -146,27 +153,36 @@ class Desk:
                 reason = str(error)
 
     async def _take_over(self, assembly: Assembly) -> None:
+        from cinch_tui.attention.calling import calling
         from cinch_tui.bridge import Bridge
+        from cinch_tui.effects import divide_diffs
         from cinch_tui.farewell import keep_way_back
         from cinch_tui.status_command import show_after_turns
         from harness.modes import PLAN
 
         self._assembly = assembly
         agent, board = assembly.agent, self.screen.board
-        self._bridge = Bridge(board, show_thinking=self.settings.ui.show_thinking)
+        self._bridge = Bridge(board)
+        self.show_thinking(shown=self.settings.ui.show_thinking)
         agent.subscribe(self._bridge.receive)
-        agent.subscribe(self._follow_queue)
+        agent.subscribe(self.talk.waiting.follow)
         agent.subscribe(self._follow_spending)
         agent.subscribe(keep_way_back(assembly, self._guard.say))
         agent.subscribe(show_after_turns(self))
+        agent.subscribe(calling(self))
+        shelf = await self.screen.open_shelf()
+        agent.subscribe(shelf.hear)
+        self._shelf = shelf
         state = agent.state
+        if self.settings.ui.side_by_side != Settings().ui.side_by_side:
+            divide_diffs(self)
         board.status.status = replace(
             board.status.status, model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval
         )
         await self._show_all(agent.history.messages)
         for warning in (*self.options.notices, *assembly.warnings):
             self.notice(warning, "warning")
-        self._ready.set()
+        self.talk.begin()
 
     async def _show_all(self, messages: Sequence[Message]) -> None:
         """A whole conversation, whose end may be on the screen already."""
@@ -183,7 +199,7 @@ class Desk:
 
     async def _begin(self) -> None:
         """What is to be done first, and what is better loaded before it is needed."""
-        await self._show_branch()
+        await self.show_branch()
         if self.options.beginning == Resume(""):
             await self.pick_session()
         if self.options.prompt:
@@ -199,6 +215,21 @@ class Desk:
         if self.agent.state.model.spec.name == TOUR and not self.agent.history.messages:
             self.notice("This is the tour. Say anything, and a scripted model shows you around on a scratch copy.")
 
+    @property
+    def cost_of_leaving(self) -> str:
+        """What ends when the person leaves, as the end of a sentence."""
+        jobs = len(self._assembly.agent.jobs.running) if self._assembly else 0
+        return f" and stops {jobs} background job{'' if jobs == 1 else 's'}" if jobs else ""
+
+    def leave(self, again: str) -> None:
+        """Quit, or, where that would stop jobs, tell so first; `again` names what quits then."""
+        if not self.cost_of_leaving or time.monotonic() - self._warned_at < LEAVE_WITHIN:
+            self.quit()
+            return
+        self._warned_at = time.monotonic()
+        text = f"{again} again quits{self.cost_of_leaving}."
+        self.app.notify(text, severity="warning", timeout=LEAVE_WITHIN, markup=False)
+
     def quit(self) -> None:
         self.abort()
         self.app.exit()
@@ -209,43 +240,7 @@ class Desk:
             await self._assembly.agent.close()
             await asyncio.to_thread(self._assembly.close)
 
-    # Talking
-
-    async def run(self, text: str | None) -> None:
-        """Prompt the agent, or with None let it go on, and wait for its end; what could not be said goes back into the
-        prompt.
-
-        Prompts that were sent before the agent was there wait for their turn.
-        """
-        await self._ready.wait()
-        async with self._one_at_a_time:
-            await self._prompt(text)
-
-    async def _prompt(self, text: str | None) -> None:
-        try:
-            await self._say(text)
-        except CinchError as error:
-            self.notice(str(error), "error")
-            if text is not None:
-                self.screen.prompt.restore(text)
-        if self.take_back():
-            self.notice("What you typed meanwhile is back in the prompt.")
-        await self._show_branch()
-
-    async def _say(self, text: str | None) -> None:
-        """To the agent, or, where that was asked for, to several models at once."""
-        if text is None:
-            await self.agent.continue_run()
-            return
-        if self.contest is None:
-            await self.agent.prompt(text)
-            return
-        try:
-            await self.contest.ask(text)
-        finally:
-            self.contest = None
-
-    async def _show_branch(self) -> None:
+    async def show_branch(self) -> None:
         """The agent may have changed it, as may anyone."""
         from harness.session.places import git_branch
 
@@ -253,51 +248,23 @@ class Desk:
         bar = self.screen.board.status
         bar.status = replace(bar.status, branch=branch)
 
-    def take_back(self) -> bool:
-        """Put what waits for the agent back into the prompt; whether there was anything."""
-        waiting = "\n".join(message.text for message in self.agent.take_back())
-        if waiting:
-            self.screen.prompt.restore(waiting)
-        self._follow_queue(None)
-        return bool(waiting)
-
-    def steer(self, text: str) -> None:
-        self.agent.steer(text)
-        self._follow_queue(None)
-
-    def follow_up(self, text: str) -> None:
-        self.agent.follow_up(text)
-        self._follow_queue(None)
-
     def abort(self) -> None:
         if self.is_running:
             self.agent.abort()
 
-    def set_aside(self, text: str) -> None:
-        """Keep a text that was cleared away where Up finds it."""
-        self._prompt_history.add(text)
+    def set_aside(self, said: Said) -> None:
+        """Keep what was cleared away where Up finds it."""
+        self._prompt_history.add(said)
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self.screen.board.notice(text, level)
 
-    async def pick(self, title: str, choices: Sequence[tuple[str, str]]) -> str | None:
+    async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         """Let the person choose one of these (name, detail); None when they do not."""
         from cinch_tui.screens.picker import Item, Picker
 
         items = [Item(name, detail, name) for name, detail in choices]
-        return await self.app.push_screen_wait(Picker(title, items))
-
-    def _follow_queue(self, event: Event | None) -> None:
-        from harness.events import AgentEnd, MessageEnd
-        from harness.messages import UserMessage
-
-        heard = isinstance(event, MessageEnd) and isinstance(event.message, UserMessage)
-        if event is None or heard or isinstance(event, AgentEnd):
-            inbox = self.agent.inbox
-            waiting = [("next", message.text) for message in inbox.steering.messages]
-            waiting += [("afterwards", message.text) for message in inbox.follow_up.messages]
-            self.screen.board.queue.show(waiting)
-            self.screen.prompt.something_waits = bool(waiting)
+        return await self.app.push_screen_wait(Picker(title, items, current=current))
 
     def _follow_spending(self, event: Event) -> None:
         """Sub-agents tell what they use as theirs, and a run that is stopped tells no more of it."""
@@ -324,7 +291,7 @@ class Desk:
 
     async def pick_session(self) -> None:
         if self.is_running:
-            self.notice("The agent is at work; Esc stops it.", "warning")
+            self.notice(" ".join(filter(None, ("The agent is at work.", hint("chat.abort stops it.")))), "warning")
             return
         from cinch_tui.screens.sessions import pick_session
 
@@ -354,6 +321,23 @@ class Desk:
         self._show(messages)
         self.show_figures()
 
+    @property
+    def shows_thinking(self) -> bool:
+        return "thinking" not in self.screen.board.transcript.hidden_channels
+
+    def show_thinking(self, *, shown: bool) -> None:
+        """Whether what a model thinks is shown."""
+        transcript = self.screen.board.transcript
+        others = transcript.hidden_channels - _THOUGHTS
+        transcript.hidden_channels = others if shown else others | _THOUGHTS
+
+    def toggle_channels(self) -> None:
+        """Show all that stands beside what is said, or, where all is shown, none of it."""
+        transcript = self.screen.board.transcript
+        transcript.hidden_channels = frozenset() if transcript.hidden_channels else _THOUGHTS | _REMINDERS
+        state = "hidden" if transcript.hidden_channels else "shown"
+        self.app.notify(f"Thoughts and what the program tells the model are {state}.", markup=False)
+
     def show_figures(self) -> None:
         """What the conversation has used, and how much of the window it takes."""
         agent = self.agent
@@ -364,4 +348,6 @@ class Desk:
 
         if self._bridge:
             self._bridge.forget()
+        if self._shelf:
+            self._shelf.forget()
         self.screen.board.show(blocks_of(messages, self.agent.state.tools))

@@ -58,6 +58,13 @@ def last_exchange(messages: Sequence[Message], columns: int) -> str:
     return "\n".join((asked.plain, "", *lines))
 
 
+def stopped_jobs(assembly: Assembly) -> str:
+    """What ran in the background until the person left; empty where nothing did."""
+    titles = [harmless(job.errand.title) for job in assembly.agent.jobs.all if job.killer == "leaving"]
+    count = f"{len(titles)} background job{'' if len(titles) == 1 else 's'}"
+    return f"Stopped {count}: {', '.join(titles)}" if titles else ""
+
+
 def say_farewell(assembly: Assembly, *, with_exchange: bool) -> None:
     """Write it to stdout.
 
@@ -67,7 +74,7 @@ def say_farewell(assembly: Assembly, *, with_exchange: bool) -> None:
     exchange = ""
     if with_exchange:
         exchange = last_exchange(assembly.agent.history.messages, shutil.get_terminal_size().columns)
-    said = "\n\n".join(part for part in (exchange, way_back(assembly)) if part)
+    said = "\n\n".join(part for part in (exchange, stopped_jobs(assembly), way_back(assembly)) if part)
     if said:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(said.encode(encoding, "replace").decode(encoding) + "\n")

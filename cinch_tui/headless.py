@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TextIO
 
 from cinch_tui.assembly import assemble, wanted_session
+from cinch_tui.config.settings import Settings
 from cinch_tui.options import Options
-from cinch_tui.outcome import ExitStatus, Outcome, Tally
-from cinch_tui.output import Output
-from cinch_tui.printers import Narrator, Printer, printer_for
-from cinch_tui.settings import Settings
+from cinch_tui.printing.outcome import ExitStatus, Outcome, Tally
+from cinch_tui.printing.output import Output
+from cinch_tui.printing.printers import Narrator, Printer, printer_for
 from cinch_tui.start import collect_garbage
 from harness.agent import Agent
 from harness.cost import priced

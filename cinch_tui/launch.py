@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from cinch_tui.first_frame import open_frame
+from cinch_tui.terminal.first_frame import open_frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the module `typing` takes longer to import than all that happens here

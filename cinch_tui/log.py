@@ -11,6 +11,8 @@ from pathlib import Path
 
 OURS = ("harness", "providers", "tools", "cinch_tui")
 MAX_BYTES = 5_000_000
+MOST_RECENT = 2_000
+KEPT_RECENT = 1_200
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +39,30 @@ class PrivateFileHandler(logging.FileHandler):
         del record
 
 
+class RecentRecords(logging.Handler):
+    """The last records of this process, for who wants to look while it runs. Never more than `MOST_RECENT` of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # Not one by one: what is cut off at the front costs as much as all that stays.
+        if len(self.records) >= MOST_RECENT:
+            del self.records[:-KEPT_RECENT]
+        self.records.append(record)
+
+
+def recent_records() -> RecentRecords:
+    """Those that are kept since the start; where nobody has begun to keep them, from now on."""
+    root = logging.getLogger()
+    kept = next((handler for handler in root.handlers if isinstance(handler, RecentRecords)), None)
+    if kept is None:
+        kept = RecentRecords()
+        root.addHandler(kept)
+    return kept
+
+
 def start_logging(path: Path, *, verbose: bool) -> None:
     """Send warnings to the file; `verbose` adds what our own modules tell.
 
@@ -47,6 +73,7 @@ def start_logging(path: Path, *, verbose: bool) -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
+    recent_records()
     root.setLevel(logging.WARNING)
     threading.excepthook = _log_failure
     if verbose:

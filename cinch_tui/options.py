@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from cinch_tui.config.layers import Sources
 from cinch_tui.paths import Paths
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
@@ -30,11 +31,13 @@ Beginning: TypeAlias = Literal["new"] | Continue | Resume
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """One start of cinch. `notices` is what the person should be told about the configuration."""
+    """One start of cinch. `notices` is what the person should be told about the configuration, `sources` is where it
+    was read."""
 
     cwd: Path
     paths: Paths
     environ: Mapping[str, str]
+    sources: Sources
     prompt: str = ""
     headless: bool = False
     output_format: OutputFormat = "text"

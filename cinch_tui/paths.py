@@ -37,6 +37,10 @@ class Paths:
         return self.state / "model.json"
 
     @property
+    def panels_file(self) -> Path:
+        return self.state / "panels.json"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "cinch.log"
 

@@ -14,12 +14,17 @@ def write_private(path: Path, text: str) -> None:
     Raises:
         OSError: it could not be written; what was there before is untouched.
     """
+    write_private_bytes(path, text.encode())
+
+
+def write_private_bytes(path: Path, data: bytes) -> None:
+    """As `write_private`."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # mkstemp makes the file 0600 from the start: at no moment can another user read it.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).replace(path)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from harness.approval.rules import Rule, describe
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
 from harness.session.places import project_dir, session_files
 from harness.sources import text_with_sources
@@ -52,6 +53,15 @@ def usage_report(agent: Agent) -> str:
     return "\n".join(rows)
 
 
+def context_report(agent: Agent, instructions: str) -> str:
+    """What fills the model's window, message by message."""
+    from cinch_tui.context_text import report
+    from harness.context.breakdown import breakdown, frame_of
+
+    frame = frame_of(agent.state, instructions, agent.options.window)
+    return report(breakdown(agent.history.messages, frame))
+
+
 def session_summary(assembly: Assembly) -> str:
     agent = assembly.agent
     messages = agent.history.messages
@@ -82,8 +92,12 @@ def approval_summary(agent: Agent) -> str:
     lines = [f"Approval is {agent.state.approval}: {meaning}."]
     if grants.trusted:
         lines.append(f"Trusted for this session: {', '.join(sorted(grants.trusted))}.")
-    lines += [f"Always in this project: {rule.tool} {rule.scope}".rstrip() + "." for rule in grants.rules]
+    lines += [f"Always in this project: {_covered(rule)}." for rule in grants.rules]
     return "\n".join(lines)
+
+
+def _covered(rule: Rule) -> str:
+    return f"{rule.tool}, {describe(rule)}" if rule.scope else describe(rule)
 
 
 def provider_names() -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING
 
+from cinch_tui.keys.keymap import hint
 from harness.retry import in_words
 
 if TYPE_CHECKING:
@@ -57,4 +58,5 @@ def _told(event: RetryScheduled, left: float) -> str:
     if event.delay < WORTH_COUNTING:
         return f"{why} Trying again in {in_words(event.delay)} ({again})."
     wait = f"in {math.ceil(left)} s" if left > 0 else "now"
-    return f"{why} Trying again {wait} ({again}): /retry asks at once, /model takes another, Esc stops."
+    ways = ", ".join(filter(None, ("/retry asks at once", "/model takes another", hint("chat.abort stops"))))
+    return f"{why} Trying again {wait} ({again}): {ways}."

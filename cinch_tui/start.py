@@ -7,10 +7,11 @@ import os
 from pathlib import Path
 
 from cinch_tui.arguments import Arguments
-from cinch_tui.config import Sources, load_config
+from cinch_tui.config.layers import Sources, load_config
+from cinch_tui.config.names import keys
+from cinch_tui.config.settings import Settings, Value
 from cinch_tui.options import OUTPUT_FORMATS, Beginning, Continue, Options, Resume
 from cinch_tui.paths import Paths, find_paths, project_config_file
-from cinch_tui.settings import Settings, Value, keys
 from harness.errors import ConfigError
 
 YOUNG_OBJECTS = 10_000
@@ -39,16 +40,18 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
     cwd = _folder(arguments.cwd, "--cwd")
     if record := arguments.record or os.environ.get("CINCH_RECORD", ""):
         _record_to(record)
-    config = load_config(sources_for(paths, cwd, arguments))
+    sources = sources_for(paths, cwd, arguments)
+    config = load_config(sources)
     if config.settings.model.name.startswith("local/"):
         # While there is still a plain terminal to tell of it.
-        from cinch_tui.pull_command import pull_if_missing
+        from cinch_tui.subcommands.pull import pull_if_missing
 
         pull_if_missing(config.settings.model.name)
     options = Options(
         cwd=cwd,
         paths=paths,
         environ=os.environ,
+        sources=sources,
         prompt=arguments.prompt,
         headless=arguments.print_mode,
         output_format=next(name for name in OUTPUT_FORMATS if name == arguments.output_format),

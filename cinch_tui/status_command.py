@@ -81,18 +81,21 @@ class StatusCommand:
 
 def show_after_turns(desk: Desk) -> Callable[[Event], None]:
     """Hears the agent, and has the command's line shown."""
-    ui, screen = desk.settings.ui, desk.screen
-    command = StatusCommand(ui.status_command, desk.options.cwd, ui.status_seconds)
+    # What is set may change at any time; what is set has one command that remembers when it ran.
+    commands: dict[tuple[str, float], StatusCommand] = {}
 
-    async def show() -> None:
+    async def show(command: StatusCommand) -> None:
         line = await command.line(facts_of(desk))
         if line is not None:
-            bar = screen.board.status
+            bar = desk.screen.board.status
             bar.status = replace(bar.status, told=line)
 
     def hear(event: Event) -> None:
+        ui = desk.settings.ui
         if ui.status_command and isinstance(event, TurnEnd | AgentEnd):
-            screen.run_worker(show(), group="status")
+            wanted = (ui.status_command, ui.status_seconds)
+            command = commands.setdefault(wanted, StatusCommand(wanted[0], desk.options.cwd, wanted[1]))
+            desk.screen.run_worker(show(command), group="status")
 
     return hear
 

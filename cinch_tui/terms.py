@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cinch_tui.settings import AgentsSettings, CacheSettings, LimitSettings, RetrySettings, ToolSettings
+from cinch_tui.config.settings import AgentsSettings, CacheSettings, LimitSettings, RetrySettings, ToolSettings
 from harness.limits import Limits
 from harness.options import Concurrency, Execution, Subagents
 from harness.provider import NO_CACHE, CacheStrategy

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from cinch_tui.terminal_background import guess
+from cinch_tui.terminal.background import guess
 from cinch_tui.theming import BUILTIN_FOLDER, load_theme, theme_names
 from harness.errors import ConfigError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ NEEDED_NEXT = (
     "cinch_tui.transcript.blocks",
     "cinch_tui.assembly",
     "cinch_tui.bridge",
-    "cinch_tui.answers",
+    "cinch_tui.asking.answers",
     "cinch_tui.reports",
     "cinch_tui.farewell",
     "cinch_tui.transcript.past",
@@ -34,11 +34,16 @@ def load_next() -> None:
 
 
 async def warm(state: State) -> None:
-    """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply."""
+    """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply, and the
+    first code on the screen would hold up whoever types meanwhile."""
+    from cinch_tui.transcript.warm import warm_up
     from tools import load
 
     build: Callable[[], None] | None = getattr(state.model.provider, "warm", None)
     if build:
         await asyncio.to_thread(build)
     await asyncio.to_thread(load, state.tools)
-    await state.model.facts.load()
+    facts = state.model.facts
+    look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_apart", facts.load)
+    await look_up()
+    await asyncio.to_thread(warm_up)

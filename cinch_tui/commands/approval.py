@@ -28,11 +28,42 @@ async def approve(front: Front, argument: str) -> None:
     elif verb == "untrust":
         _untrust(front, tool.strip())
     elif argument.lower() in _MODES:
-        mode, meaning = _MODES[argument.lower()]
-        front.set_approval(mode)
-        front.notice(f"approval is {mode}: {meaning}", "warning" if mode == "off" else "info")
+        _set_approval(front, argument.lower())
     else:
         front.notice(f"#approve takes on, smart, off or untrust, not {argument!r}", "warning")
+
+
+_PLANNING = {
+    "plan": "only read until you accept a plan",
+    "execute": "work as approval allows",
+}
+
+
+def _mode_choices(front: Front) -> tuple[Choice, ...]:
+    del front
+    modes = (Choice(mode, meaning) for mode, meaning in _MODES.values())
+    return (*modes, *(Choice(name, meaning) for name, meaning in _PLANNING.items()))
+
+
+@APPROVAL.command("/mode [on|smart|off|plan|execute]", "how freely the agent works", arguments=_mode_choices)
+async def mode(front: Front, argument: str) -> None:
+    now = (front.approval, "plan" if front.is_planning else "execute")
+    if not argument:
+        choices = [(each.value, f"{each.description}{', now' * (each.value in now)}") for each in _mode_choices(front)]
+        argument = await front.pick("How freely does the agent work?", choices, now[0]) or ""
+    if argument in _PLANNING:
+        if (argument == "plan") is not front.is_planning:
+            front.toggle_plan()
+    elif argument.lower() in _MODES:
+        _set_approval(front, argument.lower())
+    elif argument:
+        front.notice(f"/mode takes {', '.join((*_MODES, *_PLANNING))}, not {argument!r}", "warning")
+
+
+def _set_approval(front: Front, name: str) -> None:
+    mode, meaning = _MODES[name]
+    front.set_approval(mode)
+    front.notice(f"approval is {mode}: {meaning}", "warning" if mode == "off" else "info")
 
 
 def _untrust(front: Front, tool: str) -> None:

@@ -30,8 +30,35 @@ class ViewFront(Protocol):
 
     def show_help(self) -> None: ...
 
+    def toggle_help(self) -> None:
+        """The help beside the conversation, or no more; over it where there is no room."""
+        ...
+
+    async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
+        """Let the person choose one of these (name, detail); None when they do not."""
+        ...
+
+    async def show_settings(self) -> None:
+        """Every setting, to look at and to change."""
+        ...
+
+    async def show_context(self) -> None:
+        """What fills the model's window, message by message."""
+        ...
+
+    @property
+    def shows_thinking(self) -> bool: ...
+
+    def show_thinking(self, *, shown: bool) -> None:
+        """Whether what the model thinks is shown."""
+        ...
+
     def clear_view(self) -> None:
         """Empty the screen's conversation; the agent's history and the session stay."""
+        ...
+
+    def toggle_times(self) -> None:
+        """Show when things were said, or no longer."""
         ...
 
     def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
@@ -47,6 +74,14 @@ class ViewFront(Protocol):
         """Wear that theme from now on; without a name, ask which."""
         ...
 
+    async def toggle_vim(self) -> None:
+        """Edit the prompt with the keys of vi from now on, or with those of a shell again."""
+        ...
+
+    async def paste(self) -> None:
+        """Put what the system's clipboard holds into the prompt, pictures too."""
+        ...
+
     async def open_editor(self) -> None:
         """Compose in `$EDITOR`; what is saved there is sent, an empty file is not."""
         ...
@@ -55,10 +90,18 @@ class ViewFront(Protocol):
 
 
 class SessionFront(Protocol):
+    @property
+    def stop_key(self) -> str:
+        """What a person presses to stop the agent; empty for nothing."""
+        ...
+
     """The conversation and its file."""
 
     @property
     def is_running(self) -> bool: ...
+
+    @property
+    def is_planning(self) -> bool: ...
 
     def toggle_plan(self) -> None: ...
 
@@ -124,6 +167,9 @@ class HealthFront(Protocol):
 class ApprovalFront(Protocol):
     """What may run without a question."""
 
+    @property
+    def approval(self) -> ApprovalMode: ...
+
     def set_approval(self, mode: ApprovalMode) -> None: ...
 
     def approval_summary(self) -> str: ...
@@ -174,7 +220,40 @@ class AsideFront(Protocol):
         ...
 
 
+class PanelFront(Protocol):
+    """What stands around the conversation."""
+
+    def panels(self) -> Sequence[tuple[str, str, bool]]:
+        """Each by its name, with what it shows, and whether it is shown now."""
+        ...
+
+    def toggle_panel(self, name: str) -> None: ...
+
+    def open_panel(self, name: str) -> None:
+        """Show it, and give it the keys."""
+        ...
+
+    def running_jobs(self) -> Sequence[tuple[str, str]]:
+        """Those that run in the background: the id of each, and what it is."""
+        ...
+
+    def kill_job(self, job_id: str) -> None:
+        """Raises:
+        CinchError: no job of that id runs.
+        """
+        ...
+
+
 class Front(
-    ViewFront, SessionFront, ModelFront, HealthFront, ParallelFront, AsideFront, ApprovalFront, KeyFront, Protocol
+    ViewFront,
+    SessionFront,
+    ModelFront,
+    HealthFront,
+    ParallelFront,
+    AsideFront,
+    ApprovalFront,
+    KeyFront,
+    PanelFront,
+    Protocol,
 ):
     """All of it."""

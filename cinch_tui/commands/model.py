@@ -32,14 +32,26 @@ async def retry(front: Front, argument: str) -> None:
 
 
 def _thinking_choices(front: Front) -> tuple[Choice, ...]:
-    return tuple(Choice(level, "now" if level == front.thinking else "") for level in THINKING_LEVELS)
+    levels = (Choice(level, "now" if level == front.thinking else "") for level in THINKING_LEVELS)
+    shown = Choice("hide", "show thoughts no more") if front.shows_thinking else Choice("show", "show thoughts")
+    return (*levels, shown)
 
 
-@MODEL.command("/thinking [level]", "how hard the model thinks", arguments=_thinking_choices)
+@MODEL.command(
+    "/thinking [level|show|hide]", "how hard the model thinks; thoughts shown or not", arguments=_thinking_choices
+)
 async def thinking(front: Front, argument: str) -> None:
     if not argument:
-        front.notice(f"thinking is {front.thinking}; it may be {', '.join(THINKING_LEVELS)}")
-        return
+        choices = [(choice.value, choice.description) for choice in _thinking_choices(front)]
+        argument = await front.pick("How hard does the model think?", choices, front.thinking) or ""
+    if argument in ("show", "hide"):
+        front.show_thinking(shown=argument == "show")
+        front.notice(f"thoughts are {'shown' if argument == 'show' else 'not shown'} from now on")
+    elif argument:
+        _set_thinking(front, argument)
+
+
+def _set_thinking(front: Front, argument: str) -> None:
     level = _LEVELS.get(argument.lower())
     if level is None:
         near = difflib.get_close_matches(argument.lower(), THINKING_LEVELS, n=1)

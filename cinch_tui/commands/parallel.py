@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cinch_tui.commands.front import Front
-from cinch_tui.commands.registry import Choice, Family
+from cinch_tui.commands.registry import Choice, Family, has_to_wait
 
 PARALLEL = Family("Several models at once")
 
@@ -28,7 +28,7 @@ async def parallel(front: Front, argument: str) -> None:
         case ["pick"]:
             front.pick_answer()
         case _ if front.is_running:
-            front.notice("/parallel has to wait until the agent rests; Esc stops it", "warning")
+            front.notice(has_to_wait("/parallel", front), "warning")
         case ["off"]:
             front.ask_one()
         case models:

@@ -96,19 +96,27 @@ class NearMiss:
     reason: str
 
 
+class Declined(CinchError):
+    """Raised by a command of another package: this is not for it. The command of cinch that it hides is run then."""
+
+
 class Registry:
-    def __init__(self, families: Iterable[Family]) -> None:
-        self.families = tuple(families)
-        self._by_name: dict[str, Command] = {}
-        for command in self.commands:
-            for name in command.names:
-                if name in self._by_name:
-                    raise ValueError(f"two commands are called {name}")
-                self._by_name[name] = command
+    """The commands of `families`, and before them those of `extensions`, which other packages bring: one of the same
+    name hides ours, and may leave it to ours."""
+
+    def __init__(self, families: Iterable[Family], extensions: Iterable[Family] = ()) -> None:
+        own, foreign = tuple(families), tuple(extensions)
+        self.families = (*foreign, *own)
+        self._own = _by_name(own)
+        # Of two strangers the first counts: none may keep cinch from starting.
+        extra = [command for family in foreign for command in family.commands]
+        self._by_name = self._own | {name: command for command in reversed(extra) for name in command.names}
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        return tuple(command for family in self.families for command in family.commands)
+        """Those that are run by their name."""
+        named = (command for family in self.families for command in family.commands)
+        return tuple(command for command in named if self._by_name[command.name] is command)
 
     def find(self, name: str) -> Command | None:
         return self._by_name.get(name.lower())
@@ -134,19 +142,27 @@ class Registry:
             return escaped[1:]
         return text
 
-    async def run(self, invocation: Invocation, front: Front) -> None:
-        """Do it, or say why not: the front is told, nothing is raised that a person could have caused."""
+    async def run(self, invocation: Invocation, front: Front) -> bool:
+        """Do it, or say why not: the front is told, nothing is raised that a person could have caused. Whether it was
+        begun: what was typed is to be given back otherwise."""
         command = invocation.command
         if front.is_running and not command.while_running:
-            front.notice(f"{command.name} has to wait until the agent rests; Esc stops it", "warning")
-            return
+            front.notice(has_to_wait(command.name, front), "warning")
+            return False
         if not invocation.argument and "<" in command.usage:
             front.notice(f"{command.name} needs more: {command.usage}", "warning")
-            return
+            return False
         try:
             await command.handler(front, invocation.argument)
+        except Declined as declined:
+            hidden = self._own.get(command.name)
+            if hidden is None or hidden is command:
+                front.notice(str(declined) or f"{command.name} does not take this", "warning")
+                return False
+            return await self.run(Invocation(hidden, invocation.argument), front)
         except CinchError as error:
             front.notice(str(error), "error")
+        return True
 
     def _near_miss(self, word: str, argument: str) -> NearMiss | None:
         bare = word[1:].lower()
@@ -164,3 +180,18 @@ class Registry:
             by_bare.setdefault(name[1:], []).append(command.name)
         near = difflib.get_close_matches(bare, by_bare, n=3, cutoff=cutoff)
         return tuple(dict.fromkeys(name for match in near for name in by_bare[match]))
+
+
+def has_to_wait(name: str, front: Front) -> str:
+    """Why a command is not for now."""
+    return f"{name} has to wait until the agent rests" + (f"; {front.stop_key} stops it" if front.stop_key else "")
+
+
+def _by_name(families: Iterable[Family]) -> dict[str, Command]:
+    found: dict[str, Command] = {}
+    for command in (command for family in families for command in family.commands):
+        for name in command.names:
+            if name in found:
+                raise ValueError(f"two commands are called {name}")
+            found[name] = command
+    return found

@@ -53,6 +53,12 @@ async def usage(front: Front, argument: str) -> None:
     front.show("Usage", front.usage_report())
 
 
+@SESSION.command("/context", "what fills the model's window, message by message")
+async def context(front: Front, argument: str) -> None:
+    del argument
+    await front.show_context()
+
+
 @SESSION.command("/reset", "make the agent forget this conversation", while_running=False)
 async def reset(front: Front, argument: str) -> None:
     del argument

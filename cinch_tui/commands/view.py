@@ -14,16 +14,28 @@ _COPIES: dict[str, tuple[TranscriptPart, str]] = {
 }
 
 
-@VIEW.command("#help", "show keys and commands", aliases=("/help",))
+@VIEW.command("#help", "show keys and commands beside the conversation, or no more", aliases=("/help",))
 async def show_help(front: Front, argument: str) -> None:
     del argument
-    front.show_help()
+    front.toggle_help()
 
 
-@VIEW.command("#clear", "empty the screen; the conversation goes on")
+@VIEW.command("/settings", "look at all settings, and change them", aliases=("/config",))
+async def settings(front: Front, argument: str) -> None:
+    del argument
+    await front.show_settings()
+
+
+@VIEW.command("#clear", "empty the screen; the conversation goes on", while_running=False)
 async def clear(front: Front, argument: str) -> None:
     del argument
     front.clear_view()
+
+
+@VIEW.command("/timestamps", "show when things were said, or hide it", aliases=("#timestamps",))
+async def timestamps(front: Front, argument: str) -> None:
+    del argument
+    front.toggle_times()
 
 
 def _copy_choices(front: Front) -> tuple[Choice, ...]:
@@ -63,6 +75,18 @@ async def theme(front: Front, argument: str) -> None:
 async def editor(front: Front, argument: str) -> None:
     del argument
     await front.open_editor()
+
+
+@VIEW.command("/paste", "paste from the system's clipboard, pictures too")
+async def paste(front: Front, argument: str) -> None:
+    del argument
+    await front.paste()
+
+
+@VIEW.command("/vim", "edit the prompt with the keys of vi, or with those of a shell again")
+async def vim(front: Front, argument: str) -> None:
+    del argument
+    await front.toggle_vim()
 
 
 @VIEW.command("/quit", "leave; the session is kept", aliases=("/q", "/exit"))

@@ -7,7 +7,7 @@ import ssl
 
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.route import Gate, Route
-from providers.trust import why_refused
+from providers.net.trust import why_refused
 
 CHECK = "check the address and your network; where only a proxy leads out: export HTTPS_PROXY=http://HOST:PORT"
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from cinch_tui.config import Config, load_config
+from cinch_tui.config.layers import Config, load_config
 from cinch_tui.credentials import KeyStore
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.machine import machine_findings
 from cinch_tui.doctor.service import Patience, check, looked_over
 from cinch_tui.doctor.targets import Target, configured_targets, named_targets
-from cinch_tui.last_choice import Choice, recall
+from cinch_tui.models.last_choice import Choice, recall
 from cinch_tui.paths import Paths
 from cinch_tui.start import sources_for
 from harness.errors import ConfigError
 from providers.installed import OURS, all_presets, preset_for, problems
-from providers.local import find_local_servers
+from providers.offers.local import find_local_servers
 
 Tell: TypeAlias = Callable[[Finding], None]
 
@@ -110,7 +110,7 @@ def _overview(setup: Setup, targets: Sequence[Target], wish: Wish) -> Iterator[F
     names = ", ".join(dict.fromkeys(target.preset.name for target in targets))
     verb = "set up:" if wish.is_offline else "asks"
     more = len(all_presets()) - len({target.preset.name for target in targets})
-    yield Finding("ok", "services", f"{verb} {names}; {more} more could be set up: cinch models")
+    yield Finding("ok", "services", f"{verb} {names}; {more} more could be set up: cinch models --providers")
 
 
 def _without_service(names: Iterable[str]) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from harness.errors import ConfigError
 from tools.ripgrep import RipgrepMissing, ripgrep_path
 
 if TYPE_CHECKING:
-    from cinch_tui.config import Config
+    from cinch_tui.config.layers import Config
     from cinch_tui.credentials import KeyStore
     from cinch_tui.paths import Paths
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cinch_tui.doctor.examination import Wish, examine, setup_for
 from cinch_tui.doctor.findings import Finding, lines
-from cinch_tui.last_choice import Choice
+from cinch_tui.models.last_choice import Choice
 from cinch_tui.paths import Paths
 
 WIDTH = 74

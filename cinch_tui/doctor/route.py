@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
-from providers.proxies import proxy_for
+from providers.net.proxies import proxy_for
 
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 

@@ -184,7 +184,7 @@ def _walk(endpoint: Endpoint, error: ProviderError, patience: Patience) -> Walk 
     if route is None:
         return None
     # Slow to import, and most often the way is open.
-    from providers.trust import trusted, trusts_nobody
+    from providers.net.trust import trusted, trusts_nobody
 
     try:
         trust = trusted(os.environ) if route.meets_tls else trusts_nobody()

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cinch_tui.last_choice import Choice
+from cinch_tui.models.last_choice import Choice
 from harness.errors import ConfigError
 from providers.catalog import Preset, Secret
 from providers.installed import all_presets, preset_for
 
 if TYPE_CHECKING:
     from providers.catalog import Credentials
-    from providers.local import LocalServer
+    from providers.offers.local import LocalServer
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinch_tui.asking.call_words import allowable, denial_of_all, exactly, lasting, named, together, why
+from cinch_tui.plain.inquiry import Inquiry
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.questions import NobodyThere
 from cinch_tui.plain.showing import view_lines
@@ -25,20 +28,20 @@ from harness.person import (
     RefusedHunk,
     Reworded,
     Session,
+    shortest,
 )
-from harness.tool import RiskLevel
 from harness.views import DiffView, TerminalView
 
 if TYPE_CHECKING:
-    from harness.person import Person
+    from harness.person import AskedAtOnce
 
-RISKS: dict[RiskLevel, str] = {
-    "none": "touches nothing",
-    "read": "reads",
-    "edit": "changes files",
-    "execute": "runs a program",
-    "dangerous": "dangerous",
-    "forbidden": "forbidden",
+
+_SAID: dict[str, Approval] = {
+    "y": Once(),
+    "s": Session(),
+    "a": Always(),
+    "x": Always(exact=True),
+    "n": Denied(),
 }
 
 
@@ -48,6 +51,7 @@ class PlainPerson:
     def __init__(self, menus: Menus) -> None:
         self._menus = menus
         self._paper = menus.paper
+        self._inquiry = Inquiry(menus)
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         async with self._menus.turn:
@@ -57,15 +61,23 @@ class PlainPerson:
                 return await Nobody().approve(request)
 
     async def ask(self, question: Question) -> Answer:
+        (answer,) = await self.ask_all([question])
+        return answer
+
+    async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
+        """What is answered when the time is up, or the input ends, counts."""
+        answers: list[Answer] = []
         async with self._menus.turn:
             try:
-                async with asyncio.timeout(question.timeout):
-                    return await self._ask(question)
+                async with asyncio.timeout(shortest(questions)):
+                    for number, question in enumerate(questions, 1):
+                        place = f" {number} of {len(questions)}" if len(questions) > 1 else ""
+                        answers.append(await self._inquiry.ask(question, place))
             except TimeoutError:
                 self._paper.say("Notice", "The question goes on without an answer.")
-                return Answer("timed_out")
             except NobodyThere:
-                return await Nobody().ask(question)
+                pass
+        return (*answers, *[Answer("timed_out")] * (len(questions) - len(answers)))
 
     async def review_plan(self, plan: str) -> PlanVerdict:
         async with self._menus.turn:
@@ -84,10 +96,11 @@ class PlainPerson:
                 return approval
 
     def _show(self, request: ApprovalRequest) -> None:
-        risk = request.risk
-        reason = f": {one_line(risk.reason)}" if risk.reason else ""
         self._paper.say("Approval", f"{one_line(request.label)} {one_line(request.summary)}".rstrip())
-        self._paper.say("Why asked", f"{RISKS[risk.level]}{reason}, in {one_line(str(request.cwd))}")
+        if request.others:
+            rest = "; ".join(named(each) for each in request.others)
+            self._paper.say("Batch", f"{request.position} of {request.total}; these wait too: {rest}")
+        self._paper.say("Why asked", why(request, ", "))
         if isinstance(request.view, TerminalView):
             self._paper.say("Command", request.view.command)
         elif request.view is not None:
@@ -97,23 +110,22 @@ class PlainPerson:
 
     async def _approval(self, key: str, request: ApprovalRequest) -> Approval | None:
         """What an answer comes to; None when the person thinks better of it."""
+        waiting = (request, *request.others)
         match key:
-            case "y":
-                return Once()
-            case "s":
-                return Session()
-            case "a":
-                return Always()
-            case "n":
-                return Denied()
+            case "all":
+                return together([(each, Once()) for each in allowable(waiting)])
+            case "none":
+                return denial_of_all(waiting)
             case "d":
                 return Denied(await self._menus.line("Why not? "))
             case "c":
                 text = await self._menus.line("Another command, or nothing to go back: ")
                 return Reworded(text) if text else None
-            case _:
+            case "p":
                 assert isinstance(request.view, DiffView)
                 return await self._in_part(len(hunks_of(request.view)))
+            case _:
+                return _SAID[key]
 
     async def _in_part(self, count: int) -> Approval | None:
         typed = await self._menus.line(f"Leave out which changes, 1 to {count}, or nothing to go back: ")
@@ -125,27 +137,6 @@ class PlainPerson:
         if len(numbers) == count:
             return Denied(reason)
         return Partly(tuple(RefusedHunk(number - 1, reason) for number in numbers))
-
-    async def _ask(self, question: Question) -> Answer:
-        asker = f"{one_line(question.asker)} asks: " if question.asker else ""
-        limit = f" (for {question.timeout:g} seconds)" if question.timeout is not None else ""
-        self._paper.say("Question", f"{asker}{question.prompt}{limit}")
-        if not question.choices:
-            text = await self._menus.line("Answer, or nothing to skip it: ", opens=True)
-            return Answer("free_text", text) if text else Answer("skipped")
-        options = [
-            Option(f"{choice.label}: {choice.description}" if choice.description else choice.label)
-            for choice in question.choices
-        ]
-        taken = await self._menus.number_or_text(options, "Number, an answer of your own, or nothing to skip it: ")
-        if isinstance(taken, str):
-            return Answer("free_text", taken) if taken else Answer("skipped")
-        label = question.choices[taken].label
-        if question.editable:
-            text = await self._menus.line("Your words in its place, or nothing to take it as it is: ")
-            if text:
-                return Answer("edited", text, taken)
-        return Answer("selected", label, taken)
 
     async def _review(self, plan: str) -> PlanVerdict:
         self._paper.say("Plan", f"\n{plan.strip()}")
@@ -160,17 +151,24 @@ class PlainPerson:
 
 
 def _answers(request: ApprovalRequest) -> list[tuple[str, str]]:
-    answers = [("Yes, once", "y")]
-    if request.can_trust:
-        answers.append(("Yes, and trust it this session", "s"))
-    if request.rule:
-        answers.append((f"Yes, and always allow {one_line(request.rule)} here", "a"))
+    answers = [("Yes, once", "y"), *((words, key) for key, _, words in lasting(request))]
     if request.is_revisable and isinstance(request.view, TerminalView):
         answers.append(("Yes, but another command", "c"))
     if request.is_revisable and isinstance(request.view, DiffView) and len(hunks_of(request.view)) > 1:
         answers.append(("Yes, but not all of the changes", "p"))
-    return [*answers, ("No", "n"), ("No, and say why", "d")]
+    rule = [(words, key) for key, _, words in exactly(request)]
+    return [*answers, ("No", "n"), ("No, and say why", "d"), *rule, *_answers_to_all((request, *request.others))]
+
+
+def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[tuple[str, str]]:
+    """Of what is dangerous, one hears only when it is asked about."""
+    free = len(allowable(requests))
+    if len(requests) == 1:
+        return []
+    which = f"all {free} that wait" if free == len(requests) else f"the {free} that are not dangerous"
+    allow = [(f"Yes to {which}", "all")] if free > 1 else []
+    return [*allow, (f"No to all {len(requests)} that wait", "none")]
 
 
 if TYPE_CHECKING:
-    _: type[Person] = PlainPerson
+    _: type[AskedAtOnce] = PlainPerson

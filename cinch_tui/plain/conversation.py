@@ -11,21 +11,25 @@ from cinch_tui.assembly import Assembly, assemble, read_messages, wanted_session
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation, NearMiss
 from cinch_tui.commands.secrets import take_keys
+from cinch_tui.config.settings import Settings
 from cinch_tui.options import Options, Resume
-from cinch_tui.outcome import ExitStatus, Outcome, Tally
+from cinch_tui.pictures.intake import with_pictures
 from cinch_tui.plain.asking import PlainPerson
 from cinch_tui.plain.front import PlainFront
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.questions import NobodyThere
+from cinch_tui.plain.ringing import ringing
 from cinch_tui.plain.telling import Teller
-from cinch_tui.settings import Settings
+from cinch_tui.printing.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.start import collect_garbage
+from cinch_tui.words import Attachment, Said, Words, as_words, mark_of
 from harness.agent import Agent
 from harness.errors import CinchError
 from harness.messages import AssistantMessage, Message
 from harness.result import AgentResult
 
 if TYPE_CHECKING:
+    from cinch_tui.pictures.taking import Shot
     from harness.session.resume import LoadedSession
 
 AS_IT_IS = "Send it to the model as it is"
@@ -45,6 +49,7 @@ class Conversation:
         self._assembly: Assembly | None = None
         self._front = PlainFront(self)
         self._goes_on = False
+        self._shown: list[Shot] = []
 
     @property
     def assembly(self) -> Assembly:
@@ -71,6 +76,7 @@ class Conversation:
         self._assembly = assembly = await assemble(self.options, self.settings, person, loaded)
         collect_garbage()
         agent = assembly.agent
+        agent.subscribe(ringing(self.menus, self.settings.ui, self.options.cwd.name))
         agent.subscribe(Teller(self.paper, agent, show_thinking=self.settings.ui.show_thinking))
         for warning in (*self.options.notices, *assembly.warnings):
             self.paper.say("Warning", warning)
@@ -93,6 +99,7 @@ class Conversation:
 
     async def take(self, text: str) -> None:
         """Do what was typed: keep a key, run a command, or send it."""
+        self.menus.presence.typed()
         rest, keys = take_keys(text)
         for key in keys:
             await self._front.keep_key(key.provider, key.secret)
@@ -107,21 +114,42 @@ class Conversation:
             case NearMiss() as miss:
                 await self._ask_about(rest, miss)
             case None:
-                await self.say(builtin_commands().literal(rest))
+                await self._say_with_pictures(builtin_commands().literal(rest))
         if self._goes_on:
             self._goes_on = False
             await self.say(None)
 
-    async def say(self, text: str | None) -> None:
+    def attach(self, shot: Shot) -> None:
+        """Send this picture with what is said next."""
+        self._shown.append(shot)
+        size = f", {shot.width} by {shot.height} pixels" if shot.width else ""
+        self.paper.say("Notice", f"A picture goes with what you say next: {shot.name}{size}.")
+
+    async def _say_with_pictures(self, text: str) -> None:
+        """With those whose paths stand in the text, and those that were pasted before."""
+        words, refused = await with_pictures(text, self.assembly.workspace.root)
+        for reason in refused:
+            self.paper.say("Warning", reason)
+        first = len(words.images) + 1
+        pasted = [
+            Attachment(mark_of(number, shot.name, shot.width, shot.height), shot.image)
+            for number, shot in enumerate(self._shown, first)
+        ]
+        self._shown.clear()
+        text = " ".join([words.text, *(each.mark for each in pasted)])
+        await self.say(Words(text, (*words.images, *pasted)))
+
+    async def say(self, said: Said | None) -> None:
         """To the agent, as a prompt, or as steering while it works; None lets it go on."""
-        if text is not None and self.is_running:
-            self.agent.steer(text)
+        prompt = None if said is None else as_words(said).prompt
+        if prompt is not None and self.is_running:
+            self.agent.steer(prompt)
             self.paper.say("Notice", "The agent hears this at its next step.")
             return
         tally = Tally()
         unsubscribe = self.agent.subscribe(tally)
         try:
-            result = await (self.agent.continue_run() if text is None else self.agent.prompt(text))
+            result = await (self.agent.continue_run() if prompt is None else self.agent.prompt(prompt))
             self._settle(result, tally)
         except CinchError as error:
             self.status = ExitStatus.FAILED

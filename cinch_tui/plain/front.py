@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cinch_tui.agent_front import AgentFront, Place
 from cinch_tui.asides import Asides
-from cinch_tui.offers import Answer, ask, ask_local, at_hand, pulled_offers
+from cinch_tui.models.offers import Answer, ask, ask_local, at_hand, pulled_offers
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.showing import view_lines
 from cinch_tui.reports import model_names
@@ -18,8 +18,9 @@ from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode, DiffBase, Front, NoticeLevel
+    from cinch_tui.pictures.taking import Shot
     from cinch_tui.plain.paper import Paper
-    from providers.offers import Offer
+    from providers.offers.offers import Offer
 
 PATIENCE = 5.0
 """Seconds that services have to say which models they serve."""
@@ -39,6 +40,8 @@ class Talk(Place, Protocol):
     def go_on(self) -> None: ...
 
     async def load(self, session_id: str) -> None: ...
+
+    def attach(self, shot: Shot) -> None: ...
 
 
 class PlainFront(AgentFront):
@@ -62,8 +65,40 @@ class PlainFront(AgentFront):
 
         self.show("Help", "\n".join(help_lines()))
 
+    def toggle_help(self) -> None:
+        self.show_help()
+
+    async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
+        del current
+        lines = [Option(f"{name}, {what}" if what else name) for name, what in choices]
+        async with self._talk.menus.turn:
+            index = await self._talk.menus.find(title, lines)
+        return None if index is None else choices[index][0]
+
+    async def show_settings(self) -> None:
+        # Few look at them here.
+        from cinch_tui.config.store import SettingStore, settings_text
+
+        self.show("Settings", settings_text(SettingStore(self._talk.options.sources)))
+
+    async def show_context(self) -> None:
+        from cinch_tui.reports import context_report
+
+        self.show("Context", context_report(self._talk.agent, self._talk.assembly.instructions))
+
+    @property
+    def shows_thinking(self) -> bool:
+        return False
+
+    def show_thinking(self, *, shown: bool) -> None:
+        del shown
+        raise CinchError("whether thoughts are written here is set before the start, with ui.show_thinking")
+
     def clear_view(self) -> None:
         raise CinchError("there is no screen to empty: these lines are the terminal's")
+
+    def toggle_times(self) -> None:
+        raise CinchError("what stands on these lines already cannot get a time; the times are in the session's file")
 
     def copy(self, text: str) -> None:
         """There is no clipboard here: it is written once more, to be copied from the terminal."""
@@ -92,10 +127,27 @@ class PlainFront(AgentFront):
     async def open_editor(self) -> None:
         raise CinchError("/editor needs the screen; here a line of ``` begins and ends a text of several lines")
 
+    async def toggle_vim(self) -> None:
+        raise CinchError("/vim needs the screen; here the line is edited as ~/.inputrc says (set editing-mode vi)")
+
+    async def paste(self) -> None:
+        # Few paste pictures, and text is pasted by the terminal.
+        from cinch_tui.pictures.clipboard import held
+        from cinch_tui.pictures.taking import shot_of
+
+        found = await held()
+        if found.picture is None:
+            raise CinchError("there is no picture in the clipboard; text is pasted by the terminal")
+        self._talk.attach(await shot_of(found.picture, "clipboard"))
+
     def quit(self) -> None:
         self._talk.is_leaving = True
 
     # The session
+
+    @property
+    def stop_key(self) -> str:
+        return "Ctrl+C"
 
     @property
     def is_running(self) -> bool:
@@ -157,7 +209,7 @@ class PlainFront(AgentFront):
 
     async def examine(self, names: Sequence[str]) -> str:
         from cinch_tui.doctor.report import examined
-        from cinch_tui.last_choice import Choice
+        from cinch_tui.models.last_choice import Choice
 
         options, spec = self._talk.options, self._talk.agent.state.model.spec
         self.notice("Asking services…")
@@ -191,6 +243,21 @@ class PlainFront(AgentFront):
 
     def stop_aside(self) -> bool:
         return self._asides.stop()
+
+    # Around the conversation
+
+    def panels(self) -> Sequence[tuple[str, str, bool]]:
+        return ()
+
+    def toggle_panel(self, name: str) -> None:
+        del name
+        raise CinchError("panels need the screen; start cinch without --plain")
+
+    def open_panel(self, name: str) -> None:
+        if name != "jobs":
+            self.toggle_panel(name)
+        lines = [f"{job.id}: {job.errand.title}: {job.fate}" for job in self._talk.agent.jobs.all]
+        self.show("Jobs", "\n".join(lines) or "No command has gone on in the background.")
 
     # Approval
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cinch_tui.attention.presence import Presence
 from cinch_tui.plain.paper import Paper
 from cinch_tui.plain.questions import NobodyThere, Questions
 
@@ -27,9 +28,12 @@ class Menus:
         self.paper = paper
         self.turn = asyncio.Lock()
         self.questions = questions
+        self.presence = Presence()
 
     async def line(self, prompt: str, *, opens: bool = False) -> str:
-        return (await self.questions.line(prompt, opens=opens)).strip()
+        typed = await self.questions.line(prompt, opens=opens)
+        self.presence.typed()
+        return typed.strip()
 
     async def number(self, options: Sequence[Option]) -> int:
         """Which of these, counted from 0; asked until it is one of them."""
@@ -49,6 +53,14 @@ class Menus:
         typed = await self.line(prompt, opens=True)
         index = _index(typed, options)
         return typed if index is None else index
+
+    async def numbers_or_text(self, options: Sequence[Option], prompt: str) -> tuple[list[int], str]:
+        """Some of these by their numbers, in their order, or else whatever was typed."""
+        self._list(options)
+        typed = await self.line(prompt, opens=True)
+        indexes = [_index(word, options) for word in typed.replace(",", " ").split()]
+        known = sorted({index for index in indexes if index is not None})
+        return (known, "") if known and None not in indexes else ([], typed)
 
     async def find(self, title: str, options: Sequence[Option]) -> int | None:
         """One of many, which words can make fewer; None when the person wants none of them."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO
 
+from cinch_tui.attention.calls import BELL
 from cinch_tui.rendering.harmless import harmless
 
 INDENT = "  "
@@ -83,6 +84,11 @@ class Paper:
             waiting, self._waiting = self._waiting, None
             for text in waiting or ():
                 self._write(text)
+
+    def ring(self) -> None:
+        """Call whoever looks elsewhere; nothing is seen of it."""
+        if self._stream.isatty():
+            self._put(BELL)
 
     def interrupted(self) -> None:
         """The line was left: the cursor stands behind what was typed."""

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
+from cinch_tui.config.settings import Settings
 from cinch_tui.options import Options
 from cinch_tui.plain.composing import composed, is_complete
 from cinch_tui.plain.conversation import Conversation
@@ -25,7 +26,6 @@ from cinch_tui.plain.keyboard import Keyboard
 from cinch_tui.plain.menus import Menus
 from cinch_tui.plain.paper import Paper
 from cinch_tui.plain.questions import Asked, NobodyThere, Questions
-from cinch_tui.settings import Settings
 from cinch_tui.widgets.prompt.history import PromptHistory
 from harness.errors import ConfigError
 from harness.session.places import project_dir

@@ -16,6 +16,8 @@ from harness.events import (
     Event,
     HookRan,
     InputRejected,
+    JobEnded,
+    JobStarted,
     LimitReached,
     MessageDiscarded,
     MessageEnd,
@@ -183,7 +185,7 @@ def _told(event: Event) -> tuple[str, str] | None:
         case ModeChanged(mode=mode):
             return "Notice", f"Plan mode is {'on' if mode == PLAN.name else 'off'}."
         case _:
-            return _told_of_models(event) or _told_of_limits(event)
+            return _told_of_models(event) or _told_of_limits(event) or _told_of_jobs(event)
 
 
 def _told_of_models(event: Event) -> tuple[str, str] | None:
@@ -192,6 +194,18 @@ def _told_of_models(event: Event) -> tuple[str, str] | None:
             return "Warning", f"{error}; {spec.name} goes on in place of {failed.name}"
         case ModelRouted(spec=spec):
             return "Notice", f"{spec.name} is asked now."
+        case _:
+            return None
+
+
+def _told_of_jobs(event: Event) -> tuple[str, str] | None:
+    match event:
+        case JobStarted(job_id=job_id, title=title):
+            return "Notice", f"{job_id} goes on in the background: {title}. /jobs lists it."
+        case JobEnded(job_id=job_id, state="ended", exit_code=exit_code):
+            return "Notice", f"{job_id} has ended with exit code {exit_code}."
+        case JobEnded(job_id=job_id, state=state):
+            return "Notice", f"{job_id}: {state}."
         case _:
             return None
 

@@ -20,9 +20,6 @@ from cinch_tui.rendering.styles import DiffStyles
 from harness.hunks import Sides, changed_lines, hunks_of
 from harness.views import DiffView
 
-SIDE_BY_SIDE_FROM = 150
-"""Cells from which both sides have room: what a screen of 160 leaves beside frames."""
-
 WHOLE = 1_000_000_000
 """So many lines of context that nothing is folded."""
 
@@ -40,9 +37,9 @@ class Shape:
     split: bool | None = None
     review: Review | None = None
 
-    def is_split(self, view: DiffView, width: int) -> bool:
+    def is_split(self, view: DiffView, width: int, split_from: int) -> bool:
         both = view.old is not None and view.new is not None
-        return both and (width >= SIDE_BY_SIDE_FROM if self.split is None else self.split)
+        return both and (width >= split_from if self.split is None else self.split)
 
 
 CHANGES = Shape()
@@ -63,7 +60,7 @@ def diff_lines(
 
 def diff_layout(view: DiffView, width: int, styles: DiffStyles, shape: Shape = CHANGES) -> Lines:
     """The diff laid out for a width."""
-    if shape.is_split(view, width):
+    if shape.is_split(view, width, styles.split_from):
         return SideBySide(view, width, styles, context=shape.context, review=shape.review)
     return DiffLayout(view, width, styles, context=shape.context, review=shape.review)
 

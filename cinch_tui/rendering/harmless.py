@@ -8,7 +8,9 @@ TAB = 4
 
 # What could move the cursor, change the terminal's state or reorder what is read: C0, C1, bidi and line separators,
 # and halves of surrogate pairs, which no terminal's encoding can carry.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def harmless(text: str) -> str:

@@ -35,7 +35,10 @@ CODE_CLASSES = frozenset(f"code--{field.name}" for field in fields(CodeStyles))
 
 @dataclass(frozen=True, slots=True)
 class DiffStyles:
-    """How the parts of a diff look; a theme decides, through the component classes of the widget that shows it."""
+    """How the parts of a diff look; a theme decides, through the component classes of the widget that shows it.
+
+    `split_from`: cells from which its two sides stand beside each other.
+    """
 
     added: Style = PLAIN
     removed: Style = PLAIN
@@ -45,6 +48,7 @@ class DiffStyles:
     head: Style = PLAIN
     added_word: Style = PLAIN
     removed_word: Style = PLAIN
+    split_from: int = 150
     code: CodeStyles = field(default_factory=CodeStyles)
 
 
@@ -57,6 +61,7 @@ DIFF_CLASSES = CODE_CLASSES | {
     "diff--head",
     "diff--added-word",
     "diff--removed-word",
+    "diff--split",
 }
 """Component classes for a widget that shows diffs; `styles/code.tcss` gives each its colours."""
 
@@ -76,8 +81,14 @@ def diff_styles(widget: Widget) -> DiffStyles:
         head=style("head"),
         added_word=style("added-word"),
         removed_word=style("removed-word"),
+        split_from=_least_width(widget, "diff--split"),
         code=code_styles(widget),
     )
+
+
+def _least_width(widget: Widget, name: str) -> int:
+    least = widget.get_component_styles(name).min_width
+    return DiffStyles().split_from if least is None else int(least.value)
 
 
 def component_style(widget: Widget, name: str) -> Style:

@@ -8,92 +8,84 @@ from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from cinch_tui.asking.call_words import why
+from cinch_tui.asking.waiting_calls import WaitingCalls
+from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
-from cinch_tui.rendering.review import Review
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.review_pane import ReviewPane
-from harness.hunks import hunks_of
-from harness.person import Always, Approval, ApprovalRequest, Denied, Once, Partly, RefusedHunk, Reworded, Session
-from harness.tool import RiskLevel
+from harness.person import (
+    Always,
+    Approval,
+    ApprovalRequest,
+    Denied,
+    OneApproval,
+    Reworded,
+    Session,
+)
 from harness.views import DiffView, TerminalView, TextView, View
 
-_RISKS: dict[RiskLevel, str] = {
-    "none": "touches nothing",
-    "read": "reads",
-    "edit": "changes files",
-    "execute": "runs a program",
-    "dangerous": "dangerous",
-    "forbidden": "forbidden",
-}
 FRAME = 4
 LEAST = 4
 """Lines of what is asked about that are seen whatever else there is to say."""
+MOST_ANSWERS = 12
 
-_HINT = "PgUp PgDn scroll · Esc denies"
-_DIFF_HINT = f"v side by side · u unfold · {_HINT}"
-_REVIEW_HINT = "y take · n leave out · d say why · a all · r none · Enter done"
-_WHY_NOT = "why not? Enter sends, Esc goes back"
-_WHY_NOT_THIS = "why not this change? Enter keeps it, Esc goes back"
+_HINT = ("approval.page_up approval.page_down scroll", "approval.back denies")
+_DIFF_HINT = ("approval.split side by side", "approval.unfold unfold", *_HINT)
+_REVIEW_HINT = (
+    "review.take take",
+    "review.leave leave out",
+    "review.explain say why",
+    "review.all all",
+    "review.none none",
+    "review.finish done",
+)
+_WHY_NOT = "why not? Enter sends, {back} goes back"
+_WHY_NOT_THIS = "why not this change? Enter keeps it, {back} goes back"
 
 
 class ApprovalScreen(Dialog[Approval]):
     """Asks about one call. Esc and `n` deny it, `d` denies with a reason for the model.
 
+    Where other calls of the reply wait too, ← and → go through them: what is answered is the one that is shown.
     `editor` is the command with which the person changes what is proposed; empty for the usual one.
     """
 
     CSS_PATH = stylesheets("approval")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "once", "Allow once", id="approval.once"),
-        Binding("s", "session", "Allow for this session", id="approval.session"),
-        Binding("a", "always", "Allow always here", id="approval.always"),
-        Binding("h", "review", "Choose among the changes", id="approval.review"),
-        Binding("e", "rewrite", "Change it in $EDITOR, then decide", id="approval.rewrite"),
-        Binding("n", "deny", "Deny", id="approval.deny"),
-        Binding("escape", "back", "Deny", id="approval.back"),
-        Binding("d", "explain", "Deny and say why", id="approval.explain"),
-        Binding("v", "split", "Side by side, or one under the other", id="approval.split"),
-        Binding("u", "unfold", "Show or fold unchanged lines", id="approval.unfold"),
-        Binding("pageup", "scroll('page_up')", "Page up", priority=True, show=False, id="approval.page-up"),
-        Binding("pagedown", "scroll('page_down')", "Page down", priority=True, show=False, id="approval.page-down"),
-        Binding("shift+up", "scroll('up')", "Scroll up", priority=True, show=False, id="approval.line-up"),
-        Binding("shift+down", "scroll('down')", "Scroll down", priority=True, show=False, id="approval.line-down"),
-        Binding("ctrl+home", "scroll('home')", "To the top", priority=True, show=False, id="approval.top"),
-        Binding("ctrl+end", "scroll('end')", "To the end", priority=True, show=False, id="approval.end"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("approval")]
 
     explaining = var(default=False, toggle_class="-explaining")
     reviewing = var(default=False, toggle_class="-reviewing")
 
     def __init__(self, request: ApprovalRequest, *, grace: float = GRACE, editor: str = "") -> None:
         super().__init__(grace=grace)
-        self._request = request
         self._editor = editor
-        self._review = _review_of(request)
+        self._calls = WaitingCalls(request)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="dialog", classes="-diff" if self._is_diff else None) as dialog:
-            dialog.border_subtitle = _DIFF_HINT if self._has_two_sides else _HINT
+        with Vertical(id="dialog") as dialog:
+            dialog.border_subtitle = self._hint
+            dialog.set_class(self._is_diff, "-diff").set_class(self._request.total > 1, "-batch")
+            yield Static(self._others(), id="others", markup=False)
             yield Static(self._heading(), id="heading", markup=False)
-            yield Static(self._why(), id="why", classes=f"-{self._request.risk.level}", markup=False)
+            yield Static(self._why(), id="why", classes=self._danger, markup=False)
             yield self._pane()
-            yield OptionList(*self._answers(), id="answers", markup=False, compact=True)
-            yield Input(placeholder=_WHY_NOT, id="reason", compact=True, select_on_focus=False)
+            yield OptionList(*self._options(), id="answers", markup=False, compact=True)
+            yield Input(id="reason", compact=True, select_on_focus=False)
 
     def opened(self) -> None:
         """A dangerous call is not allowed by Enter alone."""
-        if self._request.risk.level == "dangerous":
-            answers = self.query_one("#answers", OptionList)
-            answers.highlighted = answers.get_option_index("deny")
+        answers = self.query_one("#answers", OptionList)
+        answers.highlighted = answers.get_option_index("deny") if self._danger else 0
 
     def on_resize(self) -> None:
         """What is asked about takes the room that heading and answers leave: no answer is out of sight."""
@@ -108,25 +100,55 @@ class ApprovalScreen(Dialog[Approval]):
         self.query_one(name).focus()
 
     def watch_reviewing(self, reviewing: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
-        hint = _REVIEW_HINT if reviewing else _DIFF_HINT if self._has_two_sides else _HINT
-        self.query_one("#dialog").border_subtitle = hint
+        self.query_one("#dialog").border_subtitle = hint(*_REVIEW_HINT) if reviewing else self._hint
         self.call_after_refresh(self._fit)
 
     def action_once(self) -> None:
-        refused = self._review.refused if self._review else {}
-        if refused:
-            self.answer(Partly(tuple(RefusedHunk(number, refused[number]) for number in sorted(refused))))
-        else:
-            self.answer(Once())
+        self._say(self._calls.shown.yes)
 
     def action_session(self) -> None:
-        self.answer(Session())
+        self._say(Session())
 
     def action_always(self) -> None:
-        self.answer(Always())
+        self._say(Always())
+
+    def action_exactly(self) -> None:
+        self._say(Always(exact=True))
 
     def action_deny(self) -> None:
-        self.answer(Denied())
+        self._say(Denied())
+
+    def action_allow_all(self) -> None:
+        self.answer(self._calls.allowed())
+
+    def action_allow_tool(self) -> None:
+        self.answer(self._calls.allowed(self._request.call.name))
+
+    def action_deny_all(self) -> None:
+        self.answer(self._calls.denied())
+
+    async def action_go(self, step: int) -> None:
+        """Show another of the calls that wait."""
+        if self._answered:
+            return
+        self._calls.go(step)
+        # Before anything else may happen: an answer is to what is shown.
+        self.show_choice()
+        self.opened()
+        dialog = self.query_one("#dialog")
+        dialog.set_class(self._is_diff, "-diff")
+        dialog.border_subtitle = self._hint
+        self.query_one("#others", Static).update(self._others())
+        self.query_one("#heading", Static).update(self._heading())
+        reason = self.query_one("#why", Static)
+        reason.update(self._why())
+        reason.set_class(bool(self._danger), "-dangerous")
+        await self.query_one("#view").remove()
+        if self._answered:
+            return
+        await dialog.mount(self._pane(), after="#why")
+        self.focus_first()
+        self.call_after_refresh(self._fit)
 
     def action_back(self) -> None:
         if self.explaining:
@@ -135,7 +157,7 @@ class ApprovalScreen(Dialog[Approval]):
         elif self.reviewing:
             self._leave_review()
         else:
-            self.answer(Denied())
+            self._say(Denied())
 
     def action_explain(self) -> None:
         self._ask_why(_WHY_NOT)
@@ -146,14 +168,14 @@ class ApprovalScreen(Dialog[Approval]):
 
     @work(group="editor", exclusive=True)
     async def action_rewrite(self) -> None:
-        from cinch_tui.editor import Edited, EditorFailed, rewrite
+        from cinch_tui.terminal.editor import Edited, EditorFailed, rewrite
 
         proposed, name = _proposal(self._shown())
         match await rewrite(proposed, name, self._editor, self.give_away):
             case EditorFailed(reason, _):
                 self.notify(reason, severity="error", markup=False)
             case Edited(text) if (text := self._cleaned(text)) and text != proposed:
-                self.answer(Reworded(text))
+                self._say(Reworded(text))
             case _:
                 self.notify("Nothing was changed.", markup=False)
 
@@ -167,11 +189,10 @@ class ApprovalScreen(Dialog[Approval]):
         self.query_one(ViewPane).page(where)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        answers = {name for _, name, _ in self._calls.answers()}
         offered = {
-            "session": self._request.can_trust and not self._is_partial,
-            "always": bool(self._request.rule) and not self._is_partial,
-            "review": self._review is not None,
-            "rewrite": self._request.is_revisable,
+            **{name: name in answers for name in _SOMETIMES},
+            "go": len(self._calls) > 1 and not (self.reviewing or self.explaining),
             "split": self._has_two_sides,
             "unfold": self._has_two_sides,
         }
@@ -179,17 +200,18 @@ class ApprovalScreen(Dialog[Approval]):
 
     @on(OptionList.OptionSelected, "#answers")
     async def take_selected(self, event: OptionList.OptionSelected) -> None:
-        if event.option_id:
+        # One that was chosen of another call is not offered any more.
+        if event.option_id and event.option in event.option_list.options:
             await self.run_action(event.option_id)
 
     @on(Input.Submitted, "#reason")
     def take_reason(self, event: Input.Submitted) -> None:
         reason = event.value.strip()
-        if not (self.reviewing and self._review):
-            self.answer(Denied(reason))
+        if not (self.reviewing and self._calls.shown.review):
+            self._say(Denied(reason))
             return
         event.input.clear()
-        self._review.refuse(reason)
+        self._calls.shown.review.refuse(reason)
         self.explaining = False
         self.focus_first()
 
@@ -202,7 +224,7 @@ class ApprovalScreen(Dialog[Approval]):
         """The answers say how much is taken."""
         answers = self.query_one("#answers", OptionList)
         answers.clear_options()
-        answers.add_options(self._answers())
+        answers.add_options(self._options())
         answers.highlighted = 0
 
     @on(ReviewPane.Explain)
@@ -214,10 +236,28 @@ class ApprovalScreen(Dialog[Approval]):
         self._leave_review()
 
     def _fit(self) -> None:
-        told = sum(self.query_one(name).size.height for name in ("#heading", "#why"))
-        answers = 1 if self.reviewing else self.query_one("#answers", OptionList).option_count
-        room = max(LEAST, self.size.height - FRAME - told - answers)
-        self.query_one("#view").styles.max_height = None if self.has_class("-short") else room
+        told = sum(self.query_one(name).size.height for name in ("#others", "#heading", "#why"))
+        room = self.size.height - FRAME - told
+        answers = self.query_one("#answers", OptionList)
+        most = max(LEAST, min(answers.option_count, MOST_ANSWERS, room - LEAST))
+        is_short = self.has_class("-short")
+        answers.styles.max_height = None if is_short else most
+        rest = max(LEAST, room - (1 if self.reviewing else most))
+        # For a moment there is none, while another call is shown.
+        for view in self.query("#view"):
+            view.styles.max_height = None if is_short else rest
+
+    @property
+    def _request(self) -> ApprovalRequest:
+        return self._calls.shown.request
+
+    @property
+    def _danger(self) -> str | None:
+        return "-dangerous" if self._request.risk.level == "dangerous" else None
+
+    @property
+    def _hint(self) -> str:
+        return hint(*(_DIFF_HINT if self._has_two_sides else _HINT))
 
     @property
     def _is_diff(self) -> bool:
@@ -228,16 +268,19 @@ class ApprovalScreen(Dialog[Approval]):
         view = self._request.view
         return isinstance(view, DiffView) and view.old is not None and view.new is not None
 
-    @property
-    def _is_partial(self) -> bool:
-        return self._review is not None and bool(self._review.refused)
+    def _say(self, approval: OneApproval) -> None:
+        """Answer what is shown."""
+        self.answer(self._calls.said(approval))
+
+    def _others(self) -> str:
+        return "\n".join(self._calls.lines())
 
     def _leave_review(self) -> None:
         self.reviewing = False
         self.focus_first()
 
-    def _ask_why(self, hint: str) -> None:
-        self.query_one("#reason", Input).placeholder = hint
+    def _ask_why(self, words: str) -> None:
+        self.query_one("#reason", Input).placeholder = words.format(back=label_of("approval.back"))
         self.explaining = True
         self.focus_first()
 
@@ -247,8 +290,8 @@ class ApprovalScreen(Dialog[Approval]):
 
     def _pane(self) -> ViewPane:
         view = self._shown()
-        if self._review and isinstance(view, DiffView):
-            return ReviewPane(view, self._review, id="view")
+        if self._calls.shown.review and isinstance(view, DiffView):
+            return ReviewPane(view, self._calls.shown.review, id="view")
         return ViewPane(view, id="view")
 
     def _heading(self) -> Content:
@@ -266,38 +309,21 @@ class ApprovalScreen(Dialog[Approval]):
         return heading.append_text(f"  {kind}+{added} −{removed}", "bold")
 
     def _why(self) -> Content:
-        risk = self._request.risk
-        reason = f": {one_line(risk.reason)}" if risk.reason else ""
-        return Content(f"{_RISKS[risk.level]}{reason} · in {one_line(str(self._request.cwd))}")
+        return Content(why(self._request, " · "))
 
     def _shown(self) -> View:
         if self._request.view is not None:
             return self._request.view
         return TextView(json.dumps(self._request.call.arguments, indent=2, ensure_ascii=False), "json")
 
-    def _answers(self) -> list[Option]:
-        request, review = self._request, self._review
-        yes = f"Yes, {review.taken} of {review.count} changes" if review and self._is_partial else "Yes, once"
-        answers = [("y", "once", yes)]
-        if request.can_trust and not self._is_partial:
-            answers.append(("s", "session", "Yes, and trust it this session"))
-        if request.rule and not self._is_partial:
-            answers.append(("a", "always", f"Yes, and always allow {one_line(request.rule)} here"))
-        # Yes and no are seen in the smallest terminal.
-        answers += [("n", "deny", "No"), ("d", "explain", "No, and say why")]
-        if review:
-            answers.append(("h", "review", f"Choose among the {review.count} changes"))
-        if request.is_revisable:
-            answers.append(("e", "rewrite", "Change it in your editor, then decide"))
-        return [Option(Content.assemble((key, "bold"), f"  {label}"), id=action) for key, action, label in answers]
+    def _options(self) -> list[Option]:
+        return [
+            Option(Content.assemble((label_of(f"approval.{action}"), "bold"), f"  {words}"), id=action)
+            for _, action, words in self._calls.answers()
+        ]
 
 
-def _review_of(request: ApprovalRequest) -> Review | None:
-    """Where there is only one change, yes and no are enough."""
-    if not (request.is_revisable and isinstance(request.view, DiffView)):
-        return None
-    count = len(hunks_of(request.view))
-    return Review(count) if count > 1 else None
+_SOMETIMES = ("session", "always", "exactly", "allow_all", "allow_tool", "deny_all", "review", "rewrite")
 
 
 def _proposal(view: View) -> tuple[str, str]:

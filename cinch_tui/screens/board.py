@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from cinch_tui.transcript.blocks import NoticeBlock, NoticeLevel
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.queue_line import QueueLine
+from cinch_tui.widgets.stage import Stage
 from cinch_tui.widgets.status_bar import StatusBar
 from cinch_tui.widgets.todo_panel import TodoPanel
 from cinch_tui.widgets.tool_panel import ToolPanel
@@ -25,6 +26,7 @@ STYLES = [Path(__file__).parent.parent / "styles" / f"{name}.tcss" for name in (
 
 @dataclass(frozen=True, slots=True)
 class Board:
+    stage: Stage
     transcript: Transcript
     tool_panel: ToolPanel
     todo_panel: TodoPanel
@@ -33,12 +35,13 @@ class Board:
 
     @classmethod
     def above(cls, status: StatusBar) -> Self:
-        return cls(Transcript(), ToolPanel(), TodoPanel(), QueueLine(), status)
+        transcript = Transcript()
+        return cls(Stage(transcript), transcript, ToolPanel(), TodoPanel(), QueueLine(), status)
 
     @property
     def widgets(self) -> list[Widget]:
         """What stands above the prompt, from top to bottom."""
-        return [self.transcript, self.todo_panel, self.tool_panel, self.queue]
+        return [self.stage, self.todo_panel, self.tool_panel, self.queue]
 
     def notice(self, text: str, level: NoticeLevel = "info") -> NoticeBlock:
         block = NoticeBlock(text, level)

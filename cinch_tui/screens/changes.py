@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.reactive import var
@@ -16,6 +16,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from cinch_tui.changes import Base, FileChange, Ledger
+from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.review import Review
 from cinch_tui.screens.dialog import Dialog, stylesheets
@@ -32,8 +33,18 @@ _EMPTY: dict[Base, str] = {
     "git": "Nothing differs from the last commit; g shows what this session changed.",
 }
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-wide")]
-_LIST_HINT = "Enter looks · x puts the file back · g other base · Esc closes"
-_PANE_HINT = "n leave out · y keep · w put back what is left out · Esc back"
+_LIST_HINT = (
+    "list.choose looks",
+    "changes.put_back_file puts the file back",
+    "changes.base other base",
+    "changes.back closes",
+)
+_PANE_HINT = (
+    "review.leave leave out",
+    "review.take keep",
+    "changes.put_back_marked put back what is left out",
+    "changes.back back",
+)
 
 
 class ChangesScreen(Dialog[None]):
@@ -42,21 +53,14 @@ class ChangesScreen(Dialog[None]):
     CSS_PATH = stylesheets("changes")
     FIRST_FOCUS = "#files"
     HORIZONTAL_BREAKPOINTS = WIDTHS
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "back", "Back, or close", id="changes.back"),
-        Binding("g", "base", "Since the session began, or against git", id="changes.base"),
-        Binding("x", "put_back_file", "Put the whole file back", id="changes.put-back-file"),
-        Binding("w", "put_back_marked", "Put back what is left out", id="changes.put-back"),
-        Binding("v", "split", "Side by side, or one under the other", id="changes.split"),
-        Binding("u", "unfold", "Show or fold unchanged lines", id="changes.unfold"),
-        Binding("pageup", "scroll('page_up')", "Page up", priority=True, show=False, id="changes.page-up"),
-        Binding("pagedown", "scroll('page_down')", "Page down", priority=True, show=False, id="changes.page-down"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("changes")]
 
     looking = var(default=False)
 
-    def __init__(self, ledger: Ledger, base: Base) -> None:
+    def __init__(self, ledger: Ledger, base: Base, *, at: str = "") -> None:
+        """`at` is the file to begin with."""
         super().__init__(grace=0)
+        self._at = at
         self._ledger = ledger
         self._base: Base = base
         self._changes: Sequence[FileChange] = ()
@@ -64,7 +68,7 @@ class ChangesScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog") as dialog:
-            dialog.border_subtitle = _LIST_HINT
+            dialog.border_subtitle = hint(*_LIST_HINT)
             yield Static(id="heading", markup=False)
             with Container(id="parts"):
                 yield OptionList(id="files", markup=False, compact=True)
@@ -87,12 +91,18 @@ class ChangesScreen(Dialog[None]):
         files.add_options([Option(_line(change)) for change in self._changes])
         self.query_one("#heading", Static).update(self._heading())
         if self._changes:
-            files.highlighted = min(at, len(self._changes) - 1)
+            files.highlighted = self._place(at)
         else:
             self._look_at(None, problem)
 
+    def _place(self, before: int) -> int:
+        """Where the cursor goes: to the file that was asked for, at first."""
+        wanted, self._at = self._at, ""
+        places = [place for place, change in enumerate(self._changes) if change.shown == wanted]
+        return places[0] if places else min(before, len(self._changes) - 1)
+
     def watch_looking(self, looking: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
-        self.query_one("#dialog").border_subtitle = _PANE_HINT if looking else _LIST_HINT
+        self.query_one("#dialog").border_subtitle = hint(*(_PANE_HINT if looking else _LIST_HINT))
 
     def action_back(self) -> None:
         if self.looking:
@@ -180,7 +190,9 @@ def _line(change: FileChange) -> Content:
     letter = "A" if change.before is None else "D" if change.now is None else "M"
     view = change.view
     counts = "+{} −{}".format(*diff_stat(view)) if view else "?" if not change.is_known else "binary"
-    return Content.assemble((letter if change.is_known else "M", "bold"), f" {one_line(change.shown)}  {counts}")
+    moved = f"  {'now' if change.now is None else 'was'} {one_line(change.moved)}" if change.moved else ""
+    letter = "R" if moved else letter if change.is_known else "M"
+    return Content.assemble((letter, "bold"), f" {one_line(change.shown)}  {counts}{moved}")
 
 
 def _why_no_diff(change: FileChange) -> str:

@@ -4,22 +4,26 @@ answered once.
 
 from __future__ import annotations
 
+import time
 from contextlib import AbstractContextManager
 from pathlib import PurePath
 from typing import ClassVar, Generic, TypeVar
 
 from textual.app import App
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Key, Paste
 from textual.reactive import var
 from textual.screen import ModalScreen, Screen
 from textual.timer import Timer
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, OptionList, TextArea
 
+from cinch_tui.keys.keymap import bindings
+from cinch_tui.screens.selecting import SelectingScreen
 from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
 
 ResultT = TypeVar("ResultT")
 GRACE = 0.35
+NOT_YET = "a moment: keys still go to the prompt"
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
 
@@ -28,7 +32,7 @@ def stylesheets(*names: str) -> list[str | PurePath]:
     return [f"../styles/{name}.tcss" for name in ("dialog", "code", *names)]
 
 
-class Dialog(ModalScreen[ResultT], Generic[ResultT]):
+class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
     """A modal that asks.
 
     For `grace` seconds after it appears, and for a moment after any key that is no answer, keys are taken for typing:
@@ -36,20 +40,20 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
     """
 
     CSS_PATH = stylesheets()
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "interrupt", "Stop", priority=True, show=False, id="dialog.interrupt"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("dialog")]
     VERTICAL_BREAKPOINTS = HEIGHTS
     AUTO_FOCUS = ""
     FIRST_FOCUS = "OptionList"
 
-    waiting = var(default=False, toggle_class="-waiting")
+    waiting = var(default=True, toggle_class="-waiting")
 
     def __init__(self, *, grace: float = GRACE) -> None:
         super().__init__()
         self._grace = grace
         self._typed = ""
+        self._title: str | None = None
         self._open = False
+        self._hears_since = 0.0
         self._answered = False
         self._timer: Timer | None = None
 
@@ -61,7 +65,13 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         self.opened()
         if self._grace:
             self._wait(self._grace)
+            self.watch_waiting(waiting=True)
         else:
+            self.listen()
+
+    def on_screen_resume(self) -> None:
+        """A question over this one may have come, and gone, while the person was in another window."""
+        if self._open and not self.waiting and self.focused is None:
             self.focus_first()
 
     def opened(self) -> None:
@@ -72,9 +82,17 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         """What is half written in the dialog, and would be lost with it."""
         return ""
 
+    def watch_waiting(self, waiting: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
+        for frame in self.query("#dialog"):
+            if waiting and frame.border_title != NOT_YET:
+                self._title, frame.border_title = frame.border_title, NOT_YET
+            elif not waiting and frame.border_title == NOT_YET:
+                frame.border_title = self._title
+
     def listen(self) -> None:
         """Take keys for answers from now on."""
         self.waiting = False
+        self._hears_since = time.monotonic()
         self.give_back_typed()
         self.focus_first()
 
@@ -83,13 +101,19 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         self.query(self.FIRST_FOCUS).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not self.waiting and super().check_action(action, parameters)
+        return (action == "interrupt" or not self.waiting) and super().check_action(action, parameters)
 
     def on_key(self, event: Key) -> None:
+        # A click beside the screen, while it changes its size, takes the focus from everything.
+        if not self.waiting and self.focused is None:
+            self.focus_first()
         if self.waiting:
             event.stop()
             event.prevent_default()
             self._take(event)
+        elif event.time < self._hears_since:
+            event.stop()
+            self._take_late(event)
         elif event.is_printable and event.key not in self.active_bindings:
             self._take(event)
 
@@ -97,6 +121,14 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
         event.stop()
         self._typed += event.text
         self._wait(self._grace or GRACE)
+
+    def action_mark(self, step: int) -> None:
+        """Mark the answer above or below."""
+        for answers in self.query(OptionList):
+            if step < 0:
+                answers.action_cursor_up()
+            else:
+                answers.action_cursor_down()
 
     def action_interrupt(self) -> None:
         """Copy what is selected, else let the screen below stop what it does."""
@@ -144,6 +176,17 @@ class Dialog(ModalScreen[ResultT], Generic[ResultT]):
     def _owner(self) -> App[object]:
         # Textual leaves open what its App returns.
         return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+    def _take_late(self, event: Key) -> None:
+        """A key from before there was a part to answer: of somebody who was typing, or who opened this to answer."""
+        if self._grace:
+            self._take(event)
+        else:
+            self._owner.call_later(self._press_again, event)
+
+    def _press_again(self, event: Key) -> None:
+        # Called by the app: one that this screen made would go no further up than to it.
+        self._owner.post_message(Key(event.key, event.character))
 
     def _take(self, event: Key) -> None:
         if event.key == "backspace":

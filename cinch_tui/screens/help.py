@@ -9,12 +9,14 @@ from typing import ClassVar
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Static
+from textual.reactive import var
+from textual.widgets import Input, Static
 
-from cinch_tui.keymap import key_label
+from cinch_tui.keys.keymap import bindings, hint, keys_in_force
 from cinch_tui.screens.dialog import Dialog, stylesheets
 
 
@@ -25,18 +27,25 @@ class Section:
     title: str
     rows: tuple[tuple[str, str], ...]
 
+    def narrowed(self, words: Sequence[str]) -> Section:
+        """The rows in which every one of the words is; all of them where the title has every one."""
+        if all(word in self.title.casefold() for word in words):
+            return self
+        return Section(self.title, tuple(row for row in self.rows if _has(" ".join(row), words)))
+
+
+def _has(text: str, words: Sequence[str]) -> bool:
+    folded = text.casefold()
+    return all(word in folded for word in words)
+
 
 class HelpScreen(Dialog[None]):
-    """Scrolls; Esc, `q` and F1 close it."""
+    """Scrolls, and finds what is typed."""
 
     CSS_PATH = stylesheets("help")
-    FIRST_FOCUS = "#sections"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,f1,enter", "close", "Close", id="help.close"),
-        Binding("j", "scroll(1)", "Down", show=False, id="help.down"),
-        Binding("k", "scroll(-1)", "Up", show=False, id="help.up"),
-        Binding("space", "page", "Page down", show=False, id="help.page-down"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("help")]
+
+    finding = var(default=False, toggle_class="-finding")
 
     def __init__(self, sections: Sequence[Section]) -> None:
         super().__init__(grace=0)
@@ -45,12 +54,26 @@ class HelpScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog") as dialog:
             dialog.border_title = "Help"
-            dialog.border_subtitle = "↑ ↓ PgUp PgDn scroll · Esc closes"
+            dialog.border_subtitle = hint("↑ ↓ PgUp PgDn scroll", "help.find finds", "help.close closes")
+            yield Input(placeholder="find a key or a command", id="find", compact=True)
             with VerticalScroll(id="sections"):
-                yield Static(Group(*self._parts()), markup=False)
+                yield Static(Group(*_parts(self._sections)), id="rows", markup=False)
+
+    def focus_first(self) -> None:
+        self.query_one("#find" if self.finding else "#sections").focus()
+
+    def action_find(self) -> None:
+        self.finding = True
+        self.focus_first()
 
     def action_close(self) -> None:
-        self.answer(None)
+        """From what was found back to everything, and from there out."""
+        if self.finding:
+            self.finding = False
+            self.query_one("#find", Input).value = ""
+            self.focus_first()
+        else:
+            self.answer(None)
 
     def action_scroll(self, by: int) -> None:
         self.query_one("#sections").scroll_relative(y=by, animate=False)
@@ -58,45 +81,47 @@ class HelpScreen(Dialog[None]):
     def action_page(self) -> None:
         self.query_one("#sections").scroll_page_down(animate=False)
 
-    def _parts(self) -> Iterator[RenderableType]:
-        for number, section in enumerate(self._sections):
-            yield Text(f"\n{section.title}" if number else section.title, style="bold underline")
-            table = Table.grid(padding=(0, 2), expand=True)
-            table.add_column(ratio=2)
-            table.add_column(ratio=3)
-            for left, right in section.rows:
-                table.add_row(Text(left, style="bold"), Text(right))
-            yield table
+    @on(Input.Changed, "#find")
+    def find(self, event: Input.Changed) -> None:
+        words = event.value.casefold().split()
+        found = [section.narrowed(words) for section in self._sections]
+        self.query_one("#rows", Static).update(Group(*_parts([section for section in found if section.rows])))
+        self.query_one("#sections").scroll_home(animate=False)
+
+    @on(Input.Submitted, "#find")
+    def read(self) -> None:
+        """What was found has the keys."""
+        self.query_one("#sections").focus()
+
+
+def _parts(sections: Sequence[Section]) -> Iterator[RenderableType]:
+    for number, section in enumerate(sections):
+        yield Text(f"\n{section.title}" if number else section.title, style="bold underline")
+        table = Table.grid(padding=(0, 2), expand=True)
+        table.add_column(ratio=2)
+        table.add_column(ratio=3)
+        for left, right in section.rows:
+            table.add_row(Text(left, style="bold"), Text(right))
+        yield table
+    if not sections:
+        yield Text("nothing is called so")
 
 
 def help_screen() -> HelpScreen:
-    """The help of this program: every key in the keymap, every command in the registry."""
+    """The help of this program: every key in the table, as the person has it, and every command in the registry."""
     from cinch_tui.commands.builtin import builtin_commands
-    from cinch_tui.keymap import KEYS
+    from cinch_tui.keys.listing import rows_of
+    from cinch_tui.keys.table import KEYS, PLACES
 
-    keys = Section("Keys", tuple((key.label, key.description) for key in KEYS))
+    own = keys_in_force()
+    keys = (
+        Section(
+            title, tuple((row.label, row.words) for row in rows_of((key for key in KEYS if key.owner == owner), own))
+        )
+        for owner, title in PLACES.items()
+    )
     families = (
         Section(family.title, tuple((command.usage, command.summary) for command in family.commands))
         for family in builtin_commands().families
     )
-    return HelpScreen([keys, *_dialogs(), *families])
-
-
-def _dialogs() -> Iterator[Section]:
-    """The keys of the screens in which changes are looked at and decided about."""
-    from cinch_tui.screens.approval import ApprovalScreen
-    from cinch_tui.screens.changes import ChangesScreen
-    from cinch_tui.widgets.review_pane import ReviewPane
-
-    titled = {
-        "When you are asked about a call": ApprovalScreen.BINDINGS,
-        "In a change you choose from": ReviewPane.BINDINGS,
-        "In /diff": ChangesScreen.BINDINGS,
-    }
-    for title, bindings in titled.items():
-        shown = [each for each in bindings if isinstance(each, Binding) and each.show]
-        yield Section(title, tuple((_keys(each), each.description) for each in shown))
-
-
-def _keys(binding: Binding) -> str:
-    return " or ".join(key if len(key) == 1 else key_label(key) for key in binding.key.split(","))
+    return HelpScreen([*(section for section in keys if section.rows), *families])

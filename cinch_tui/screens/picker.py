@@ -8,11 +8,12 @@ from typing import ClassVar, Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.matching import ranked
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
@@ -40,15 +41,7 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
 
     CSS_PATH = stylesheets("picker")
     FIRST_FOCUS = "#filter"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "Up", priority=True, show=False, id="picker.up"),
-        Binding("down", "move(1)", "Down", priority=True, show=False, id="picker.down"),
-        Binding("pageup", "page(-1)", "Page up", priority=True, show=False, id="picker.page-up"),
-        Binding("pagedown", "page(1)", "Page down", priority=True, show=False, id="picker.page-down"),
-        Binding("ctrl+home", "move(-1000000)", "First", priority=True, show=False, id="picker.first"),
-        Binding("ctrl+end", "move(1000000)", "Last", priority=True, show=False, id="picker.last"),
-        Binding("escape", "cancel", "Cancel", id="picker.cancel"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("picker")]
 
     def __init__(
         self,
@@ -71,7 +64,7 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog") as dialog:
-            dialog.border_subtitle = "type to filter · Enter picks · Esc cancels"
+            dialog.border_subtitle = hint("type to filter", "Enter picks", "picker.cancel cancels")
             yield Static(Content.assemble((one_line(self._heading), "bold")), id="heading", markup=False)
             yield Input(placeholder="filter", id="filter", compact=True)
             yield ItemList(id="items")

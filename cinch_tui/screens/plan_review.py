@@ -6,20 +6,21 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from harness.person import PlanVerdict
 
 _ANSWERS = (
-    ("y", "accept", "Accept it and start the work"),
-    ("n", "keep_planning", "Keep planning, and say what to change"),
+    ("accept", "Accept it and start the work"),
+    ("keep_planning", "Keep planning, and say what to change"),
 )
 
 
@@ -27,13 +28,7 @@ class PlanScreen(Dialog[PlanVerdict]):
     """Shows a plan. Esc keeps planning without a word."""
 
     CSS_PATH = stylesheets("plan_review")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "accept", "Accept", id="plan.accept"),
-        Binding("n", "keep_planning", "Keep planning", id="plan.refuse"),
-        Binding("escape", "back", "Keep planning", id="plan.back"),
-        Binding("pageup", "scroll(-1)", "Page up", priority=True, show=False, id="plan.page-up"),
-        Binding("pagedown", "scroll(1)", "Page down", priority=True, show=False, id="plan.page-down"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("plan")]
 
     explaining = var(default=False, toggle_class="-explaining")
 
@@ -46,18 +41,21 @@ class PlanScreen(Dialog[PlanVerdict]):
         from textual.widgets import Markdown
 
         with Vertical(id="dialog") as dialog:
-            dialog.border_subtitle = "PgUp PgDn scroll · Esc keeps planning"
+            dialog.border_subtitle = hint("plan.page_up plan.page_down scroll", "plan.back keeps planning")
             yield Static(Content.assemble(("The plan", "bold")), id="heading", markup=False)
             with VerticalScroll(id="plan"):
                 yield Markdown(harmless(self._plan), open_links=False)
             yield OptionList(
-                *(Option(Content.assemble((key, "bold"), f"  {label}"), id=action) for key, action, label in _ANSWERS),
+                *(
+                    Option(Content.assemble((label_of(f"plan.{action}"), "bold"), f"  {label}"), id=action)
+                    for action, label in _ANSWERS
+                ),
                 id="answers",
                 markup=False,
                 compact=True,
             )
             yield Input(
-                placeholder="what to change? Enter sends, Esc goes back",
+                placeholder=f"what to change? Enter sends, {label_of('plan.back')} goes back",
                 id="feedback",
                 compact=True,
                 select_on_focus=False,

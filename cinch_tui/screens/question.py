@@ -1,124 +1,138 @@
-"""A question of the model's: choices, free text, or both, with a countdown where it will not wait for ever."""
+"""Questions of the model's: choices, free text, or both, with a countdown where they will not wait for ever.
+
+Several are tabs of one dialog, the last of which shows all answers and sends them.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import ClassVar, Literal, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from cinch_tui.asking.answer_sheet import Blank, Sheet
+from cinch_tui.keys.keymap import bindings, hint, keys_in_force, label_of
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
-from harness.person import Answer, Choice, Question
+from harness.person import Answer, Choice, Question, shortest
 
 Writing: TypeAlias = Literal["", "free", "edit"]
 OTHER = "Other…"
+LONGEST_TITLE = 16
 
 
-class QuestionScreen(Dialog[Answer]):
-    """Asks one question. Esc goes back from writing to the choices, and from the choices skips the question."""
+class QuestionScreen(Dialog[tuple[Answer, ...]]):
+    """Asks. Esc goes back from writing to the choices, and from the choices skips the question."""
 
     CSS_PATH = stylesheets("question")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "move(-1)", "Up", show=False, id="question.up"),
-        Binding("j", "move(1)", "Down", show=False, id="question.down"),
-        *(
-            Binding(str(digit), f"pick({digit - 1})", f"Choice {digit}", show=False, id=f"question.{digit}")
-            for digit in range(1, 10)
-        ),
-        Binding("e", "edit", "Edit the choice", id="question.edit"),
-        Binding("o", "write", "Write another answer", id="question.other"),
-        Binding("escape", "back", "Skip", id="question.skip"),
-        Binding("pageup", "scroll(-1)", "Page up", priority=True, show=False, id="question.page-up"),
-        Binding("pagedown", "scroll(1)", "Page down", priority=True, show=False, id="question.page-down"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("question")]
 
     writing: var[Writing] = var("")
 
-    def __init__(self, question: Question, *, grace: float = GRACE) -> None:
+    def __init__(self, questions: Sequence[Question], *, grace: float = GRACE) -> None:
         super().__init__(grace=grace)
-        self._question = question
+        self._sheet = Sheet(questions)
+        self._timeout = shortest(questions)
         self._deadline = 0.0
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
+            yield Static("", id="tabs", markup=False)
             with VerticalScroll(id="prompt", can_focus=False):
-                yield Static(Content(harmless(self._asked())), markup=False)
-            if self._question.choices:
-                yield OptionList(*self._options(), id="choices", markup=False, compact=True)
+                yield Static("", id="asked", markup=False)
+            yield OptionList(id="choices", markup=False, compact=True)
             yield Input(id="text", compact=True, select_on_focus=False)
             yield Static("", id="note", markup=False)
             yield Static("", id="countdown", markup=False)
-            yield Static(self._hint(), classes="hint", markup=False)
-
-    def _asked(self) -> str:
-        asker, prompt = self._question.asker, self._question.prompt
-        return f"{one_line(asker)} asks: {prompt}" if asker else prompt
+            yield Static("", id="hint", classes="hint", markup=False)
 
     def opened(self) -> None:
-        if not self._question.choices:
-            self.writing = "free"
-        if self._question.timeout is not None:
-            self._deadline = time.monotonic() + self._question.timeout
+        self._show()
+        if self._timeout is not None:
+            self._deadline = time.monotonic() + self._timeout
             self._show_countdown()
             self.set_interval(1, self._show_countdown)
-            self.set_timer(max(0.0, self._question.timeout), self.time_out)
+            self.set_timer(max(0.0, self._timeout), self.time_out)
 
     @property
     def unsent(self) -> str:
-        return self.query_one("#text", Input).value if self.writing == "free" else ""
+        return self._drafts(self._sheet.blanks)
 
     def focus_first(self) -> None:
-        if self.writing:
-            self.query_one("#text").focus()
-        else:
-            super().focus_first()
+        self.query_one("#text" if self.writing else "#choices").focus()
 
     def watch_writing(self, writing: Writing) -> None:
         self.set_class(bool(writing), "-writing")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "edit" and not self._question.editable:
-            return False
-        if action in ("edit", "write", "pick", "move") and not self._question.choices:
-            return False
-        if action == "pick" and parameters and isinstance(parameters[0], int):
-            return parameters[0] < len(self._question.choices) and super().check_action(action, parameters)
-        return super().check_action(action, parameters)
+        return self._is_offered(action, parameters) and super().check_action(action, parameters)
 
-    def action_move(self, step: int) -> None:
-        choices = self.query_one("#choices", OptionList)
-        if step < 0:
-            choices.action_cursor_up()
-        else:
-            choices.action_cursor_down()
+    def _is_offered(self, action: str, parameters: tuple[object, ...]) -> bool:
+        if action == "go":
+            return self._sheet.is_form
+        if action not in ("edit", "write", "pick", "mark", "tick"):
+            return True
+        question = None if self._sheet.is_at_end else self._sheet.blank.question
+        if question is None or not question.choices:
+            return action == "mark" and question is None
+        index = parameters[0] if parameters and isinstance(parameters[0], int) else 0
+        offered = {
+            "edit": question.editable,
+            "write": question.free_text,
+            "pick": index < len(question.choices),
+            "tick": question.multi_select,
+        }
+        return offered.get(action, True)
+
+    def action_go(self, step: int) -> None:
+        """To another question, or to the end; what is half written stays."""
+        self._keep_draft()
+        self._sheet.go(step)
+        self._show()
 
     def action_pick(self, index: int) -> None:
-        self.answer(Answer("selected", self._question.choices[index].label, index))
+        if self._sheet.blank.question.multi_select:
+            self._tick(index)
+        else:
+            self._sheet.blank.take(index)
+            self._go_on()
+
+    def action_tick(self) -> None:
+        index = self._highlighted()
+        if index is None:
+            self.action_write()
+        else:
+            self._tick(index)
 
     def action_edit(self) -> None:
         index = self._highlighted()
         if index is None:
             self.action_write()
-            return
-        self._write("edit", self._question.choices[index].label)
+        else:
+            self._write("edit", self._sheet.blank.original(index))
 
     def action_write(self) -> None:
-        self._write("free", "")
+        self._write("free", self._sheet.blank.draft)
 
     def action_back(self) -> None:
-        if self.writing and self._question.choices:
+        if self._sheet.is_at_end:
+            self.action_go(-1)
+        elif self.writing and self._sheet.blank.question.choices:
+            self._keep_draft()
             self._stop_writing()
         else:
-            self.answer(Answer("skipped"))
+            self._keep_draft()
+            self._sheet.blank.answer = Answer("skipped")
+            self._go_on()
 
     def action_scroll(self, direction: int) -> None:
         prompt = self.query_one("#prompt")
@@ -128,45 +142,105 @@ class QuestionScreen(Dialog[Answer]):
             prompt.scroll_page_down(animate=False)
 
     def time_out(self) -> None:
-        """The time is up: answer so. What is half written was meant for somebody, and goes to the prompt."""
-        self.give_back_typed(self.unsent)
-        self.answer(Answer("timed_out"))
+        """The time is up: what is answered counts. What is half written was meant for somebody, and goes to the
+        prompt."""
+        self.give_back_typed(self._drafts([each for each in self._sheet.blanks if each.answer is None]))
+        self.answer(self._sheet.answers(Answer("timed_out")))
 
     @on(OptionList.OptionSelected, "#choices")
     def take_choice(self, event: OptionList.OptionSelected) -> None:
         if self.waiting:
             return
-        if event.option_index < len(self._question.choices):
-            self.action_pick(event.option_index)
-        else:
+        if self._sheet.is_at_end:
+            self.answer(self._sheet.answers(Answer("skipped")))
+            return
+        blank, index = self._sheet.blank, event.option_index
+        if index >= len(blank.question.choices):
             self.action_write()
+        elif blank.question.multi_select:
+            blank.ticked = blank.ticked or {index}
+            blank.take_ticked()
+            self._go_on()
+        else:
+            self.action_pick(index)
+
+    @on(Input.Changed, "#text")
+    def forget_note(self) -> None:
+        self._note("")
 
     @on(Input.Submitted, "#text")
     def take_text(self, event: Input.Submitted) -> None:
-        text = event.value.strip()
-        if text and self.writing == "edit":
-            self.answer(Answer("edited", text, self._highlighted()))
+        text, blank = event.value.strip(), self._sheet.blank
+        if self.writing == "edit":
+            self._take_edit(blank, text)
         elif text:
-            self.answer(Answer("free_text", text))
-        elif self.writing == "edit":
+            blank.draft = text
+            blank.write(text)
+            self._go_on()
+        else:
+            self._note(f"write an answer, or press {label_of('question.back')}")
+
+    def _take_edit(self, blank: Blank, text: str) -> None:
+        most, index = blank.question.max_edit_length, self._highlighted()
+        if not text:
             self._stop_writing()
             self._note("empty: the edit is cancelled")
+        elif most is not None and len(text) > most:
+            self._note(f"{len(text)} characters are too many: {most} at most")
+        elif index is not None:
+            blank.edit(index, text)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if not self._sheet.is_form or self._sheet.is_skipped:
+            self.answer(self._sheet.answers(Answer("skipped")))
+            return
+        self._sheet.go_on()
+        self._show()
+
+    def _tick(self, index: int) -> None:
+        self._sheet.blank.toggle(index)
+        self._fill(index)
+
+    def _show(self) -> None:
+        """The question that is looked at, or at the end all answers."""
+        sheet = self._sheet
+        self.set_class(sheet.is_form, "-form")
+        self.query_one("#tabs", Static).update(_tabs(sheet))
+        asked = _review(sheet) if sheet.is_at_end else _asked(sheet.blank.question)
+        self.query_one("#asked", Static).update(Content(harmless(asked)))
+        self.query_one("#prompt").scroll_home(animate=False)
+        self._note("")
+        taken = None if sheet.is_at_end or sheet.blank.answer is None else sheet.blank.answer.index
+        self._fill(taken or 0)
+        self.query_one("#hint", Static).update(_hint(sheet))
+        if sheet.is_at_end or sheet.blank.question.choices:
+            self.writing = ""
         else:
-            self._note("write an answer, or press Esc")
+            self._write("free", sheet.blank.draft)
+        if not self.waiting:
+            self.focus_first()
 
-    def _options(self) -> list[Option]:
-        options = [Option(_described(index, choice)) for index, choice in enumerate(self._question.choices, 1)]
-        return [*options, Option(Content.assemble(("o", "bold"), f"  {OTHER}"))]
-
-    def _hint(self) -> str:
-        if not self._question.choices:
-            return "Enter sends · Esc skips"
-        edit = "e edits · " if self._question.editable else ""
-        return f"↑ ↓ and Enter, or a digit · {edit}o writes another answer · Esc skips"
+    def _fill(self, highlighted: int) -> None:
+        choices = self.query_one("#choices", OptionList)
+        options = [Option("Send these answers")] if self._sheet.is_at_end else _options(self._sheet.blank)
+        choices.clear_options()
+        choices.add_options(options)
+        choices.highlighted = highlighted if options else None
+        choices.display = bool(options)
 
     def _highlighted(self) -> int | None:
         index = self.query_one("#choices", OptionList).highlighted
-        return index if index is not None and index < len(self._question.choices) else None
+        return index if index is not None and index < len(self._sheet.blank.question.choices) else None
+
+    def _drafts(self, blanks: Sequence[Blank]) -> str:
+        """What was written of one's own."""
+        self._keep_draft()
+        return "\n".join(each.draft for each in blanks if each.draft)
+
+    def _keep_draft(self) -> None:
+        if self.writing == "free":
+            self._sheet.blank.draft = self.query_one("#text", Input).value
 
     def _write(self, writing: Writing, text: str) -> None:
         self.writing = writing
@@ -174,7 +248,8 @@ class QuestionScreen(Dialog[Answer]):
         field = self.query_one("#text", Input)
         field.value = text
         field.cursor_position = len(text)
-        field.focus()
+        if not self.waiting:
+            field.focus()
 
     def _stop_writing(self) -> None:
         self.writing = ""
@@ -192,10 +267,63 @@ class QuestionScreen(Dialog[Answer]):
         self.add_class("-counting")
 
 
-def _described(number: int, choice: Choice) -> Content:
-    key = str(number) if number < 10 else " "
-    label = Content.assemble((key, "bold"), f"  {harmless(choice.label)}")
+def _asked(question: Question) -> str:
+    return f"{one_line(question.asker)} asks: {question.prompt}" if question.asker else question.prompt
+
+
+def _review(sheet: Sheet) -> str:
+    return "\n".join(f"{one_line(each.title)}: {one_line(each.words)}" for each in sheet.blanks)
+
+
+def _tabs(sheet: Sheet) -> Content:
+    titles = [f" {number} {_title(each)}{_mark(each)} " for number, each in enumerate(sheet.blanks, 1)]
+    parts = [Content.styled(title, "reverse" if at == sheet.at else "") for at, title in enumerate([*titles, " Send "])]
+    return Content(" ").join(parts)
+
+
+def _mark(blank: Blank) -> str:
+    if blank.answer is None:
+        return ""
+    return " –" if blank.answer.status == "skipped" else " ✓"
+
+
+def _title(blank: Blank) -> str:
+    title = one_line(blank.title)
+    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
+
+
+def _options(blank: Blank) -> list[Option]:
+    question = blank.question
+    options = [Option(_described(blank, index, choice)) for index, choice in enumerate(question.choices)]
+    if not options or not question.free_text:
+        return options
+    return [*options, Option(Content.assemble(("o", "bold"), f"  {_other(blank)}"))]
+
+
+def _other(blank: Blank) -> str:
+    return f"{OTHER} {one_line(blank.draft)}" if blank.draft else OTHER
+
+
+def _described(blank: Blank, index: int, choice: Choice) -> Content:
+    key = str(index + 1) if index < 9 else " "
+    box = ("[x] " if index in blank.ticked else "[ ] ") if blank.question.multi_select else ""
+    taken = " ✓" if blank.answer and blank.answer.index == index else ""
+    label = Content.assemble((key, "bold"), f"  {box}{harmless(choice.label)}{taken}")
     return label.append_text(f"  {harmless(choice.description)}", "dim") if choice.description else label
+
+
+def _hint(sheet: Sheet) -> str:
+    arrows = "" if {"question.next", "question.previous"} & keys_in_force().keys() else "or ← → "
+    others = f"question.next {arrows}other questions" if sheet.is_form else ""
+    if sheet.is_at_end:
+        return hint("Enter sends", others, "question.back goes back")
+    question = sheet.blank.question
+    if not question.choices:
+        return hint(f"Enter {'goes on' if sheet.is_form else 'sends'}", others, "question.back skips")
+    take = "question.tick or a digit ticks, Enter goes on" if question.multi_select else "↑ ↓ and Enter, or a digit"
+    edit = "question.edit edits" if question.editable else ""
+    write = "question.write writes another answer" if question.free_text else ""
+    return hint(take, edit, write, others, "question.back skips")
 
 
 def _in_words(seconds: int) -> str:

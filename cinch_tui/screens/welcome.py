@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
 
 if TYPE_CHECKING:
-    from providers.local import LocalServer
+    from providers.offers.local import LocalServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +80,7 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
     """Goes step by step; Esc goes one back, and leaves from the first."""
 
     CSS_PATH = stylesheets("welcome")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "Back", id="welcome.back"),
-        *(
-            Binding(str(digit), f"pick({digit - 1})", f"Choice {digit}", show=False, id=f"welcome.{digit}")
-            for digit in range(1, 10)
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("welcome")]
 
     step: var[Step] = var("start", init=False)
 
@@ -100,7 +95,7 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog") as dialog:
             dialog.border_title = "Welcome to cinch"
-            dialog.border_subtitle = "↑ ↓ and Enter, or a digit · Esc goes back"
+            dialog.border_subtitle = hint("↑ ↓ and Enter, or a digit", "welcome.back goes back")
             with VerticalScroll(id="why", can_focus=False):
                 yield Static(Content(" ".join(self._why.split())), markup=False)
             yield Static("", id="ask", markup=False)
@@ -164,7 +159,7 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
     def take_key(self, event: Input.Submitted) -> None:
         secret = event.value.strip()
         if not secret:
-            self._note("Paste the key, or press Esc to go back.")
+            self._note(f"Paste the key, or press {label_of('welcome.back')} to go back.")
         elif any(character.isspace() for character in secret):
             self._note("A key has no spaces in it; is this the whole key and nothing else?")
         else:

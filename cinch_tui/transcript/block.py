@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cinch_tui.transcript.heights import Heights
 from cinch_tui.transcript.lines import BLANK, Line
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.picture import Picture
 
 
 class Part:
@@ -65,6 +66,10 @@ def guess_height(text: str, width: int) -> int:
     return 1 + text.count("\n") + len(text) // max(1, width)
 
 
+Channel: TypeAlias = Literal["", "thinking", "reminder"]
+"""Beside what was said: what a model thought, and what it was told without the person."""
+
+
 class Block:
     """One thing said or done.
 
@@ -77,6 +82,11 @@ class Block:
         self.index = -1
         self.gap = True
         self.selected = False
+        self.channel: Channel = ""
+        self.hidden = False
+        """It has no lines, as long as nobody wants to see its channel."""
+        self.time: float | None = None
+        """When it was said, in seconds since the epoch; 0 where nobody knows."""
         self.parts: list[Part] = []
         self.heights = Heights()
         self._opened_for = -1
@@ -90,6 +100,11 @@ class Block:
     def searched(self) -> str:
         """What a search looks through: the texts of all parts that it has when it is unfolded."""
         return self.source
+
+    @property
+    def pictures(self) -> Sequence[Picture]:
+        """What it shows besides words."""
+        return ()
 
     @property
     def foldable(self) -> bool:
@@ -118,7 +133,7 @@ class Block:
         """About how tall the block is, without making its parts."""
         if self._opened_for == width:
             return self.heights.total
-        return self.gap + guess_height(self.source, width)
+        return 0 if self.hidden else self.gap + guess_height(self.source, width)
 
     def open(self, look: Look, width: int) -> None:
         """Make the parts and what is known of their heights fit the block and `width`."""
@@ -145,7 +160,7 @@ class Block:
 
     def _rebuild(self, look: Look, width: int) -> None:
         if not self.parts:
-            made = self.make_parts()
+            made = [] if self.hidden else self.make_parts()
             self.parts = [Gap(), *made] if made and self.gap else made
         self.heights = Heights(self._height(part, look, width) for part in self.parts)
 

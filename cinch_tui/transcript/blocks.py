@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Block, Part, guess_height
 from cinch_tui.transcript.lines import Line, indented, wrap_runs
+from cinch_tui.transcript.links import linked
 from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
@@ -56,7 +57,7 @@ class UserBlock(Block):
     def draw(self, look: Look, width: int) -> list[Line]:
         text = untabbed(self.text.rstrip())
         mark = look.on_base("user-mark")
-        lines = wrap_runs([(text, look.on_base("user"))], width - 2)
+        lines = wrap_runs(linked([(text, look.on_base("user"))], look.ways.root, look["link"]), width - 2)
         fill = look.on_base("user")
         return [
             Line(line.segments, line.gutter, line.end, fill) for line in indented(lines, ("❯ ", mark), ("  ", mark))
@@ -85,7 +86,8 @@ class NoticeBlock(Block):
     def draw(self, look: Look, width: int) -> list[Line]:
         style = look.on_base(self.level)
         text = untabbed(self.text.rstrip())
-        return indented(wrap_runs([(text, style)], width - 2), (_MARKS[self.level], style), ("  ", style))
+        runs = linked([(text, style)], look.ways.root, look["link"])
+        return indented(wrap_runs(runs, width - 2), (_MARKS[self.level], style), ("  ", style))
 
 
 def as_sentence(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,9 +11,9 @@ from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.heights import Heights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
-    from cinch_tui.transcript.block import Part
+    from cinch_tui.transcript.block import Channel, Part
     from cinch_tui.transcript.lines import Line
     from cinch_tui.transcript.look import Look
 
@@ -43,12 +43,25 @@ START = Place(0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line on the screen. `key` orders lines as they are read and outlives changes above them."""
+    """A line on the screen. `key` orders lines as they are read and outlives changes above them.
+
+    `dressed` is the line with what stands beside it, which is no part of what is said.
+    """
 
     key: int
     block: Block
     part: int
     line: Line
+    dressed: Line | None = None
+
+    @property
+    def number(self) -> int:
+        """Which line of its part it is."""
+        return self.key & ((1 << _LINE_BITS) - 1)
+
+    @property
+    def shown(self) -> Line:
+        return self.dressed or self.line
 
 
 class Layout:
@@ -68,7 +81,7 @@ class Layout:
 
     def extend(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
-            before = self.blocks[-1] if self.blocks else None
+            before = next((other for other in reversed(self.blocks) if not other.hidden), None)
             block.serial = self._serial
             block.index = len(self.blocks)
             block.gap = _apart(before, block)
@@ -94,6 +107,14 @@ class Layout:
         block.index = -1
         self._renumber()
 
+    def hide(self, channels: Container[Channel]) -> None:
+        """Give the blocks of these channels no lines, and all others theirs."""
+        for block in self.blocks:
+            if block.hidden != (block.channel in channels):
+                block.hidden = not block.hidden
+                block.redraw()
+        self._renumber()
+
     def clear(self) -> None:
         for block in self.blocks:
             block.index = -1
@@ -112,7 +133,7 @@ class Layout:
         """Let a block take in what it was told; true when there is more."""
         more = block.advance(self.look, self.width)
         self.heights[block.index] = block.heights.total
-        if block.index + 1 < len(self.blocks):
+        if block.index + 1 < len(self.blocks) and not block.hidden:
             self._part(block, self.blocks[block.index + 1])
         return more
 
@@ -125,6 +146,12 @@ class Layout:
             block.heights[part] = len(lines)
             self.heights[block.index] = block.heights.total
         return lines
+
+    def lines_of(self, block: Block) -> Iterator[Line]:
+        """All lines of a block, drawn if need be."""
+        self.place_of(block)
+        for part in range(len(block.parts)):
+            yield from self.lines(block, part)
 
     def rows(self, place: Place, count: int) -> list[Row]:
         """So many rows from `place` downward, fewer at the end."""
@@ -211,7 +238,7 @@ class Layout:
         """The next block of a kind, above or below."""
         index += step
         while 0 <= index < len(self.blocks):
-            if wanted(self.blocks[index]):
+            if not self.blocks[index].hidden and wanted(self.blocks[index]):
                 return self.blocks[index]
             index += step
         return None
@@ -276,7 +303,7 @@ class Layout:
         for index, block in enumerate(self.blocks):
             block.index = index
             self._part(before, block)
-            before = block
+            before = before if block.hidden else block
 
 
 def _apart(before: Block | None, block: Block) -> bool:

@@ -52,13 +52,26 @@ def component_class(name: StyleName) -> str:
     return f"transcript--{name}"
 
 
+ImageWay: TypeAlias = Literal["off", "blocks", "kitty"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What else is shown than what was said: when it was said; files below `root` as links; pictures."""
+
+    stamps: bool = False
+    root: str = ""
+    images: ImageWay = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The styles of one theme. Lines drawn for another are stale."""
+    """The styles of one theme, and what the person wants to see. Lines drawn for another are stale."""
 
     base: Style
     styles: Mapping[StyleName, Style]
     diff: DiffStyles
+    ways: Ways = Ways()
 
     @property
     def code(self) -> CodeStyles:
@@ -77,7 +90,7 @@ class Look:
         return cls(Style.null(), {}, DiffStyles())
 
 
-def look_of(widget: Widget) -> Look:
+def look_of(widget: Widget, ways: Ways = Ways()) -> Look:
     """The look of a widget whose component classes include all of ours, and those of diffs."""
     styles: dict[StyleName, Style] = {name: component_style(widget, component_class(name)) for name in STYLE_NAMES}
-    return Look(widget.rich_style, styles, diff_styles(widget))
+    return Look(widget.rich_style, styles, diff_styles(widget), ways)

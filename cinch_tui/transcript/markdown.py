@@ -10,6 +10,7 @@ from rich.style import Style
 
 from cinch_tui.transcript.code import code_runs
 from cinch_tui.transcript.lines import BLANK, Line, Run, chop_runs, indented, plain_line, wrap_runs
+from cinch_tui.transcript.links import linked, safe_url
 from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.splitting import Piece, References, language_of, parser, stretch
 from cinch_tui.transcript.tables import table_lines
@@ -181,7 +182,7 @@ def inline_runs(token: Token, look: Look, style: Style | None = None) -> list[Ru
         else:
             text, leaf = _leaf(child, stack[-1], look)
             runs.append((untabbed(text), leaf))
-    return runs
+    return linked(runs, look.ways.root, look["link"])
 
 
 def _opened(token: Token, look: Look) -> Style:
@@ -193,9 +194,14 @@ def _opened(token: Token, look: Look) -> Style:
         case "s_open":
             return look["strike"]
         case "link_open":
-            return look["link"] + Style(link=str(token.attrs.get("href", "")))
+            return _link_style(str(token.attrs.get("href", "")), look)
         case _:
             return Style.null()
+
+
+def _link_style(address: str, look: Look) -> Style:
+    url = safe_url(address)
+    return look["link"] + Style(link=url) if url else Style.null()
 
 
 def _leaf(token: Token, style: Style, look: Look) -> Run:
@@ -208,7 +214,7 @@ def _leaf(token: Token, style: Style, look: Look) -> Run:
             return token.content, style + look["code"]
         case "image":
             address = str(token.attrs.get("src", ""))
-            return f"[image: {token.content or address}]", style + look["link"] + Style(link=address)
+            return f"[image: {token.content or address}]", style + _link_style(address, look)
         case "html_inline" if token.content.lower().replace(" ", "") in {"<br>", "<br/>"}:
             return "\n", style
         case _:

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
+from cinch_tui.transcript.picture import Picture
+from cinch_tui.transcript.picture_block import PictureBlock
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.shell_report import is_report, report_block
 from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
-from harness.messages import AssistantMessage, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
+from cinch_tui.words import name_of, words_in
+from harness.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
 from harness.sources import sources_of
 from harness.tool import Tool
+from harness.views import ImageView
 
 # About what fills a screen or two.
 LAST = 24
@@ -38,15 +53,21 @@ class _Past:
 
     def blocks(self, messages: Iterable[Message]) -> Iterator[Block]:
         for message in messages:
-            match message:
-                case UserMessage():
-                    yield said_block(message)
-                case AssistantMessage():
-                    yield from self._reply(message)
-                case ToolResult():
-                    self._result(message)
-                case _:
-                    pass
+            for block in self._blocks_of(message):
+                block.time = message.time
+                yield block
+
+    def _blocks_of(self, message: Message) -> Iterable[Block]:
+        match message:
+            case UserMessage():
+                return said_blocks(message)
+            case AssistantMessage():
+                return self._reply(message)
+            case ToolResult():
+                self._result(message)
+            case _:
+                pass
+        return ()
 
     def _reply(self, message: AssistantMessage) -> Iterator[Block]:
         texts = [content for content in message.content if isinstance(content, Text)]
@@ -84,14 +105,27 @@ class _Past:
             show_result(block, result)
 
 
-def said_block(message: UserMessage) -> Block:
+def said_blocks(message: UserMessage) -> list[Block]:
+    """What was said, and under it the pictures that were shown."""
     if is_report(message):
-        return report_block(message)
-    return NoticeBlock(message.text) if message.synthetic else UserBlock(message.text)
+        return [report_block(message)]
+    said = NoticeBlock(message.text) if message.synthetic else UserBlock(message.text)
+    said.channel = "reminder" if message.synthetic else ""
+    pictures = [PictureBlock(Picture.of(each.image, name_of(each.mark))) for each in words_in(message).images]
+    return [*([said] if message.text.strip() or not pictures else []), *pictures]
+
+
+def _images(content: Sequence[UserContent]) -> list[Image]:
+    return [each for each in content if isinstance(each, Image)]
 
 
 def show_result(block: ToolBlock, result: ToolResult) -> None:
     """Put a result into its block."""
+    path = result.view.path if isinstance(result.view, ImageView) else ""
+    block.pictures = [
+        Picture.of(image, PurePath(path).name or f"picture {number}", path)
+        for number, image in enumerate(_images(result.content), 1)
+    ]
     block.text = result.text
     block.view = result.view
     if result.details and result.details.get("denied"):

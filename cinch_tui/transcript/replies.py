@@ -234,6 +234,7 @@ class ThinkingBlock(GrowingBlock):
         self._folded = False
         self._last_line = 0
         super().__init__(text)
+        self.channel = "thinking"
 
     @property
     def foldable(self) -> bool:
@@ -255,7 +256,7 @@ class ThinkingBlock(GrowingBlock):
         self.redraw()
 
     def guess(self, width: int) -> int:
-        return self.gap + 1 if self.folded else super().guess(width)
+        return self.gap + 1 if self.folded and not self.hidden else super().guess(width)
 
     def make_parts(self) -> list[Part]:
         if self.folded:

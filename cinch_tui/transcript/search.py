@@ -71,6 +71,11 @@ class Search:
         self._spans.clear()
         self._spot = self.current = None
 
+    def empty(self) -> None:
+        """Nothing is there any more; what comes is looked through."""
+        self.reset()
+        self._texts.clear()
+
     def look_again(self, blocks: Iterable[Block]) -> bool:
         """These are new or have changed; true when nothing else was waiting to be looked at."""
         if self._needle is None:
@@ -104,7 +109,7 @@ class Search:
             return
         text = self._texts.get(block)
         if text is None:
-            text = self._texts[block] = block.searched
+            text = self._texts[block] = "" if block.hidden else block.searched
         count = needle.count(text)
         if self.current is not None and self.current.block is block and self.current.number >= count:
             self.current = None

@@ -69,7 +69,8 @@ class SearchedSheet(Sheet):
 
     def clear(self) -> None:
         if self._search is not None:
-            self._search.reset()
+            self._search.empty()
+        self._begun_at, self._unfolded = _Standpoint(None), None
         super().clear()
 
     def find(self, query: str) -> None:
@@ -104,7 +105,7 @@ class SearchedSheet(Sheet):
             self._look()
 
     def _look(self) -> None:
-        self.run_worker(self._find_all(), group="search", exclusive=True)
+        self.run_worker(self._find_all, group="search", exclusive=True)
 
     async def _find_all(self) -> None:
         """Look through everything, and show the first match as soon as there is one."""

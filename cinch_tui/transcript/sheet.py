@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
@@ -18,15 +18,16 @@ from textual.widget import Widget
 from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import START, Layout, Row
-from cinch_tui.transcript.look import STYLE_NAMES, Look, component_class, look_of
+from cinch_tui.transcript.look import STYLE_NAMES, Look, Ways, component_class, look_of
 from cinch_tui.transcript.painting import Marks, difference, painted
+from cinch_tui.transcript.stamps import stamped
 
 if TYPE_CHECKING:
     from rich.style import Style
     from textual.selection import Selection
     from textual.timer import Timer
 
-    from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.block import Block, Channel
 
 FRAME = 1 / 20
 # How long one frame may take in new text before keys get their turn.
@@ -52,6 +53,8 @@ class Sheet(ScrollView):
         super().__init__(id=id)
         self._page = Layout(Look.bare())
         self._look_is_stale = True
+        self._ways = Ways()
+        self._hidden: frozenset[Channel] = frozenset()
         self._top = START
         self._following = True
         self._rows: list[Row] = []
@@ -73,6 +76,30 @@ class Sheet(ScrollView):
         """The view stays at the end, whatever is added."""
         return self._following
 
+    @property
+    def ways(self) -> Ways:
+        return self._ways
+
+    @ways.setter
+    def ways(self, ways: Ways) -> None:
+        """Show more, or less, of what stands there already."""
+        self._ways = ways
+        self._look_is_stale = True
+        self._schedule()
+
+    @property
+    def hidden_channels(self) -> frozenset[Channel]:
+        """What nobody wants to see at present."""
+        return self._hidden
+
+    @hidden_channels.setter
+    def hidden_channels(self, channels: frozenset[Channel]) -> None:
+        self._hidden = channels
+        self._page.hide(channels)
+        if self._top.block < len(self.blocks) and self.blocks[self._top.block].hidden:
+            self._top = self._top._replace(part=0, line=0)
+        self._schedule()
+
     def add(self, block: Block) -> None:
         """Show a block at the end."""
         self.extend((block,))
@@ -80,13 +107,13 @@ class Sheet(ScrollView):
     def extend(self, blocks: Iterable[Block]) -> None:
         """Show blocks at the end; none is drawn before it is visible."""
         before = self._page.heights.total
-        self._page.extend(blocks)
+        self._page.extend(self._received(blocks))
         self._count_unseen(self._page.heights.total - before)
         self._schedule()
 
     def prepend(self, blocks: Sequence[Block]) -> None:
         """Show blocks above all others; what is being read stays where it is."""
-        self._top = self._page.prepend(blocks, self._top)
+        self._top = self._page.prepend(list(self._received(blocks)), self._top)
         self._schedule()
 
     def changed(self, block: Block) -> None:
@@ -94,6 +121,14 @@ class Sheet(ScrollView):
         if block not in self._dirty:
             self._dirty[block] = None
             self._schedule()
+
+    def _received(self, blocks: Iterable[Block]) -> Iterable[Block]:
+        """What has no time of its own was said now."""
+        for block in blocks:
+            block.hidden = block.channel in self._hidden
+            if block.time is None:
+                block.time = time()
+            yield block
 
     def drop(self, block: Block) -> None:
         """Take a block away; one that is not there is no harm."""
@@ -176,7 +211,7 @@ class Sheet(ScrollView):
             return
         look = self._page.look
         # Styles are also updated when the focus moves or the mouse comes by, and then nothing looks different.
-        if self._look_is_stale and (fresh := look_of(self)) != look:
+        if self._look_is_stale and (fresh := look_of(self, self._ways)) != look:
             look = fresh
         self._look_is_stale = False
         if look is not self._page.look:
@@ -204,14 +239,16 @@ class Sheet(ScrollView):
         self._show(rows)
 
     def _show(self, rows: list[Row]) -> None:
+        if self._ways.stamps:
+            rows = stamped(rows, self._page)
         before, self._rows = self._rows, rows
         self._place_scrollbar()
         has_marks = self._has_marks
         for y, (ours, theirs) in enumerate(zip_longest(before, rows)):
             if ours is None or theirs is None or (has_marks and ours != theirs):
                 self.refresh(Region(0, y, self.size.width, 1))
-            elif ours.line != theirs.line:
-                start, cells = difference(ours.line, theirs.line, self.size.width)
+            elif ours.shown != theirs.shown:
+                start, cells = difference(ours.shown, theirs.shown, self.size.width)
                 self.refresh(Region(start, y, cells, 1))
         if self._following:
             self._report_unseen(0)
@@ -248,7 +285,7 @@ class Sheet(ScrollView):
         width, style = self.size.width, self._page.look.base
         if y < len(self._rows):
             row = self._rows[y]
-            return painted(row.line, width, self._ground(row), self._marks(row)).apply_offsets(0, row.key)
+            return painted(row.shown, width, self._ground(row), self._marks(row)).apply_offsets(0, row.key)
         # A selection that ends below the last line takes that line whole.
         after = self._rows[-1].key + 1 if self._rows else 0
         return Strip.blank(width, style).apply_offsets(0, after)

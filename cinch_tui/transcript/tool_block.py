@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Block, Part, guess_height
 from cinch_tui.transcript.lines import Line
-from harness.views import DiffView, TerminalView, TextView, View
+from cinch_tui.transcript.stamps import ROOM
+from harness.views import DiffView, ImageView, TerminalView, TextView, View
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.picture import Picture
 
 # Of what comes out of a call that has only just come, so many lines are shown.
 FRESH = 8
@@ -28,6 +33,7 @@ class Call:
     view: View | None = None
     text: str = ""
     duration: float | None = None
+    pictures: tuple[Picture, ...] = ()
 
     @property
     def outcome(self) -> ToolStatus:
@@ -75,6 +81,14 @@ class ToolBlock(Block):
         self.call.view = view
 
     @property
+    def pictures(self) -> Sequence[Picture]:
+        return self.call.pictures
+
+    @pictures.setter
+    def pictures(self, pictures: Sequence[Picture]) -> None:
+        self.call.pictures = tuple(pictures)
+
+    @property
     def text(self) -> str:
         return self.call.text
 
@@ -94,8 +108,9 @@ class ToolBlock(Block):
     def folded(self) -> bool:
         if self._folded is not None:
             return self._folded
-        # What was changed must be seen without asking for it.
-        return not self._is_fresh and not (self.status == "done" and isinstance(self.view, DiffView))
+        # What was changed or shown must be seen without asking for it.
+        must_be_seen = self.status == "done" and (isinstance(self.view, DiffView) or bool(self.pictures))
+        return not self._is_fresh and not must_be_seen
 
     @folded.setter
     def folded(self, folded: bool) -> None:
@@ -129,8 +144,13 @@ class ToolBlock(Block):
                 return text
             case TerminalView(command, output):
                 return f"$ {command}\n{output}"
+            case DiffView() as change if self.status == "done":
+                from cinch_tui.rendering.unified import unified
+
+                return harmless(unified(change)) or self.text
             case _:
-                return self.text or f"{self.label} {self.summary}"
+                said = self.text or f"{self.label} {self.summary}"
+                return "\n".join((said, *(picture.label for picture in self.pictures)))
 
     @property
     def searched(self) -> str:
@@ -153,14 +173,21 @@ class ToolBlock(Block):
         if self.is_fresh:
             return self.gap + 1 + FRESH
         match self.view:
-            case DiffView():
+            case DiffView() | ImageView():
                 return self.gap + 12
             case _:
                 return self.gap + 1 + min(200, guess_height(self.source, width))
 
     def make_parts(self) -> list[Part]:
         header = _Header(self)
-        return [header] if self.folded else [header, _Body(self)]
+        if self.folded:
+            return [header]
+        # Late: few calls have any.
+        from cinch_tui.transcript.picture_block import PicturePart
+
+        pictures = [PicturePart(picture) for picture in self.pictures]
+        has_body = not pictures or not isinstance(self.view, ImageView)
+        return [header, *([_Body(self)] if has_body else []), *pictures]
 
 
 class _Header(Part):
@@ -178,7 +205,8 @@ class _Header(Part):
         # Late, as all drawing of what an empty conversation does not have.
         from cinch_tui.transcript.tool_lines import header_line
 
-        return [header_line(self._block.call, look, width, folded=self._block.folded, selected=self._block.selected)]
+        block, room = self._block, width - ROOM if look.ways.stamps else width
+        return [header_line(block.call, look, room, folded=block.folded, selected=block.selected)]
 
     def guess(self, width: int) -> int:
         return 1

@@ -13,6 +13,8 @@ from cinch_tui.rendering.diff import diff_lines, diff_stat
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.code import code_runs, text_runs
 from cinch_tui.transcript.lines import Line, Run, chop_runs, indented, plain_line, wrap_runs
+from cinch_tui.transcript.links import linked
+from cinch_tui.transcript.picture_block import frame
 from cinch_tui.transcript.plain import one_line, printed, untabbed
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.tool_block import Call, ToolStatus
 
 LONGEST = 200
+LONGEST_DIFF = 50
+"""Lines of a change in the conversation; `/diff` shows all of it."""
 GLYPHS: dict[ToolStatus, str] = {"waiting": "○", "running": "◐", "done": "✓", "failed": "✗", "denied": "⊘"}
 # How a search names a line of a file; other listings are of names.
 _PLACE = re.compile(r":\d+:")
@@ -135,7 +139,8 @@ def _view_lines(view: View, look: Look, width: int) -> list[Line]:
         case TodoView():
             return _todo_lines(view, look, width)
         case ImageView():
-            return _image_lines(view, look, width)
+            size = f" · {view.width}×{view.height}" if view.width else ""
+            return frame((view.path, f"{view.media_type}{size}"), look, width)
         case TextView(text, language):
             return _text_lines(text, language, look, width)
 
@@ -143,7 +148,7 @@ def _view_lines(view: View, look: Look, width: int) -> list[Line]:
 def _text_lines(text: str, language: str, look: Look, width: int) -> list[Line]:
     rows, more = first_lines(printed(text).strip("\n"))
     if not language:
-        return [*chop_runs([(rows, look.on_base("muted"))], width), *_more(more, look, width)]
+        return [*chop_runs(_output(rows, look), width), *_more(more, look, width)]
     fill = look.on_base("code-block")
     lines = chop_runs(code_runs(rows, language, look), width)
     return [*(Line(line.segments, line.gutter, line.end, fill) for line in lines), *_more(more, look, width)]
@@ -157,16 +162,22 @@ def _terminal_lines(view: TerminalView, look: Look, width: int) -> list[Line]:
     lines = [
         *command,
         *_more(hidden, look, width),
-        *(chop_runs([(output, look.on_base("muted"))], width) if rows else []),
+        *(chop_runs(_output(output, look), width) if rows else []),
     ]
     if view.exit_code:
         lines.append(plain_line(fitted(f"exit {view.exit_code}", width), look.on_base("failed")))
     return lines
 
 
+def _output(text: str, look: Look) -> list[Run]:
+    # There are so many places in it that to underline them all would say nothing.
+    return linked([(text, look.on_base("muted"))], look.ways.root, Style.null())
+
+
 def _listing_lines(view: ListingView, look: Look, width: int) -> list[Line]:
     shown = view.entries[:LONGEST]
-    lines = chop_runs([("\n".join(untabbed(harmless(entry).replace("\n", "␊")) for entry in shown), look.base)], width)
+    text = "\n".join(untabbed(harmless(entry).replace("\n", "␊")) for entry in shown)
+    lines = chop_runs(linked([(text, look.base)], look.ways.root, Style.null()), width)
     return [*(lines if shown else []), *_more(max(view.total, len(view.entries)) - len(shown), look, width)]
 
 
@@ -179,21 +190,8 @@ def _todo_lines(view: TodoView, look: Look, width: int) -> list[Line]:
     return lines
 
 
-def _image_lines(view: ImageView, look: Look, width: int) -> list[Line]:
-    """A frame in the place of a picture, with its name, kind and size."""
-    size = f" · {view.width}×{view.height}" if view.width else ""
-    said = [fitted(one_line(text), width - 4) for text in (view.path, f"{view.media_type}{size}")]
-    inner = max(cell_len(text) for text in said) + 2
-    edge = look.on_base("rule")
-    rows = [
-        Line((Segment("│ ", edge), Segment(set_cell_size(text, inner - 2), look.base), Segment(" │", edge)), gutter=2)
-        for text in said
-    ]
-    return [plain_line(f"╭{'─' * inner}╮", edge), *rows, plain_line(f"╰{'─' * inner}╯", edge)]
-
-
 def _diff_lines(view: DiffView, look: Look, width: int) -> list[Line]:
-    texts = diff_lines(view, width, look.diff, limit=LONGEST)
+    texts = diff_lines(view, width, look.diff, limit=LONGEST_DIFF)
     return [Line(tuple(Segment(*run) for run in text_runs(text, look.base))) for text in texts]
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
-from cinch_tui.keymap import bindings
+from cinch_tui.keys.keymap import bindings, bound
 from cinch_tui.transcript.blocks import UserBlock
 from cinch_tui.transcript.copying import code_of
 from cinch_tui.transcript.layout import Row
+from cinch_tui.transcript.links import Link, links_in
 from cinch_tui.transcript.painting import Marks
+from cinch_tui.transcript.pictured import PicturedSheet
 from cinch_tui.transcript.replies import ReplyBlock
-from cinch_tui.transcript.searched import SearchedSheet
 from cinch_tui.transcript.sheet import SLICE
 
 if TYPE_CHECKING:
@@ -24,27 +25,37 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.picture import Picture
     from cinch_tui.transcript.tool_block import ToolBlock
 
 # So many seconds after a call is over it is folded.
 SEEN_AFTER = 3.0
+OF_A_BLOCK = {"mark", "links", "open", "stamps"}
+"""Actions whose keys are letters that only mean something when a block is selected."""
 
 
-class Transcript(SearchedSheet, can_focus=True):
+class Transcript(PicturedSheet, can_focus=True):
     """A conversation."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("transcript"),
-        Binding("f2", "fold", "Fold", id="transcript.fold"),
-        Binding("shift+left", "previous_block", "Previous block", show=False, id="transcript.previous"),
-        Binding("shift+right", "next_block", "Next block", show=False, id="transcript.next"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcript")]
 
     @dataclass
     class LinkOpened(Message):
         """A link was clicked."""
 
         url: str
+
+    @dataclass
+    class LinksWanted(Message):
+        """One of these is to be opened or copied."""
+
+        links: list[Link]
+
+    @dataclass
+    class PictureOpened(Message):
+        """A picture is to be looked at as it is."""
+
+        picture: Picture
 
     @dataclass
     class Grabbed(Message):
@@ -132,7 +143,9 @@ class Transcript(SearchedSheet, can_focus=True):
         return super()._has_marks or self._selected is not None
 
     def _marks(self, row: Row) -> list[Marks]:
-        chosen = [Marks(0, len(row.line.text), self._page.look["cursor"])] if self._is_chosen(row) else []
+        # What is all gutter is a picture, whose colours are its own.
+        is_marked = self._is_chosen(row) and row.line.gutter < len(row.line.text)
+        chosen = [Marks(0, len(row.line.text), self._page.look["cursor"])] if is_marked else []
         return [*chosen, *super()._marks(row)]
 
     def on_click(self, event: events.Click) -> None:
@@ -155,6 +168,13 @@ class Transcript(SearchedSheet, can_focus=True):
         if block is not None and block.foldable:
             self._toggle(block)
             self._reveal(block)
+
+    def choose_call(self, call_id: str) -> bool:
+        """Go to the block of that call; whether there is one."""
+        found = next((block for block in reversed(self.blocks) if getattr(block, "call_id", "") == call_id), None)
+        if found is not None:
+            self._select(found)
+        return found is not None
 
     def action_previous_block(self) -> None:
         self._select(self._page.beside(self._beginning(-1), -1, _is_foldable))
@@ -188,10 +208,24 @@ class Transcript(SearchedSheet, can_focus=True):
         self._select(self._page.beside(self._beginning(1), 1, _is_shown))
 
     def action_unfold(self) -> None:
-        self.action_fold()
+        """What cannot be unfolded is opened, where it can be."""
+        block = self._selected
+        if block is not None and block.pictures and not block.foldable:
+            self.action_open()
+        else:
+            self.action_fold()
+
+    def action_open(self) -> None:
+        """Have the picture of the selected block shown by the person's own viewer."""
+        if self._selected is not None and self._selected.pictures:
+            self.post_message(self.PictureOpened(self._selected.pictures[0]))
 
     def action_copy(self) -> None:
-        """Copy the selected block, or the last reply."""
+        """Copy what is marked, else the selected block, or the last reply."""
+        if marked := self.marked_text:
+            self.post_message(self.Grabbed(marked))
+            self.end_marking()
+            return
         block = self._selected or self._last_reply()
         if block is not None and block.source.strip():
             self.post_message(self.Grabbed(block.source.strip("\n")))
@@ -204,6 +238,22 @@ class Transcript(SearchedSheet, can_focus=True):
             self._code_taken += 1
             self.post_message(self.Grabbed(codes[-self._code_taken % len(codes)]))
 
+    def action_mark(self) -> None:
+        """Mark lines from the selected block on, or from the last one that is seen."""
+        block = self._selected or (self._rows[-1].block if self._rows else None)
+        if block is not None and block.index >= 0:
+            self.begin_marking(block)
+
+    def action_links(self) -> None:
+        """Offer the links of the selected block, or of the last reply."""
+        block = self._selected or self._last_reply()
+        if block is not None:
+            self.post_message(self.LinksWanted(links_in(self._page.lines_of(block))))
+
+    def action_stamps(self) -> None:
+        """Show when things were said, or no longer."""
+        self.ways = replace(self.ways, stamps=not self.ways.stamps)
+
     def action_leave(self) -> None:
         self._select(None)
         self.post_message(self.Left())
@@ -212,10 +262,23 @@ class Transcript(SearchedSheet, can_focus=True):
         return self._page.beside(len(self.blocks), -1, lambda block: isinstance(block, ReplyBlock))
 
     def on_key(self, event: events.Key) -> None:
-        if event.character and event.is_printable and event.key not in self._bindings.key_to_bindings:
+        if self.is_marking and "leave" in self._actions_of(event.key):
+            # Before the screen, which forgets what is marked and lets the key go on.
+            event.stop()
+            event.prevent_default()
+            self.end_marking()
+        elif event.character and event.is_printable and not self._means_something(event.key):
             event.stop()
             event.prevent_default()
             self.post_message(self.Typed(event.character))
+
+    def _means_something(self, key: str) -> bool:
+        """Some letters do only where a block is selected: who begins to write a word is not to be stopped."""
+        actions = self._actions_of(key)
+        return bool(actions) and (self._selected is not None or not actions <= OF_A_BLOCK)
+
+    def _actions_of(self, key: str) -> set[str]:
+        return {binding.action for binding in bound(self._bindings, key)}
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()

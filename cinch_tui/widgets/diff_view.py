@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import ClassVar, assert_never
 
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from cinch_tui.keys.keymap import bindings
 from cinch_tui.rendering.code import CodeLayout, Lines, lexer_for_language
 from cinch_tui.rendering.diff import CHANGES, WHOLE, Shape, diff_layout
 from cinch_tui.rendering.styles import DIFF_CLASSES, code_styles, diff_styles
@@ -24,10 +25,7 @@ class ViewPane(ScrollView, can_focus=True):
     """Draws only the lines that are looked at, so the length of what it shows costs nothing."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(DIFF_CLASSES)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "scroll_up", "Up", show=False, id="view.up"),
-        Binding("j", "scroll_down", "Down", show=False, id="view.down"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("view")]
 
     def __init__(self, view: View, *, shape: Shape = CHANGES, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -51,7 +49,8 @@ class ViewPane(ScrollView, can_focus=True):
     def toggle_split(self) -> None:
         """A diff side by side, or unified again."""
         if isinstance(self._view, DiffView):
-            is_split = self._shape.is_split(self._view, self.scrollable_content_region.width)
+            width = self.scrollable_content_region.width
+            is_split = self._shape.is_split(self._view, width, diff_styles(self).split_from)
             self._shape = replace(self._shape, split=not is_split)
             self._lay_out_anew()
 

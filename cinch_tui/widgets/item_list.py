@@ -27,16 +27,24 @@ DETAIL_SHARE = 0.45
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """A line: what it is on the left, what else is known of it on the right."""
+    """A line: what it is on the left, what else is known of it on the right; or a title over others. `key` tells
+    which it is, wherever it stands."""
 
     label: str
     detail: str
+    is_title: bool = False
+    key: str = ""
 
 
 class ItemList(ScrollView):
     """Does not take the keys: the filter above it has them, and moves the cursor."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"item-list--cursor", "item-list--detail", "item-list--match"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "item-list--cursor",
+        "item-list--detail",
+        "item-list--match",
+        "item-list--title",
+    }
 
     cursor = var(0)
 
@@ -105,6 +113,8 @@ class ItemList(ScrollView):
         detail = _cropped(row.detail, max(spare, int(width * DETAIL_SHARE))) if row.label else row.detail
         room = width - cell_len(detail) - (2 if detail else 0)
         label = Text(_cropped(row.label, room))
+        if row.is_title:
+            label.stylize(component_style(self, "item-list--title"))
         mark: Style = component_style(self, "item-list--match")
         for start, end in matched(self._query, label.plain):
             label.stylize(mark, start, end)

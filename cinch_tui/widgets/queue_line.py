@@ -1,28 +1,150 @@
-"""What was typed while the agent works and has not reached it yet."""
+"""What was typed while the agent works and has not reached it yet: a list, to be changed as long as it waits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
 
-from rich.text import Text
+from textual import events
+from textual.binding import BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
 from textual.reactive import var
-from textual.widgets import Static
 
-LONGEST = 120
+from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.rendering.harmless import harmless
+from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
+
+LONGEST = 240
+MOST_ROWS = 4
+HINT = (
+    "queue.up queue.down choose",
+    "queue.edit edit",
+    "queue.remove remove",
+    "queue.earlier queue.later move",
+    "queue.switch when",
+    "queue.leave back",
+)
+
+Wish: TypeAlias = Literal["edit", "remove", "earlier", "later", "switch"]
 
 
-class QueueLine(Static):
-    """One line a message, hidden when there is none."""
+@dataclass(frozen=True, slots=True)
+class WaitingRow:
+    """`kind` is when it is heard: next, or afterwards."""
 
-    DEFAULT_CSS = """
-    QueueLine { height: auto; max-height: 4; padding: 0 1; color: $foreground-muted; display: none; }
-    QueueLine.-waiting { display: block; }
+    id: str
+    kind: str
+    text: str
+
+
+class QueueLine(PanelKeys, can_focus=True):
+    """One line a message, hidden when there is none.
+
+    A message may be taken at any moment. When that happens to the chosen one none is chosen, so that no key acts on
+    another than was meant.
     """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"queue-line--chosen"}
+    DEFAULT_CSS = """
+    QueueLine { height: auto; max-height: 5; padding: 0 1; color: $foreground-muted; display: none; }
+    QueueLine.-waiting { display: block; }
+    QueueLine:focus { color: $foreground; }
+    QueueLine > .queue-line--chosen { background: $primary 25%; text-style: bold; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("queue")]
 
     waiting = var(default=False, toggle_class="-waiting")
 
-    def show(self, messages: Sequence[tuple[str, str]]) -> None:
-        """Show these messages: what each is ("next", "afterwards") and its text."""
-        self.waiting = bool(messages)
-        lines = [f"↳ {kind}: {' '.join(text.split())}" for kind, text in messages]
-        self.update(Text("\n".join(line[:LONGEST] for line in lines), no_wrap=True, overflow="ellipsis"))
+    @dataclass
+    class Asked(Message):
+        """Something is to be done with the message of that id."""
+
+        wish: Wish
+        id: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: Sequence[WaitingRow] = ()
+        self._chosen = ""
+
+    @property
+    def chosen(self) -> WaitingRow | None:
+        return next((row for row in self.rows if row.id == self._chosen), None)
+
+    def show(self, rows: Sequence[WaitingRow]) -> None:
+        self.rows = rows
+        self.waiting = bool(rows)
+        self.refresh(layout=True)
+        if self.has_focus and not rows:
+            self.post_message(PanelLeft())
+
+    def enter(self) -> None:
+        """Take the keys, with the first message chosen."""
+        if self.rows:
+            self._chosen = self.rows[0].id
+            self.focus()
+
+    def choose(self, message_id: str) -> None:
+        self._chosen = message_id
+        self.refresh()
+
+    def on_focus(self) -> None:
+        self.refresh(layout=True)
+
+    def on_blur(self) -> None:
+        self._chosen = ""
+        self.refresh(layout=True)
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        place = self._first + offset.y if offset else len(self.rows)
+        if place < len(self.rows):
+            self.focus()
+            self.choose(self.rows[place].id)
+
+    def action_move(self, by: int) -> None:
+        place = self._place
+        last = len(self.rows) - 1
+        start = -1 if by > 0 else len(self.rows)
+        self.choose(self.rows[max(0, min((start if place is None else place) + by, last))].id)
+
+    def action_ask(self, wish: Wish) -> None:
+        place = self._place
+        if place is None:
+            return
+        row = self.rows[place]
+        if wish == "remove":
+            # Whoever removes several goes on with the next.
+            others = [*self.rows[place + 1 :], *reversed(self.rows[:place])]
+            self._chosen = others[0].id if others else ""
+        self.post_message(self.Asked(wish, row.id))
+
+    @property
+    def _place(self) -> int | None:
+        return next((place for place, row in enumerate(self.rows) if row.id == self._chosen), None)
+
+    @property
+    def _first(self) -> int:
+        """The first row that is shown: the chosen one is among them."""
+        return max(0, min((self._place or 0) - MOST_ROWS // 2, len(self.rows) - MOST_ROWS))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport, width
+        return min(len(self.rows), MOST_ROWS) + (1 if self.has_focus else 0)
+
+    def render(self) -> Content:
+        width = self.content_size.width
+        shown = [self._line(row, width) for row in self.rows[self._first : self._first + MOST_ROWS]]
+        keys = [Content(hint(*HINT)).truncate(width, ellipsis=True)] if self.has_focus else []
+        return Content("\n").join([*shown, *keys])
+
+    def _line(self, row: WaitingRow, width: int) -> Content:
+        text = harmless(" ".join(row.text[:LONGEST].split()))
+        line = Content(f"↳ {row.kind}: {text}").truncate(width, ellipsis=True, pad=self.has_focus)
+        if row.id != self._chosen or not self.has_focus:
+            return line
+        return line.stylize(self.get_visual_style("queue-line--chosen", partial=True))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
+from cinch_tui.keys.keymap import bindings
 from cinch_tui.rendering.diff import DiffLayout, Shape
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.side_by_side import SideBySide
@@ -21,17 +22,7 @@ ABOVE = 2
 class ReviewPane(ViewPane):
     """While it has the keys, they act on the hunks."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "go(1)", "Next change", id="review.next"),
-        Binding("up,k", "go(-1)", "Change before", id="review.previous"),
-        Binding("space", "flip", "Take or leave this change", id="review.toggle"),
-        Binding("y", "decide(True)", "Take this change, go on", id="review.take"),
-        Binding("n", "decide(False)", "Leave this change out, go on", id="review.leave"),
-        Binding("d", "explain", "Leave this change out and say why", id="review.explain"),
-        Binding("a", "all", "Take all changes", id="review.all"),
-        Binding("r", "none", "Leave all changes out", id="review.none"),
-        Binding("enter", "finish", "Back to the answers", id="review.finish"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("review")]
 
     class Entered(Message):
         """It has the keys."""

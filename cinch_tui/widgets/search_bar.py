@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.keymap import bindings
+from cinch_tui.keys.keymap import bindings, hint
 
-KEYS = "↑ ↓ · Tab stays · Esc back"
+KEYS = ("search.earlier search.later", "search.stay stays", "search.back back")
 
 
 class SearchInput(Input):
@@ -71,7 +71,7 @@ class SearchBar(Horizontal):
         super().__init__()
         self._input = SearchInput(select_on_focus=False, compact=True)
         self._found = Static(id="found", markup=False)
-        self._keys = Static(KEYS, markup=False)
+        self._keys = Static(hint(*KEYS), markup=False)
 
     def compose(self) -> ComposeResult:
         yield Static("Find ", markup=False)

@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widget import Widget
 
-from cinch_tui.settings import StatusItem
+from cinch_tui.config.settings import StatusItem
 from cinch_tui.transcript.plain import harmless, one_line
 from cinch_tui.widgets.context_gauge import ContextGauge
 
@@ -93,9 +93,18 @@ class StatusLine(Widget):
     def watch_status(self, before: Status, status: Status) -> None:
         if status.state == "running" and before.state != "running":
             self._started = self._clock()
-        if status.state == "running" and before.state != "running" and self._arrangement.moves:
+        self._tick()
+
+    def rearrange(self, arrangement: Arrangement) -> None:
+        self._arrangement = arrangement
+        self._tick()
+        self.refresh()
+
+    def _tick(self) -> None:
+        moves = self._arrangement.moves and self.status.state == "running"
+        if moves and self._ticker is None:
             self._ticker = self.set_interval(FRAME_SECONDS, self.refresh)
-        elif status.state != "running" and self._ticker is not None:
+        elif not moves and self._ticker is not None:
             self._ticker.stop()
             self._ticker = None
 
@@ -132,6 +141,11 @@ class StatusBar(Horizontal):
     def compose(self) -> ComposeResult:
         yield self._line.data_bind(StatusBar.status)
         yield self._gauge
+
+    def rearrange(self, arrangement: Arrangement) -> None:
+        """Show other items from now on; the gauge when it is told anew."""
+        self._arrangement = arrangement
+        self._line.rearrange(arrangement)
 
     def update_context(self, used: int, window: int) -> None:
         self._gauge.update(used, window if "context" in self._arrangement.items else 0)

@@ -1,4 +1,4 @@
-"""The live tool calls, above the prompt: what runs, since when, and its last line of output."""
+"""The live tool calls, above the prompt: what runs, since when, and its last line of output; each can be cancelled."""
 
 from __future__ import annotations
 
@@ -7,21 +7,29 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from textual import events
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
+from textual.message import Message
 from textual.reactive import var
 from textual.style import Style
 from textual.timer import Timer
-from textual.widget import Widget
 
+from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.transcript.plain import harmless
+from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
 from cinch_tui.widgets.status_bar import format_elapsed
 
 MAX_ROWS = 10
 TICK_SECONDS = 0.5
+RETIRE_SECONDS = 0.5
 FADE_SECONDS = 10.0
+_ROOM_FOR_HINT = 50
 
 CallState: TypeAlias = Literal["running", "done", "failed"]
+
+Deed: TypeAlias = Literal["cancel", "background", "show"]
 
 _MARKS: dict[CallState, str] = {"running": "●", "done": "✓", "failed": "✗"}
 
@@ -36,35 +44,50 @@ class LiveCall:
     finished: float = 0.0
 
 
-class ToolPanel(Widget):
+class ToolPanel(PanelKeys, can_focus=True):
     """Calls are told apart by their id, whatever their names. What is finished fades after a while.
 
-    An update or an end of a call that is not shown changes nothing.
+    An update or an end of a call that is not shown changes nothing. With the focus, one of them is chosen.
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("tools")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tool-panel--running",
         "tool-panel--done",
         "tool-panel--failed",
         "tool-panel--summary",
         "tool-panel--tail",
+        "tool-panel--chosen",
+        "tool-panel--hint",
     }
 
     has_calls = var(default=False, toggle_class="-has-calls")
+
+    @dataclass
+    class Done(Message):
+        """Something is to be done to a call."""
+
+        deed: Deed
+        call_id: str
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, fade_seconds: float = FADE_SECONDS) -> None:
         super().__init__()
         self._clock = clock
         self._fade_seconds = fade_seconds
         self._calls: dict[str, LiveCall] = {}
+        self._drawn: list[str] = []
+        self._chosen = ""
         # One timer for all rows, and none while there is no row.
         self._ticker: Timer | None = None
+        self._retiring: Timer | None = None
 
     @property
     def is_ticking(self) -> bool:
         return self._ticker is not None
 
     def started(self, call_id: str, label: str, summary: str) -> None:
+        if self._retiring is not None:
+            self._let_go()
         self._calls[call_id] = LiveCall(_one_line(label), _one_line(summary), self._clock())
         self._changed()
 
@@ -78,11 +101,26 @@ class ToolPanel(Widget):
         if call is not None:
             call.state = "done" if ok else "failed"
             call.finished = self._clock()
-            self._changed()
+            self.refresh()
 
     def clear(self) -> None:
         self._calls.clear()
         self._changed()
+
+    def retire(self) -> None:
+        """What is over goes in a moment; a call that begins before that takes its place, and nothing jumps."""
+        if self._calls and self._retiring is None:
+            self._retiring = self.set_timer(RETIRE_SECONDS, self._retire)
+
+    def _retire(self) -> None:
+        self._let_go()
+        self._changed()
+
+    def _let_go(self) -> None:
+        if self._retiring is not None:
+            self._retiring.stop()
+            self._retiring = None
+        self._calls = {call_id: call for call_id, call in self._calls.items() if call.state == "running"}
 
     def tick(self) -> None:
         """Draw the time that has passed, and let go what has faded."""
@@ -97,36 +135,96 @@ class ToolPanel(Widget):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, width
-        return min(len(self._calls), MAX_ROWS, max(1, viewport.height // 6))
+        return min(len(self._calls), MAX_ROWS, max(1, viewport.height // 6)) + (1 if self.has_focus else 0)
 
     def render(self) -> Content:
-        rows = max(1, self.size.height)
-        calls = list(self._calls.values())
-        # What runs is worth more than what is over, then what began later.
-        ranked = sorted(calls, key=lambda call: (call.state == "running", call.started), reverse=True)
-        hidden = len(calls) - rows
-        kept = ranked[: max(1, rows - 1)] if hidden > 0 else ranked
-        lines = [self._row(call) for call in calls if any(call is each for each in kept)]
+        # With the focus the last row is what the keys do.
+        rows = max(1, self.size.height - (1 if self.has_focus else 0))
+        hidden = len(self._calls) - rows
+        self._drawn = self._kept(max(1, rows - 1) if hidden > 0 else rows)
+        lines = [self._line(call_id) for call_id in self._drawn]
         if hidden > 0 and rows > 1:
             lines.append(Content(f"  … and {hidden + 1} more"))
+        if self.has_focus:
+            lines.append(
+                Content.assemble((f"  {_keys()}", self._look("hint"))).truncate(self.size.width, ellipsis=True)
+            )
         return Content("\n").join(lines)
 
-    def _row(self, call: LiveCall) -> Content:
+    def on_focus(self) -> None:
+        self._choose(self._chosen)
+        self.refresh(layout=True)
+
+    def on_blur(self) -> None:
+        self.refresh(layout=True)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        # At the click itself the rows have moved: the focus makes room for a hint.
+        offset = event.get_content_offset(self)
+        if offset is not None and offset.y < len(self._drawn):
+            self._choose(self._drawn[offset.y])
+
+    def action_move(self, by: int) -> None:
+        if self._drawn:
+            at = self._drawn.index(self._chosen) if self._chosen in self._drawn else -by
+            self._choose(self._drawn[max(0, min(at + by, len(self._drawn) - 1))])
+
+    def action_do(self, deed: Deed) -> None:
+        """To the chosen call; what is over can only be looked at."""
+        call = self._calls.get(self._chosen)
+        if call is not None and (deed == "show" or call.state == "running"):
+            self.post_message(self.Done(deed, self._chosen))
+
+    def _choose(self, call_id: str) -> None:
+        """This one, or where it is gone the newest that runs."""
+        running = [each for each, call in self._calls.items() if call.state == "running"]
+        self._chosen = call_id if call_id in self._calls else (running or [*self._calls, ""])[-1]
+        self.refresh()
+
+    def _kept(self, rows: int) -> list[str]:
+        """The calls there is room for, in their order; what runs is worth more than what is over, then what began
+        later."""
+        ranked = sorted(
+            self._calls,
+            key=lambda each: (self._calls[each].state == "running", self._calls[each].started),
+            reverse=True,
+        )
+        kept = set(ranked[:rows])
+        return [call_id for call_id in self._calls if call_id in kept]
+
+    def _line(self, call_id: str) -> Content:
+        call = self._calls[call_id]
+        if self.has_focus:
+            row = self._row(call, self.size.width)
+            return row.stylize(self._look("chosen")) if call_id == self._chosen else row
+        running = [each for each in self._drawn if self._calls[each].state == "running"]
+        way_in = f"  {hint('chat.focus_panel selects')}" if running[:1] == [call_id] else ""
+        room = self.size.width - len(way_in)
+        if not way_in.strip() or room < _ROOM_FOR_HINT:
+            return self._row(call, self.size.width)
+        row = self._row(call, room).truncate(room, ellipsis=True, pad=True)
+        return Content.assemble(row, (way_in, self._look("hint")))
+
+    def _row(self, call: LiveCall, width: int) -> Content:
         seconds = (self._clock() if call.state == "running" else call.finished) - call.started
         mark = Content.assemble((f"{_MARKS[call.state]} ", self._look(call.state)), call.label, " ")
         elapsed = f"  {format_elapsed(seconds)}" if seconds >= 1 else ""
         tail = Content.assemble((f"  {call.tail}" if call.tail else "", self._look("tail")))
-        room = max(0, self.size.width - mark.cell_length - len(elapsed))
+        room = max(0, width - mark.cell_length - len(elapsed))
         # Both what was called for and what it is at must be seen: neither takes more than half where they do not fit.
         kept = max(room // 2, room - tail.cell_length)
         summary = Content.assemble((call.summary, self._look("summary"))).truncate(kept, ellipsis=True)
-        return Content.assemble(mark, summary, elapsed, tail).truncate(self.size.width, ellipsis=True)
+        return Content.assemble(mark, summary, elapsed, tail).truncate(width, ellipsis=True)
 
     def _look(self, name: str) -> Style:
         return self.get_visual_style(f"tool-panel--{name}", partial=True)
 
     def _changed(self) -> None:
         self.has_calls = bool(self._calls)
+        if self.has_focus and not self._calls:
+            self.post_message(PanelLeft())
+        elif self.has_focus and self._chosen not in self._calls:
+            self._choose("")
         if self._calls and self._ticker is None:
             self._ticker = self.set_interval(TICK_SECONDS, self.tick)
         elif not self._calls and self._ticker is not None:
@@ -140,6 +238,16 @@ class ToolPanel(Widget):
 
 def _any_running(calls: Iterable[LiveCall]) -> bool:
     return any(call.state == "running" for call in calls)
+
+
+def _keys() -> str:
+    return hint(
+        "↑ ↓ choose",
+        "tools.cancel cancels",
+        "tools.background to the background",
+        "tools.show shows it",
+        "tools.leave back",
+    )
 
 
 def _one_line(text: str) -> str:

@@ -11,7 +11,7 @@ NOT_YET = {
     "cinch_tui.assembly",
     "cinch_tui.bridge",
     "cinch_tui.commands.registry",
-    "cinch_tui.config_file",
+    "cinch_tui.config.file",
     "cinch_tui.rendering.code",
     "cinch_tui.rendering.diff",
     "cinch_tui.screens.board",

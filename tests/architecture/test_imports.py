@@ -87,8 +87,31 @@ def test_the_first_frame_loads_nothing_but_itself() -> None:
 
     loaded = loaded_by("import cinch_tui.launch") - bare
 
-    own = {"cinch_tui.launch", "cinch_tui.first_frame", "cinch_tui.guard"}
-    assert loaded <= own | {"select", "termios", "_thread", "_signal"}
+    terminal = {"cinch_tui.terminal", "cinch_tui.terminal.first_frame", "cinch_tui.terminal.guard"}
+    assert loaded <= {"cinch_tui.launch", *terminal} | {"select", "termios", "_thread", "_signal"}
+
+
+def test_what_is_needed_later_is_not_loaded_before_the_first_paint() -> None:
+    loaded = loaded_by("import cinch_tui.app, cinch_tui.terminal.driver")
+
+    later = {"httpx", "hashlib", "pydantic", "jsonschema", "keyring", "genai_prices", "markdown_it", "PIL"}
+    ours = {"harness.agent", "harness.events", "providers", "tools", "cinch_tui.assembly", "cinch_tui.transcript.view"}
+    assert loaded.isdisjoint(later | ours)
+
+
+def test_a_warm_app_has_what_the_first_reply_needs() -> None:
+    loaded = loaded_by(
+        "import asyncio\n"
+        "from types import SimpleNamespace\n"
+        "from cinch_tui.warming import warm\n"
+        "from providers import connect\n"
+        "from tools import builtin_tools\n"
+        "asyncio.run(warm(SimpleNamespace(model=connect('openai/gpt-5'), tools=builtin_tools())))",
+        OPENAI_API_KEY="none",
+    )
+
+    assert {"httpx", "tools.read", "markdown_it", "pygments.lexers.python"} <= loaded
+    assert "genai_prices" not in loaded
 
 
 @pytest.mark.parametrize("preset", ["anthropic", "openai", "groq", "gemini", "vertex", "bedrock", "ollama", "proxy"])

@@ -8,7 +8,7 @@ import pytest
 from fakes.dialogs import Host
 from textual.pilot import Pilot
 
-from cinch_tui.answers import ScreenPerson, show_on
+from cinch_tui.asking.answers import ScreenPerson, show_on
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.dialog import Dialog
 from cinch_tui.screens.plan_review import PlanScreen

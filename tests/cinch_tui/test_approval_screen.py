@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from fakes.dialogs import Host, until_listening
+from fakes.scenes import CHANGE
 from textual.events import Paste
 from textual.widgets import OptionList, Static
 
@@ -15,37 +16,12 @@ from harness.person import Always, Approval, ApprovalRequest, Denied, Once, Sess
 from harness.tool import Risk
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 
-OLD = '''"""Prices of a shop."""
-
-from dataclasses import dataclass
-
-
-@dataclass
-class Price:
-    amount: int
-    currency: str = "EUR"
-
-    def total(self, count):
-        # how much for many
-        return self.amount * count
-
-
-def parse(text):
-    amount, currency = text.split()
-    return Price(int(amount), currency)
-'''
-NEW = OLD.replace("total(self, count):", "total(self, count: int) -> int:").replace(
-    "    return Price(int(amount), currency)\n",
-    "    if not amount.isdigit():\n"
-    '        raise ValueError(f"not a number: {amount!r}")\n'
-    "    return Price(int(amount), currency.upper())\n",
-)
 EDIT = ApprovalRequest(
     call=ToolCall("1", "edit_file", {"path": "src/shop/price.py"}),
     label="Edit file",
     summary="src/shop/price.py",
     risk=Risk("edit", "inside the workspace"),
-    view=DiffView("src/shop/price.py", OLD, NEW),
+    view=CHANGE,
     cwd=Path("/home/ada/shop"),
     rule="every edit in src/shop",
 )
@@ -80,6 +56,7 @@ def shown(app: Host) -> str:
         ("n", Denied()),
         ("escape", Denied()),
         ("down enter", Session()),
+        ("j j k enter", Session()),
         ("down down enter", Always()),
         ("down down down enter", Denied()),
         ("up enter enter", Denied()),
@@ -197,6 +174,23 @@ async def test_a_stray_key_beside_a_half_written_reason_gives_the_reason_the_key
 
     assert app.typed == ["w"]
     assert app.results == [Denied("no")]
+
+
+async def test_ctrl_c_is_heard_while_keys_still_go_to_the_prompt():
+    heard: list[str] = []
+
+    class Listening(Host):
+        def on_interrupted(self) -> None:
+            heard.append("stop")
+
+    app = Listening(ApprovalScreen(EDIT, grace=60))
+
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+
+    assert heard == ["stop"]
+    assert app.results == []
 
 
 async def test_keys_count_once_the_dialog_has_stood_for_a_moment():

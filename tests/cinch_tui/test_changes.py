@@ -36,8 +36,12 @@ class Shop:
     def commit(self) -> None:
         (self.root / "a.py").write_text(OLD)
         (self.root / "b.py").write_text("b\n")
-        for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "start"]):
-            subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
+        self.git("init", "-q", "-b", "main")
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", "start")
+
+    def git(self, *words: str) -> None:
+        subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
 
     async def change(self) -> None:
         (self.root / "b.py").write_text("changed by hand\n")
@@ -95,6 +99,34 @@ async def test_what_is_as_it_was_again_is_no_change(shop: Shop):
     await shop.workspace.write("a.py", OLD)
 
     assert [change.shown for change in shop.ledger.changes("session")] == ["new.py"]
+
+
+async def test_what_git_has_staged_is_listed_once_and_moves_are_told(shop: Shop):
+    await shop.ledger.put_back(shop.ledger.changes("session")[0], range(3))
+    shop.git("mv", "a.py", "moved.py")
+    shop.git("rm", "-q", "--cached", "b.py")
+    app = host(shop, "git")
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        shown = files(app)
+
+    assert shown == [
+        "R a.py  +0 −30  now moved.py",
+        "M b.py  +1 −1",
+        "R moved.py  +30 −0  was a.py",
+        "A new.py  +1 −0",
+    ]
+
+
+async def test_what_git_has_staged_for_deletion_can_be_put_back(shop: Shop):
+    shop.git("rm", "-q", "-f", "b.py")
+    change = next(each for each in shop.ledger.changes("git") if each.shown == "b.py")
+
+    await shop.ledger.put_back(change, [0])
+
+    assert (shop.root / "b.py").read_text() == "b\n"
+    assert "b.py" not in [each.shown for each in shop.ledger.changes("git")]
 
 
 def test_a_folder_without_git_is_told(tmp_path: Path):

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.assembly import NoModel, choose_model
+from cinch_tui.config.settings import ModelSettings, Settings
 from cinch_tui.credentials import KeyStore
 from cinch_tui.paths import find_paths
-from cinch_tui.settings import ModelSettings, Settings
 from providers.catalog import presets
 
 PROXY = "https://models.example.com"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
-from cinch_tui.clipboard import Copied, copy, copy_text
+from cinch_tui.terminal.clipboard import Copied, copy, copy_text
 
 
 @pytest.fixture
 def no_display(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "PATH", "TMUX"):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "PATH", "TMUX", "STY", "TERM", "SSH_CONNECTION"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -73,13 +73,45 @@ async def test_the_app_is_told_in_words_that_are_not_read_as_markup():
         assert [notice.message[:19] for notice in app._notifications] == ["Copied 8 characters"]
 
 
+@pytest.mark.usefixtures("no_display")
+@pytest.mark.parametrize(
+    ("variable", "value", "advice"),
+    [
+        ("TERM", "tmux-256color", "set-clipboard on"),
+        ("STY", "123.pts-0.host", "if screen and the terminal allow it"),
+        ("TERM", "screen-256color", "if screen and the terminal allow it"),
+    ],
+)
+async def test_where_a_multiplexer_has_a_say_it_is_told(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, advice: str
+):
+    monkeypatch.setenv(variable, value)
+
+    copied = await copy_text("héllo", lambda text: None)
+
+    assert advice in copied.words
+
+
+@pytest.mark.usefixtures("no_display")
+async def test_the_clipboard_of_a_far_machine_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program = tmp_path / "pbcopy"
+    program.write_text("#!/bin/sh\n/bin/cat > /dev/null\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 50000 10.0.0.2 22")
+
+    copied = await copy_text("héllo", lambda text: None)
+
+    assert not copied.system
+
+
 def test_the_systems_clipboard_program_gets_the_text(tmp_path: Path):
     program = tmp_path / "xclip"
     program.write_text(f"#!/bin/sh\ncat > '{tmp_path}/copied'\n")
     program.chmod(0o755)
     code = """
 import asyncio
-from cinch_tui.clipboard import copy_text
+from cinch_tui.terminal.clipboard import copy_text
 print(asyncio.run(copy_text("héllo", print)).system)
 """
     root = Path(__file__).parents[2]

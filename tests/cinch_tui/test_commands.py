@@ -37,7 +37,16 @@ async def run(text: str, front: RecordingFront, registry: Registry = REGISTRY) -
         ("/system", ("show", "System prompt", "You are cinch.")),
         ("/resume", ("pick_session",)),
         ("#sessions", ("pick_session",)),
-        ("#help", ("show_help",)),
+        ("#help", ("toggle_help",)),
+        ("/settings", ("show_settings",)),
+        ("/config", ("show_settings",)),
+        ("/context", ("show_context",)),
+        ("/panel logs", ("toggle_panel", "logs")),
+        ("/jobs", ("open_panel", "jobs")),
+        ("/jobs kill job-1", ("kill_job", "job-1")),
+        ("/agents", ("open_panel", "agents")),
+        ("/changes", ("open_panel", "changes")),
+        ("/logs", ("open_panel", "logs")),
         ("#clear", ("clear_view",)),
         ("#info", ("show", "Session", "3 messages")),
         ("#load first", ("load_session", "first")),
@@ -51,7 +60,9 @@ async def test_command_reaches_the_front(front: RecordingFront, text: str, call:
     assert front.calls == [call]
 
 
-@pytest.mark.parametrize("text", ["/reset", "/new", "#load first", "#save", "/system x", "/compact", "/resume"])
+@pytest.mark.parametrize(
+    "text", ["/reset", "/new", "#clear", "#load first", "#save", "/system x", "/compact", "/resume"]
+)
 async def test_command_that_would_change_the_conversation_waits_for_the_run(front: RecordingFront, text: str):
     front.is_running = True
 
@@ -92,12 +103,63 @@ async def test_model_is_set_by_name(front: RecordingFront):
 
 async def test_thinking_level_is_set_shown_and_corrected(front: RecordingFront):
     await run("/thinking extra-high", front)
-    await run("/thinking", front)
     await run("/thinking hihg", front)
 
     assert front.thinking == "extra-high"
-    assert front.notices[1][1].startswith("thinking is extra-high")
-    assert front.notices[2] == ("warning", "there is no thinking level 'hihg'; did you mean high?")
+    assert front.notices[1] == ("warning", "there is no thinking level 'hihg'; did you mean high?")
+
+
+@pytest.mark.parametrize(("picked", "level"), [("high", "high"), (None, "off")])
+async def test_thinking_alone_lets_the_person_pick_a_level(front: RecordingFront, picked: str | None, level: str):
+    front.picked = picked
+
+    await run("/thinking", front)
+
+    assert front.thinking == level
+    assert front.calls == [
+        (
+            "pick",
+            "How hard does the model think?",
+            "off",
+            "off",
+            "minimal",
+            "low",
+            "medium",
+            "high",
+            "extra-high",
+            "hide",
+        )
+    ]
+
+
+async def test_thoughts_are_hidden_and_shown(front: RecordingFront):
+    await run("/thinking hide", front)
+    assert not front.shows_thinking
+
+    await run("/thinking show", front)
+    assert front.shows_thinking
+
+
+@pytest.mark.parametrize(
+    ("text", "picked", "approval", "is_planning"),
+    [
+        ("/mode off", None, "off", True),
+        ("/mode execute", None, "smart", False),
+        ("/mode plan", None, "smart", True),
+        ("/mode", "on", "on", True),
+        ("/mode", "execute", "smart", False),
+        ("/mode", None, "smart", True),
+        ("/mode fast", None, "smart", True),
+    ],
+)
+async def test_mode_sets_how_freely_the_agent_works(
+    front: RecordingFront, text: str, picked: str | None, approval: str, is_planning: bool
+):
+    front.is_planning, front.picked = True, picked
+
+    await run(text, front)
+
+    assert (front.approval, front.is_planning) == (approval, is_planning)
 
 
 async def test_compact_says_honestly_that_it_cannot(front: RecordingFront):
@@ -165,3 +227,13 @@ async def test_every_command_does_something_that_shows(front: RecordingFront):
         before = repr(front)
         await REGISTRY.run(Invocation(command, ""), front)
         assert repr(front) != before, command.name
+
+
+@pytest.mark.parametrize(("picked", "last"), [("jobs", ("toggle_panel", "jobs")), (None, ("pick",))])
+async def test_panel_alone_lets_the_person_pick_one(front: RecordingFront, picked: str | None, last: tuple[str, ...]):
+    front.picked = picked
+
+    await run("/panel", front)
+
+    assert front.calls[0] == ("pick", "Show or hide", "", "changes", "jobs")
+    assert front.calls[-1][: len(last)] == last

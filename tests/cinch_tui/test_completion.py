@@ -12,6 +12,7 @@ from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Comma
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.history_file import MAX_ENTRIES
 from cinch_tui.widgets.prompt.mentions import MentionCompletion, list_paths
+from cinch_tui.words import Words
 from harness.errors import CinchError
 
 
@@ -47,7 +48,9 @@ def test_description_says_what_may_follow(commands: CommandCompletion):
     completion = commands.complete("/thi", one_line=True)
 
     assert completion is not None
-    assert completion.candidates == (Candidate("/thinking", "[level]  how hard the model thinks", then=" "),)
+    assert completion.candidates == (
+        Candidate("/thinking", "[level|show|hide]  how hard the model thinks; thoughts shown or not", then=" "),
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,7 @@ def test_history_outlives_its_process(tmp_path: Path):
 
     again = PromptHistory(path)
 
-    assert again.older("") == "first\nwith two lines"
+    assert again.older(Words("")) == Words("first\nwith two lines")
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -159,16 +162,16 @@ def test_history_skips_torn_and_foreign_lines(tmp_path: Path):
 
     again = PromptHistory(path)
 
-    assert again.older("") == "after the crash"
-    assert again.older("after the crash") == "good"
-    assert again.older("good") is None
+    assert again.older(Words("")) == Words("after the crash")
+    assert again.older(Words("after the crash")) == Words("good")
+    assert again.older(Words("good")) is None
 
 
 def test_history_keeps_its_newest_thousand(tmp_path: Path):
     path = tmp_path / "history.jsonl"
     path.write_text("".join(json.dumps({"text": f"entry {number}"}) + "\n" for number in range(MAX_ENTRIES + 500)))
 
-    assert PromptHistory(path).older("") == f"entry {MAX_ENTRIES + 499}"
+    assert PromptHistory(path).older(Words("")) == Words(f"entry {MAX_ENTRIES + 499}")
 
     assert len(path.read_text().splitlines()) == MAX_ENTRIES
 
@@ -179,8 +182,8 @@ def test_repeated_and_blank_entries_are_kept_once_or_not(tmp_path: Path):
     for text in ("same", "same", " ", "#key openai sk-canary"):
         history.add(text)
 
-    assert history.older("") == "same"
-    assert history.older("same") is None
+    assert history.older(Words("")) == Words("same")
+    assert history.older(Words("same")) is None
     assert "canary" not in (tmp_path / "history.jsonl").read_text()
 
 
@@ -189,4 +192,4 @@ def test_history_whose_file_is_a_folder_is_kept_in_memory(tmp_path: Path):
 
     history.add("still here")
 
-    assert history.older("") == "still here"
+    assert history.older(Words("")) == Words("still here")

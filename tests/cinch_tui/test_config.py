@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.config import Config, Sources, load_config
-from cinch_tui.settings import Settings, Value
+from cinch_tui.config.layers import Config, Sources, load_config
+from cinch_tui.config.settings import Settings, Value
+from cinch_tui.config.text import effective_text
 from harness.errors import ConfigError
 
 
@@ -144,3 +145,24 @@ def test_an_unknown_environment_variable_is_only_noticed(desk: Desk) -> None:
     (notice,) = desk.load().notices
 
     assert notice == "the environment variable CINCH_UI_TEHME sets nothing; did you mean 'CINCH_UI_THEME'?"
+
+
+def test_keys_of_ones_own_are_read_and_a_slip_in_them_stops_no_start(desk: Desk) -> None:
+    desk.user_file.write_text('[keys]\n"chat.search" = "F20"\n"chat.serch" = "F4"\n\n[keys.chat]\nhelp = "none"\n')
+
+    config = desk.load()
+
+    assert config.settings.keys == {"chat.search": "f20", "chat.help": ""}
+    assert [f"{desk.user_file}, line 3: keys: nothing is called 'chat.serch'" in each for each in config.notices] == [
+        True
+    ]
+    assert '"chat.search" = "F20"' in effective_text(config.origins)
+
+
+def test_a_project_does_not_change_a_persons_keys(desk: Desk) -> None:
+    desk.project_file.write_text('[keys]\n"prompt.submit" = "F20"\n')
+
+    config = desk.load()
+
+    assert config.settings.keys == {}
+    assert config.held_back == ("keys.prompt.submit",)

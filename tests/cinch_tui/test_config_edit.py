@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.config_edit import set_in_file
+from cinch_tui.config.edit import drop_from_file, set_in_file
+from cinch_tui.config.settings import Value
 from harness.errors import ConfigError
 
 
@@ -36,12 +37,85 @@ def test_file_is_made(tmp_path: Path):
     assert tomllib.loads((tmp_path / "new" / "config.toml").read_text()) == {"ui": {"theme": 'a"b'}}
 
 
-@pytest.mark.parametrize("before", ['ui = {theme = "old"}\n', "no toml\n"])
-def test_what_cannot_be_changed_is_left_and_told(tmp_path: Path, before: str):
+@pytest.mark.parametrize(
+    ("name", "value", "before", "after"),
+    [
+        ("limits.max_turns", 7, "[limits]\nmax_turns=3 # few\n", "[limits]\nmax_turns=7 # few\n"),
+        ("ui.title", False, "[ui]\ntitle = true\n", "[ui]\ntitle = false\n"),
+        ("limits.max_cost_usd", 2.5, "", "[limits]\nmax_cost_usd = 2.5\n"),
+        ("approval.allow", ("a", "b:#c"), "[approval]\nallow = []\n", '[approval]\nallow = ["a", "b:#c"]\n'),
+        (
+            "approval.allow",
+            ("x",),
+            '[approval]\nallow = [\n  "a",  # first\n  "b:]",\n]  # why\n# after\nmode = "on"\n',
+            '[approval]\nallow = ["x"]  # why\n# after\nmode = "on"\n',
+        ),
+        ("ui.editor", "vi", '[ui]\neditor = """\n# no\ntitle = 1\n"""\n', '[ui]\neditor = "vi"\n'),
+        (
+            "ui.editor",
+            "vi",
+            "[ui]\n# editor = ''\ntitle = true\n",
+            "[ui]\n# editor = ''\neditor = \"vi\"\ntitle = true\n",
+        ),
+        ("ui.title", True, "[ui]\r\ntitle = false\r\n", "[ui]\r\ntitle = true\r\n"),
+    ],
+)
+def test_every_kind_of_value_is_written_where_it_belongs(
+    tmp_path: Path, name: str, value: Value, before: str, after: str
+):
+    path = tmp_path / "config.toml"
+    path.write_bytes(before.encode())
+
+    set_in_file(path, name, value)
+
+    assert path.read_bytes().decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# a\n[ui]\ntheme = 'x'  # gone\n# b\n", "# a\n[ui]\n# b\n"),
+        ("ui.theme = 'x'\n[limits]\n", "[limits]\n"),
+        ("[limits]\n", "[limits]\n"),
+    ],
+)
+def test_a_setting_is_taken_out_and_nothing_else(tmp_path: Path, before: str, after: str):
     path = tmp_path / "config.toml"
     path.write_text(before)
 
-    with pytest.raises(ConfigError, match="set it to 'x' there"):
+    drop_from_file(path, "ui.theme")
+
+    assert path.read_text() == after
+
+
+def test_a_file_that_is_linked_to_stays_where_it_is(tmp_path: Path):
+    real, link = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
+    real.write_text("")
+    link.symlink_to(real)
+
+    set_in_file(link, "ui.theme", "x")
+
+    assert link.is_symlink()
+    assert real.read_text() == '[ui]\ntheme = "x"\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [('ui = {theme = "old"}\n', "set it to 'x' there"), ("[ui]\nno toml\n", "config.toml, line 2: is not valid TOML")],
+)
+def test_what_cannot_be_changed_is_left_and_told(tmp_path: Path, before: str, told: str):
+    path = tmp_path / "config.toml"
+    path.write_text(before)
+
+    with pytest.raises(ConfigError, match=told):
         set_in_file(path, "ui.theme", "x")
 
     assert path.read_text() == before
+
+
+def test_a_link_that_leads_to_itself_is_told(tmp_path: Path):
+    file = tmp_path / "config.toml"
+    file.symlink_to(file)
+
+    with pytest.raises(ConfigError, match=r"ui\.theme cannot be kept there"):
+        set_in_file(file, "ui.theme", "paper")

@@ -9,19 +9,20 @@ from fakes.prompt_app import PromptApp, type_text
 from textual.events import Paste
 
 from cinch_tui.widgets.prompt.draft import Draft
+from cinch_tui.words import Words
 
 
 def left_by(folder: Path, text: str) -> None:
     draft = Draft(folder)
     draft.open()
-    draft.write(text)
+    draft.write(Words(text))
     draft.close()
 
 
 def found_in(folder: Path) -> str:
     draft = Draft(folder)
     try:
-        return draft.open()
+        return draft.open().text
     finally:
         draft.close()
 
@@ -80,17 +81,17 @@ async def test_draft_is_what_was_typed_and_not_what_is_searched(tmp_path: Path):
 
 def test_two_at_a_time_have_a_draft_each_and_the_next_finds_both(tmp_path: Path):
     one, two = Draft(tmp_path), Draft(tmp_path)
-    assert (one.open(), two.open()) == ("", "")
-    one.write("of one")
-    two.write("of two")
+    assert (one.open(), two.open()) == (Words(""), Words(""))
+    one.write(Words("of one"))
+    two.write(Words("of two"))
     third = Draft(tmp_path)
-    assert third.open() == ""
+    assert third.open() == Words("")
 
     one.close()
     two.close()
     one, two = Draft(tmp_path), Draft(tmp_path)
 
-    assert (one.open(), two.open()) == ("of one", "of two")
+    assert (one.open(), two.open()) == (Words("of one"), Words("of two"))
     for each in (one, two, third):
         each.close()
 
@@ -109,6 +110,6 @@ def test_draft_that_cannot_be_read_or_written_costs_nothing_else(tmp_path: Path,
         (tmp_path / "1.txt").mkdir()
     draft = Draft(tmp_path)
 
-    assert draft.open() == ""
-    draft.write("text")
+    assert draft.open() == Words("")
+    draft.write(Words("text"))
     draft.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.app import SuspendNotSupported
 
-from cinch_tui.editor import Edited, EditorFailed, Empty, compose, editor_command
+from cinch_tui.terminal.editor import Edited, EditorFailed, Empty, compose, editor_command
 
 
 class Terminal:

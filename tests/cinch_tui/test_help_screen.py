@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from fakes.dialogs import Host
 from textual.widgets import Static
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.keymap import KEYS
+from cinch_tui.keys.keymap import use_own_keys
+from cinch_tui.keys.listing import rows_of
+from cinch_tui.keys.table import KEYS
 from cinch_tui.screens.help import HelpScreen, Section, help_screen
 
 SECTIONS = [
@@ -48,21 +52,78 @@ async def test_it_scrolls_by_keys():
     assert places[6] == sections.max_scroll_y
 
 
+def shown_in(app: Host) -> str:
+    content = app.screen.query_one("#rows", Static)
+    return "\n".join(strip.text for strip in content.render_lines(content.size.region))
+
+
+async def test_what_is_typed_is_found_and_escape_shows_everything_again():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("slash", *"ctrl stop")
+        await pilot.pause()
+        found = shown_in(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        again = shown_in(app)
+        await pilot.press("escape")
+        await pilot.pause()
+
+    assert "Ctrl+C" in found
+    assert "/load" not in found
+    assert "Enter" not in found
+    assert "/load" in again
+    assert app.results == [None]
+
+
+async def test_where_nothing_is_found_it_says_so_and_a_title_finds_its_rows():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("slash", *"qqq")
+        await pilot.pause()
+        nothing = shown_in(app)
+        await pilot.press("ctrl+u", *"session")
+        await pilot.pause()
+        titled = shown_in(app)
+
+    assert "nothing is called so" in nothing
+    assert "/load" in titled
+    assert "/quit" in titled
+
+
+async def test_the_help_has_the_keys_of_the_person():
+    use_own_keys({"chat.search": "f20", "chat.sessions": ""})
+    try:
+        app = Host(help_screen())
+        async with app.run_test(size=(120, 400)):
+            shown = shown_in(app)
+    finally:
+        use_own_keys({})
+
+    assert re.search(r"F20 +find in the conversation", shown)
+    assert re.search(r"no key +go on with an earlier session", shown)
+
+
 async def test_the_programs_help_tells_every_key_and_command():
     app = Host(help_screen())
 
     async with app.run_test(size=(120, 400)):
-        content = app.screen.query_one("#sections Static", Static)
-        shown = "\n".join(strip.text for strip in content.render_lines(content.size.region))
+        shown = shown_in(app)
 
-    assert all(key.label.split(" or ")[0] in shown for key in KEYS)
+    assert all(row.label.split(" or ")[0] in shown for row in rows_of(KEYS, {}))
     assert all(command.name in shown for command in builtin_commands().commands)
-    for words in ("h ", "Choose among the changes", "Leave this change out and say why", "Put the whole file back"):
+    for words in ("h ", "choose among the changes", "leave this change out and say why", "put the whole file back"):
         assert words in shown
 
 
 def test_picture_of_the_help(snap_compare):
     assert snap_compare(host(), terminal_size=(80, 24))
+
+
+def test_picture_of_the_help_with_what_was_found(snap_compare):
+    assert snap_compare(host(), terminal_size=(80, 24), press=["slash", *"stop"])
 
 
 def test_picture_of_the_help_on_a_small_screen(snap_compare):

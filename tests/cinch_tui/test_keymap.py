@@ -1,10 +1,13 @@
 from __future__ import annotations
 
-import pytest
-from textual._xterm_parser import XTermParser
-from textual.events import Key as KeyEvent
+from collections.abc import Iterator
 
-from cinch_tui.keymap import KEYS, Key, bindings, canonical, key_label, read_chords_of_plain_terminals
+import pytest
+from textual.binding import BindingsMap
+
+from cinch_tui.keys.keymap import bindings, bound, hint, keys_in_force, label_of, use_own_keys
+from cinch_tui.keys.names import key_label
+from cinch_tui.keys.table import KEYS, Key
 
 
 def test_every_key_has_its_own_id_a_description_and_an_action():
@@ -37,21 +40,27 @@ def test_key_with_two_ways_names_both():
     assert Key("x.y", "shift+enter,ctrl+j", "new line").label == "Shift+Enter or Ctrl+J"
 
 
-@pytest.mark.parametrize(
-    ("sequence", "key"),
-    [
-        ("\r", "enter"),
-        ("\x1b\r", "alt+enter"),
-        ("\x1b[13;3u", "alt+enter"),
-        ("\x1b[27;3;13~", "alt+enter"),
-        ("\x1b[13;2u", "shift+enter"),
-        ("\x1b[27;2;13~", "shift+enter"),
-        ("\n", "ctrl+j"),
-    ],
-)
-def test_chords_with_enter_are_told_apart(sequence: str, key: str):
-    read_chords_of_plain_terminals()
+@pytest.fixture
+def own() -> Iterator[None]:
+    use_own_keys({"prompt.submit": "ctrl+s,f12", "chat.sessions": ""})
+    yield
+    use_own_keys({})
 
-    events = list(XTermParser().feed(sequence))
 
-    assert [canonical(event.key) for event in events if isinstance(event, KeyEvent)] == [key]
+@pytest.mark.usefixtures("own")
+def test_hints_name_the_keys_of_the_person_and_leave_out_what_has_none():
+    assert label_of("prompt.submit") == "Ctrl+S"
+    assert label_of("chat.abort") == "Esc"
+    assert label_of("chat.sessions") == ""
+    assert hint("prompt.submit sends", "chat.sessions goes on", "type to find") == "Ctrl+S sends · type to find"
+    assert hint("chat.page_up chat.page_down scroll") == "PgUp PgDn scroll"
+    assert keys_in_force() == {"prompt.submit": "ctrl+s,f12", "chat.sessions": ""}
+
+
+@pytest.mark.usefixtures("own")
+def test_a_widget_that_runs_its_own_bindings_has_the_keys_of_the_person():
+    prompt = BindingsMap(bindings("prompt"))
+
+    assert [binding.action for binding in bound(prompt, "ctrl+s")] == ["submit"]
+    assert bound(prompt, "enter") == ()
+    assert [binding.action for binding in bound(prompt, "tab")] == ["complete"]

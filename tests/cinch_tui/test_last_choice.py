@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.last_choice import Choice, recall, remember
+from cinch_tui.models.last_choice import Choice, recall, remember
 
 
 def test_a_choice_is_recalled_as_it_was_made(tmp_path: Path):

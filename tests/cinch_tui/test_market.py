@@ -12,16 +12,16 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from cinch_tui.credentials import KeyStore
-from cinch_tui.market import Market, items, pick_model, typed, used_in
-from cinch_tui.offer_text import summary
-from cinch_tui.offers import at_hand
+from cinch_tui.models.market import Market, items, pick_model, typed, used_in
+from cinch_tui.models.offer_text import summary
+from cinch_tui.models.offers import at_hand
 from cinch_tui.paths import find_paths
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.widgets.item_list import ItemList
 from harness.messages import AssistantMessage, ModelSpec, Text, UserMessage
 from harness.provider import Price
 from providers.installed import each_preset
-from providers.known import Known
+from providers.offers.known import Known
 
 CLAUDES: dict[str, Any] = {
     "data": [
@@ -39,11 +39,11 @@ def keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> KeyStore:
             if variable:
                 monkeypatch.delenv(variable, raising=False)
     environ = {"CINCH_HOME": str(tmp_path), "CINCH_KEYRING": "off", "ANTHROPIC_API_KEY": "sk-ant-market"}
-    monkeypatch.setattr("cinch_tui.offers.models_folder", lambda: tmp_path)
+    monkeypatch.setattr("cinch_tui.models.offers.models_folder", lambda: tmp_path)
 
     async def nobody(*_: object) -> None: ...
 
-    monkeypatch.setattr("cinch_tui.market.ask_local", nobody)
+    monkeypatch.setattr("cinch_tui.models.market.ask_local", nobody)
     return KeyStore(find_paths(environ), environ)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from fakes.list_server import ListServer
 
-from cinch_tui.models_command import run_models
-from cinch_tui.offer_text import abilities_text, ability_letters, price_text, summary, window_text
-from cinch_tui.output import Output
+from cinch_tui.models.offer_text import abilities_text, ability_letters, price_text, summary, window_text
+from cinch_tui.printing.output import Output
+from cinch_tui.subcommands.models import run_models
 from harness.errors import ConfigError
 from harness.provider import Price
 from providers.installed import each_preset
-from providers.known import Known
+from providers.offers.known import Known
 
 CLAUDES: dict[str, Any] = {
     "data": [
@@ -39,7 +39,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
                 monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("CINCH_HOME", str(tmp_path))
     monkeypatch.setenv("CINCH_KEYRING", "off")
-    monkeypatch.setattr("cinch_tui.offers.models_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr("cinch_tui.models.offers.models_folder", lambda: tmp_path / "none")
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_all_has_those_of_providers_without_a_key_once() -> None:
 def test_with_nothing_at_hand_it_says_how_to_get_something(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nobody(*_: object) -> None: ...
 
-    monkeypatch.setattr("cinch_tui.models_command.ask_local", nobody)
+    monkeypatch.setattr("cinch_tui.subcommands.models.ask_local", nobody)
 
     status, lines = models()
 
@@ -207,7 +207,7 @@ def test_a_model_that_was_pulled_is_one_to_be_had(monkeypatch: pytest.MonkeyPatc
     file = tmp_path / "models" / "acme" / "tiny-GGUF" / "tiny-Q4_K_M.gguf"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"GGUF")
-    monkeypatch.setattr("cinch_tui.offers.models_folder", lambda: tmp_path / "models")
+    monkeypatch.setattr("cinch_tui.models.offers.models_folder", lambda: tmp_path / "models")
 
     _, lines = models("tiny")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.pager import page, pager_command
+from cinch_tui.terminal.pager import page, pager_command
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.whole import whole_text
 from harness.views import TerminalView

@@ -35,6 +35,8 @@ def host(plan: str = PLAN, grace: float = 0.0) -> Host:
         ("n l e s s enter", PlanVerdict(accepted=False, feedback="less")),
         ("down enter l e s s enter", PlanVerdict(accepted=False, feedback="less")),
         ("n l escape y", ACCEPTED),
+        ("j k enter", ACCEPTED),
+        ("j enter enter", REFUSED),
     ],
 )
 async def test_each_key_gives_its_verdict(keys: str, verdict: PlanVerdict):

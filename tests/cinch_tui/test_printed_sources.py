@@ -12,7 +12,7 @@ from fakes.cited_chat_tapes import NASA, PERPLEXITY, SKY, TEXT
 from fakes.model_server import ModelServer, Raw, Reply
 from fakes.talk import written
 
-from cinch_tui.sessions_command import main
+from cinch_tui.subcommands.sessions import main
 from harness.messages import AssistantMessage, Text, user
 
 LIST = f"""Sources:

@@ -9,6 +9,7 @@ from textual.events import Key, Paste
 from textual.pilot import Pilot
 
 from cinch_tui.widgets.prompt.prompt import Prompt
+from cinch_tui.words import Words
 
 
 async def test_enter_posts_the_text_and_empties_the_prompt(tmp_path: Path):
@@ -42,7 +43,7 @@ async def test_alt_enter_posts_a_follow_up(tmp_path: Path):
 
         [message] = app.received
         assert isinstance(message, Prompt.FollowUp)
-        assert message.text == "then"
+        assert message.words.text == "then"
 
 
 @pytest.mark.parametrize("key", ["shift+enter", "ctrl+j"])
@@ -172,7 +173,7 @@ async def test_take_empties_the_prompt_without_history(tmp_path: Path):
         taken = app.prompt.take()
         await pilot.press("up")
 
-        assert taken == "half"
+        assert taken == Words("half")
         assert app.prompt.text == ""
 
 

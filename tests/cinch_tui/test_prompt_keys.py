@@ -7,7 +7,7 @@ from fakes.prompt_app import PromptApp, type_text
 from textual._xterm_parser import XTermParser
 from textual.events import Key, Paste
 
-from cinch_tui.keymap import read_chords_of_plain_terminals
+from cinch_tui.keys.keymap import read_chords_of_plain_terminals
 
 # `|` is the cursor, before and after; each key is one that shells know.
 EDITS = [
@@ -91,6 +91,16 @@ async def test_undo_takes_back_one_key_at_a_time_and_redo_does_it_again(tmp_path
     )
 
 
+async def test_letters_that_join_others_are_typed(tmp_path: Path):
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        for character in "👩\u200d👧 می\u200cخواهم":
+            app.post_message(Key("zero_width_joiner" if character in "\u200c\u200d" else character, character))
+        await pilot.press("enter")
+
+        assert app.sent == ["👩\u200d👧 می\u200cخواهم"]
+
+
 async def test_placeholder_of_a_paste_is_cut_whole_and_comes_back_whole(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
@@ -144,3 +154,22 @@ def test_keys_are_heard_from_old_and_new_terminals(sequence: str, keys: list[str
     read_chords_of_plain_terminals()
 
     assert [event.key for event in XTermParser().feed(sequence) if isinstance(event, Key)] == keys
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "left"),
+    [
+        ("a👨‍👩‍👧", ["backspace"], "a"),
+        ("a👨‍👩‍👧b", ["left", "left", "delete"], "ab"),
+        ("ae\u0301b", ["left", "left", "x"], "axe\u0301b"),
+        ("می\u200c", ["backspace"], "می"),
+    ],
+)
+async def test_what_is_one_sign_to_the_eye_is_one_to_the_cursor(tmp_path: Path, text: str, keys: list[str], left: str):
+    app = PromptApp(tmp_path)
+
+    async with app.run_test() as pilot:
+        app.prompt.insert(text)
+        await pilot.press(*keys)
+
+        assert app.input.text == left

@@ -13,8 +13,8 @@ import pytest
 from fakes.hub_server import HubServer
 from fakes.tiny_gguf import write_model
 
-from cinch_tui.output import Output
-from cinch_tui.pull_command import Bar, bytes_text, pull, pull_if_missing, run_pull
+from cinch_tui.printing.output import Output
+from cinch_tui.subcommands.pull import Bar, bytes_text, pull, pull_if_missing, run_pull
 from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, NetworkError, StreamError
 
 WEIGHTS = random.Random(4).randbytes(5_000_000)
@@ -255,7 +255,8 @@ def test_a_disk_without_room_is_told_before_anything_comes(hub: OpenHub, monkeyp
 def test_a_disk_that_fills_up_is_told_and_the_beginning_is_kept(hub: OpenHub, home: Path) -> None:
     hub()
     code = (
-        "import io, resource, sys; from cinch_tui.pull_command import pull; from harness.errors import ConfigError\n"
+        "import io, resource, sys\n"
+        "from cinch_tui.subcommands.pull import pull\nfrom harness.errors import ConfigError\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))\n"
         f"try: pull({NAME!r}, io.StringIO())\n"
         "except ConfigError as error: print(error)"

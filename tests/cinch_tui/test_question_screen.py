@@ -13,7 +13,7 @@ OPEN = Question("What is your name?")
 
 
 def host(question: Question, grace: float = 0.0) -> Host:
-    return Host(QuestionScreen(question, grace=grace))
+    return Host(QuestionScreen([question], grace=grace))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ async def test_each_key_gives_its_answer(keys: str, answer: Answer):
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press(*keys.replace("!", "exclamation_mark").split())
 
-    assert app.results == [answer]
+    assert app.results == [(answer,)]
 
 
 async def test_a_question_of_a_sub_agent_says_so():
@@ -56,7 +56,7 @@ async def test_a_digit_without_a_choice_answers_nothing():
         await until_listening(pilot)
         await pilot.press("escape")
 
-    assert app.results == [Answer("skipped")]
+    assert app.results == [(Answer("skipped"),)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ async def test_a_small_screen_takes_the_same_keys(keys: str, answer: Answer):
     async with app.run_test(size=(40, 10)) as pilot:
         await pilot.press(*keys.split())
 
-    assert app.results == [answer]
+    assert app.results == [(answer,)]
 
 
 async def test_a_choice_can_be_clicked():
@@ -79,7 +79,7 @@ async def test_a_choice_can_be_clicked():
         await pilot.click("#choices", offset=(4, 1))
         await pilot.pause()
 
-    assert app.results == [Answer("selected", "PostgreSQL", 1)]
+    assert app.results == [(Answer("selected", "PostgreSQL", 1),)]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ async def test_without_choices_an_answer_is_written(keys: str, answer: Answer):
     async with app.run_test(size=(40, 10)) as pilot:
         await pilot.press(*keys.split())
 
-    assert app.results == [answer]
+    assert app.results == [(answer,)]
 
 
 async def test_an_empty_answer_is_not_sent():
@@ -103,7 +103,7 @@ async def test_an_empty_answer_is_not_sent():
         await pilot.press("escape")
 
     assert note == "write an answer, or press Esc"
-    assert app.results == [Answer("skipped")]
+    assert app.results == [(Answer("skipped"),)]
 
 
 async def test_an_edit_left_empty_goes_back_to_the_choices():
@@ -115,7 +115,7 @@ async def test_an_edit_left_empty_goes_back_to_the_choices():
         await pilot.press("2")
 
     assert note == "empty: the edit is cancelled"
-    assert app.results == [Answer("selected", "PostgreSQL", 1)]
+    assert app.results == [(Answer("selected", "PostgreSQL", 1),)]
 
 
 async def test_what_cannot_be_edited_ignores_e():
@@ -126,7 +126,7 @@ async def test_what_cannot_be_edited_ignores_e():
         await until_listening(pilot)
         await pilot.press("1")
 
-    assert app.results == [Answer("selected", "SQLite", 0)]
+    assert app.results == [(Answer("selected", "SQLite", 0),)]
 
 
 async def test_the_deadline_answers_for_the_person():
@@ -136,11 +136,11 @@ async def test_the_deadline_answers_for_the_person():
         while not app.results:
             await pilot.pause(0.01)
 
-    assert app.results == [Answer("timed_out")]
+    assert app.results == [(Answer("timed_out"),)]
 
 
 async def test_half_an_answer_is_not_lost_at_the_deadline():
-    dialog = QuestionScreen(Question("Name?", timeout=600), grace=0)
+    dialog = QuestionScreen([Question("Name?", timeout=600)], grace=0)
     app = Host(dialog)
 
     async with app.run_test() as pilot:
@@ -148,7 +148,7 @@ async def test_half_an_answer_is_not_lost_at_the_deadline():
         dialog.time_out()
         await pilot.pause()
 
-    assert app.results == [Answer("timed_out")]
+    assert app.results == [(Answer("timed_out"),)]
     assert app.typed == ["Ad"]
 
 
@@ -158,7 +158,7 @@ async def test_the_countdown_is_shown_only_where_there_is_one():
     async with app.run_test():
         assert "in 1 min" in str(app.screen.query_one("#countdown", Static).render())
         assert app.screen.query_one("#countdown").display
-        await app.push_screen(QuestionScreen(OPEN, grace=0))
+        await app.push_screen(QuestionScreen([OPEN], grace=0))
         assert not app.screen.query_one("#countdown").display
 
 
@@ -175,7 +175,7 @@ async def test_typing_for_the_prompt_picks_nothing():
 
 
 async def test_typing_for_the_prompt_is_not_taken_as_free_text():
-    dialog = QuestionScreen(OPEN, grace=60)
+    dialog = QuestionScreen([OPEN], grace=60)
     app = Host(dialog)
 
     async with app.run_test() as pilot:
@@ -184,7 +184,7 @@ async def test_typing_for_the_prompt_is_not_taken_as_free_text():
         await pilot.press("A", "enter")
 
     assert app.typed == ["hi"]
-    assert app.results == [Answer("free_text", "A")]
+    assert app.results == [(Answer("free_text", "A"),)]
 
 
 def test_picture_of_a_question(snap_compare):

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
+from fakes.recording_front import RecordingFront
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.commands.registry import Family, Invocation, NearMiss, Registry
+from cinch_tui.commands.front import Front
+from cinch_tui.commands.installed import installed_families
+from cinch_tui.commands.registry import Declined, Family, Invocation, NearMiss, Registry
 from cinch_tui.commands.secrets import TypedKey, take_keys
+from cinch_tui.widgets.prompt.completion import CommandCompletion
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +140,98 @@ def test_a_typed_key_does_not_show_its_secret():
 @pytest.mark.parametrize("text", ["#keys", "#key", "#key openai", "a #key b c", "# key points here", "plain"])
 def test_text_without_a_whole_key_line_is_left_alone(text: str):
     assert take_keys(text) == (text, ())
+
+
+def bring(*usages: str, declines: bool = False) -> tuple[Family, list[str]]:
+    """A family of another package, and what its commands were asked."""
+    family, asked = Family("Of others"), list[str]()
+
+    async def handler(front: Front, argument: str) -> None:
+        if declines:
+            raise Declined
+        asked.append(argument)
+
+    for usage in usages:
+        family.command(usage, "something of theirs")(handler)
+    return family, asked
+
+
+@pytest.mark.parametrize(("declines", "asked", "planned"), [(False, [""], False), (True, [], True)])
+async def test_a_command_of_another_package_hides_ours_or_leaves_it_to_ours(
+    registry: Registry, declines: bool, asked: list[str], planned: bool
+):
+    family, heard = bring("/plan", declines=declines)
+    both = Registry(registry.families, [family])
+    invocation, front = both.parse("/plan"), RecordingFront()
+    assert isinstance(invocation, Invocation)
+
+    done = await both.run(invocation, front)
+
+    assert (done, heard, front.is_planning) == (True, asked, planned)
+
+
+async def test_a_command_that_nobody_takes_is_given_back():
+    family, _ = bring("/deploy [where]", declines=True)
+    registry, front = Registry((), [family]), RecordingFront()
+    invocation = registry.parse("/deploy")
+    assert isinstance(invocation, Invocation)
+
+    assert not await registry.run(invocation, front)
+
+    assert front.notices == [("warning", "/deploy does not take this")]
+
+
+def test_two_packages_with_one_name_do_not_keep_cinch_from_starting(registry: Registry):
+    first, second = bring("/deploy")[0], bring("/deploy")[0]
+
+    found = Registry(registry.families, [first, second]).find("/deploy")
+
+    assert found is first.commands[0]
+
+
+@pytest.mark.parametrize(("text", "running"), [("#load", False), ("/reset", True), ("/system be terse", True)])
+async def test_what_has_to_wait_or_needs_more_is_not_begun(registry: Registry, text: str, running: bool):
+    front = RecordingFront(is_running=running)
+    invocation = registry.parse(text)
+    assert isinstance(invocation, Invocation)
+
+    assert not await registry.run(invocation, front)
+
+    assert (len(front.notices), front.calls) == (1, [])
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package that brings a command, which breaks, and two things that are none."""
+    (tmp_path / "deploying.py").write_text(
+        "from cinch_tui.commands.registry import Family\n"
+        "DEPLOY = Family('Deploying')\n"
+        "@DEPLOY.command('/deploy [where]', 'ship it', arguments=lambda front: 1 / 0)\n"
+        "async def deploy(front, argument): raise KeyError('no ship')\n"
+    )
+    info = tmp_path / "deploying-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: deploying\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[cinch.commands]\ndeploy = deploying:DEPLOY\nbroken = deploying:NOTHING\nodd = deploying:deploy\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+
+@pytest.mark.usefixtures("package")
+def test_commands_are_brought_by_installed_packages():
+    families = list(installed_families())
+
+    assert [command.name for family in families for command in family.commands] == ["/deploy"]
+
+
+@pytest.mark.usefixtures("package")
+async def test_a_fault_of_another_package_is_told_and_ends_nothing():
+    front, registry = RecordingFront(), Registry((), installed_families())
+    (deploy,) = registry.commands
+
+    begun = await registry.run(Invocation(deploy, ""), front)
+
+    assert begun
+    assert front.notices == [("error", "/deploy is another package's and failed: KeyError('no ship'); /logs has more")]
+    assert CommandCompletion(lambda: registry, front).complete("/deploy x", one_line=True) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakes.talk import call, reply, result, rounded, tell, tour, written
 
-from cinch_tui.sessions_command import main
+from cinch_tui.subcommands.sessions import main
 from harness.messages import ToolCall, new_id, user
 from harness.session.journal import Journal
 from harness.session.resume import load_session

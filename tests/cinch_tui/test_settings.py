@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.config_text import example_text
-from cinch_tui.settings import Key, Settings, Value, build, keys
+from cinch_tui.config.names import Key, build, keys
+from cinch_tui.config.settings import Settings, Value
+from cinch_tui.config.text import example_text
 
 ROOT = Path(__file__).parents[2]
 

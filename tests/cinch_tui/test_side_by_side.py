@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from cinch_tui.rendering.diff import SIDE_BY_SIDE_FROM, DiffLayout, Shape, diff_layout
+from cinch_tui.rendering.diff import DiffLayout, Shape, diff_layout
 from cinch_tui.rendering.hunks import diff_pairs
 from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
@@ -84,8 +84,8 @@ def test_every_line_has_the_width_and_the_rule_stands_in_its_middle(old: str, ne
 @pytest.mark.parametrize(
     ("view", "width", "kind"),
     [
-        (DiffView("a", "x\n", "y\n"), SIDE_BY_SIDE_FROM, SideBySide),
-        (DiffView("a", "x\n", "y\n"), SIDE_BY_SIDE_FROM - 1, DiffLayout),
+        (DiffView("a", "x\n", "y\n"), DiffStyles().split_from, SideBySide),
+        (DiffView("a", "x\n", "y\n"), DiffStyles().split_from - 1, DiffLayout),
         (DiffView("a", None, "y\n"), 300, DiffLayout),
         (DiffView("a", "x\n", None), 300, DiffLayout),
     ],

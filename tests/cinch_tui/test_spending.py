@@ -38,7 +38,7 @@ async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
 
 async def test_what_a_sub_agent_uses_is_shown_as_it_works_and_when_it_is_stopped(app: CinchApp, server: ModelServer):
     async with app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: app.desk._ready.is_set())
+        await until(pilot, lambda: app.desk.talk.is_ready)
         bar = app.desk.screen.board.status
         app.desk.screen.prompt.restore("go")
         await pilot.press("enter")

@@ -7,7 +7,7 @@ import pytest
 
 from cinch_tui import status_command
 from cinch_tui.status_command import StatusCommand
-from cinch_tui.window_title import WindowTitle
+from cinch_tui.terminal.window_title import WindowTitle
 
 
 class Clock:

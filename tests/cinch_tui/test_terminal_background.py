@@ -7,7 +7,7 @@ from textual._xterm_parser import XTermParser
 from textual.events import Key
 from textual.message import Message
 
-from cinch_tui.terminal_background import ReplyParser, TerminalBackground, guess, remember
+from cinch_tui.terminal.background import ReplyParser, TerminalBackground, guess, remember
 
 LIGHT, DARK = "\x1b]11;rgb:fdfd/f6f6/e3e3\x1b\\", "\x1b]11;rgb:00/2b/36\x07"
 
@@ -55,7 +55,7 @@ def test_what_only_begins_like_a_reply_is_typed(chunks: tuple[str, ...]):
 
 
 def test_what_is_held_back_too_long_was_typed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("cinch_tui.terminal_background.PATIENCE", -1.0)
+    monkeypatch.setattr("cinch_tui.terminal.background.PATIENCE", -1.0)
     parser = ReplyParser()
     list(parser.feed("\x1b]"))
 

@@ -8,9 +8,11 @@ import pytest
 from fakes.model_server import Failure, ModelServer, Reply
 
 from cinch_tui.assembly import Assembly, assemble
+from cinch_tui.config.names import build
+from cinch_tui.config.settings import Value
 from cinch_tui.options import Options
 from cinch_tui.paths import find_paths
-from cinch_tui.settings import Value, build
+from cinch_tui.start import sources_for
 from harness.events import AgentEnd, Event, ModelFallback
 from harness.options import Execution, Subagents
 from harness.person import Nobody
@@ -18,7 +20,9 @@ from harness.provider import NO_CACHE, CacheStrategy
 
 
 def assembled(folder: Path, values: dict[str, Value]) -> Assembly:
-    options = Options(cwd=folder, paths=find_paths(os.environ), environ=os.environ, keep_session=False)
+    paths = find_paths(os.environ)
+    sources = sources_for(paths, folder)
+    options = Options(cwd=folder, paths=paths, environ=os.environ, sources=sources, keep_session=False)
     settings = build({"model.name": "anthropic/main", "retry.max_retries": 0, **values})
     return asyncio.run(assemble(options, settings, Nobody()))
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
+from fakes.chat import until
 from fakes.widget_app import WidgetApp
 from textual.pilot import Pilot
 
+from cinch_tui.theming import DEFAULT_THEME
 from cinch_tui.widgets.todo_panel import TodoPanel, window_around_current
 from cinch_tui.widgets.tool_panel import ToolPanel
 from harness.views import TodoItem, TodoView
@@ -18,18 +20,37 @@ class Clock:
         return self.now
 
 
+class Listening(WidgetApp):
+    AUTO_FOCUS = ""
+
+    def __init__(self, panel: ToolPanel) -> None:
+        super().__init__(panel, styles=("panel",))
+        self.told: list[tuple[str, str]] = []
+
+    def on_tool_panel_done(self, message: ToolPanel.Done) -> None:
+        self.told.append((message.deed, message.call_id))
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
 
 
 def rows(panel: ToolPanel | TodoPanel) -> list[str]:
-    return [row.rstrip() for row in str(panel.render()).split("\n")]
+    """Its rows, without the hint on how to choose one."""
+    return [row.removesuffix("F9 selects").rstrip() for row in str(panel.render()).split("\n")]
+
+
+def unfocused(*widgets: ToolPanel | TodoPanel, styles: tuple[str, ...], theme: str = DEFAULT_THEME) -> WidgetApp:
+    """As in the chat, where the prompt has the keys."""
+    app = WidgetApp(*widgets, styles=styles, theme=theme)
+    app.AUTO_FOCUS = ""
+    return app
 
 
 async def test_calls_of_one_name_are_told_apart_by_their_id(clock: Clock):
     panel = ToolPanel(clock)
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(80, 50)) as pilot:
         for call_id, file in (("1", "a.py"), ("2", "b.py"), ("3", "c.py")):
             panel.started(call_id, "Read", file)
@@ -45,7 +66,7 @@ async def test_calls_of_one_name_are_told_apart_by_their_id(clock: Clock):
 
 async def test_panel_is_hidden_and_without_timer_while_it_is_empty(clock: Clock):
     panel = ToolPanel(clock)
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test() as pilot:
         assert (panel.display, panel.is_ticking) == (False, False)
 
@@ -58,9 +79,39 @@ async def test_panel_is_hidden_and_without_timer_while_it_is_empty(clock: Clock)
         assert (panel.display, panel.is_ticking) == (False, False)
 
 
+async def test_what_is_over_makes_way_for_the_next_call_without_a_jump(clock: Clock):
+    panel = ToolPanel(clock)
+    app = unfocused(panel, styles=("panel",))
+    async with app.run_test() as pilot:
+        panel.started("1", "Read", "a.py")
+        panel.finished("1", ok=True)
+        panel.retire()
+        await pilot.pause()
+        assert rows(panel) == ["✓ Read a.py"]
+
+        panel.started("2", "Read", "b.py")
+        await pilot.pause()
+
+        assert rows(panel) == ["● Read b.py"]
+        assert panel.size.height == 1
+
+
+async def test_what_is_over_goes_when_no_call_follows_and_what_runs_stays(clock: Clock):
+    panel = ToolPanel(clock)
+    app = unfocused(panel, styles=("panel",))
+    async with app.run_test() as pilot:
+        panel.started("1", "Read", "a.py")
+        panel.started("2", "Shell", "make")
+        panel.finished("1", ok=True)
+
+        panel.retire()
+
+        await until(pilot, lambda: rows(panel) == ["● Shell make"])
+
+
 async def test_finished_call_fades_and_a_running_one_stays(clock: Clock):
     panel = ToolPanel(clock, fade_seconds=10)
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test() as pilot:
         panel.started("1", "Shell", "make")
         panel.started("2", "Read", "a.py")
@@ -79,7 +130,7 @@ async def test_finished_call_fades_and_a_running_one_stays(clock: Clock):
 
 async def test_running_calls_are_kept_when_there_are_too_many(clock: Clock):
     panel = ToolPanel(clock)
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(80, 60)) as pilot:
         for number in range(14):
             panel.started(str(number), "Read", f"{number}.py")
@@ -95,7 +146,7 @@ async def test_running_calls_are_kept_when_there_are_too_many(clock: Clock):
 
 async def test_in_one_row_the_call_that_runs_is_shown(clock: Clock):
     panel = ToolPanel(clock)
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(60, 10)) as pilot:
         panel.started("1", "Read", "a.py")
         panel.finished("1", ok=True)
@@ -107,7 +158,7 @@ async def test_in_one_row_the_call_that_runs_is_shown(clock: Clock):
 
 async def test_end_of_an_unknown_call_changes_nothing(clock: Clock):
     panel = ToolPanel(clock)
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test() as pilot:
         panel.updated("9", "line")
         panel.finished("9", ok=True)
@@ -118,7 +169,7 @@ async def test_end_of_an_unknown_call_changes_nothing(clock: Clock):
 
 async def test_text_of_a_tool_is_neither_markup_nor_control(clock: Clock):
     panel = ToolPanel(clock)
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(80, 20)) as pilot:
         panel.started("1", "Shell", "echo [red]\x1b[2J\nls [/]")
         await pilot.pause()
@@ -128,7 +179,7 @@ async def test_text_of_a_tool_is_neither_markup_nor_control(clock: Clock):
 
 async def test_long_row_is_cut_to_the_width(clock: Clock):
     panel = ToolPanel(clock)
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(40, 20)) as pilot:
         panel.started("1", "Shell", "pytest " * 20)
         await pilot.pause()
@@ -144,7 +195,7 @@ def todo(*statuses: Literal["pending", "in_progress", "completed"]) -> TodoView:
 
 async def test_a_long_command_leaves_room_for_what_it_is_at(clock: Clock):
     panel = ToolPanel(clock)
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(44, 50)) as pilot:
         panel.started("1", "Run", "for file in *.log; do gzip $file; done; ls")
         panel.updated("1", "line 5")
@@ -158,7 +209,7 @@ async def test_a_long_command_leaves_room_for_what_it_is_at(clock: Clock):
 
 async def test_todo_shows_what_is_done_now_and_next():
     panel = TodoPanel()
-    app = WidgetApp(panel, styles=("panel",))
+    app = unfocused(panel, styles=("panel",))
     async with app.run_test(size=(60, 40)) as pilot:
         assert not panel.display
 
@@ -200,4 +251,32 @@ def test_panels_picture(snap_compare, clock: Clock, theme: str):
         plan.todo = todo("completed", "in_progress", "pending", "pending")
         await pilot.pause()
 
-    assert snap_compare(WidgetApp(tools, plan, styles=("panel",), theme=theme), terminal_size=(80, 24), run_before=fill)
+    assert snap_compare(unfocused(tools, plan, styles=("panel",), theme=theme), terminal_size=(80, 24), run_before=fill)
+
+
+async def test_with_the_focus_a_call_is_chosen_and_what_is_to_be_done_is_told(clock: Clock):
+    panel = ToolPanel(clock)
+    app = Listening(panel)
+    async with app.run_test(size=(100, 50)) as pilot:
+        for call_id, file in (("1", "a.py"), ("2", "b.py"), ("3", "c.py")):
+            panel.started(call_id, "Read", file)
+        panel.finished("3", ok=True)
+        panel.focus()
+        await pilot.pause()
+        await pilot.press("x", "up", "b", "down", "down", "x", "enter")
+
+        assert app.told == [("cancel", "2"), ("background", "1"), ("show", "3")]
+        assert rows(panel)[-1].startswith("  ↑ ↓ choose · x cancels")
+
+
+async def test_a_click_chooses_the_call(clock: Clock):
+    panel = ToolPanel(clock)
+    app = Listening(panel)
+    async with app.run_test(size=(100, 50)) as pilot:
+        for call_id, file in (("1", "a.py"), ("2", "b.py")):
+            panel.started(call_id, "Read", file)
+        await pilot.pause()
+        await pilot.click(panel, offset=(3, 0))
+        await pilot.press("x")
+
+        assert app.told == [("cancel", "1")]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.config import Config, Sources, load_config
-from cinch_tui.config_file import read_config_file
-from cinch_tui.trust import TrustStore
+from cinch_tui.config.file import read_config_file
+from cinch_tui.config.layers import Config, Sources, load_config
+from cinch_tui.config.trust import TrustStore
 
 STRANGER = """\
 [model]

@@ -9,7 +9,7 @@ from textual.events import AppFocus
 
 from cinch_tui.paths import find_paths
 from cinch_tui.screens.picker import Picker
-from cinch_tui.terminal_background import TerminalBackground
+from cinch_tui.terminal.background import TerminalBackground
 from cinch_tui.wardrobe import Suits
 from harness.errors import ConfigError
 

@@ -8,7 +8,7 @@ from fakes.dialogs import Host
 from textual.widgets import OptionList, Static
 
 from cinch_tui.screens.welcome import Leave, TakeTour, UseKey, UseLocal, WelcomeChoice, WelcomeScreen
-from providers.local import LocalServer
+from providers.offers.local import LocalServer
 
 OLLAMA = LocalServer("ollama", "http://127.0.0.1:11434/v1", ("qwen3:8b", "[red]gpt[/]"))
 EMPTY = LocalServer("lmstudio", "http://127.0.0.1:1234/v1", ())

@@ -13,10 +13,10 @@ from fakes.histories import AUTHORS, Author
 from harness.messages import Citation
 from providers.catalog import presets
 from providers.endpoint import Endpoint
+from providers.net.sse import EventDecoder
+from providers.net.stream import Framing, ReplyDecoder
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_responses.decode import ResponseDecoder
-from providers.sse import EventDecoder
-from providers.stream import Framing, ReplyDecoder
 
 TEXT = "Grüße 🌍: der Himmel[1] ist blau[2]."
 SKY = "https://en.wikipedia.org/wiki/Sky"

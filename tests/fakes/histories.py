@@ -21,13 +21,13 @@ from providers.bedrock.frames import FrameDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
-from providers.lines import LineDecoder
+from providers.net.lines import LineDecoder
+from providers.net.sse import EventDecoder
+from providers.net.stream import Framing, ReplyDecoder, decoded
 from providers.ollama.decode import LineReplyDecoder
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_responses.decode import ResponseDecoder
 from providers.proxy.decode import ProxyDecoder
-from providers.sse import EventDecoder
-from providers.stream import Framing, ReplyDecoder, decoded
 
 THOUGHT = "a-canary-of-thought"
 SIGNATURE = "YSBjYW5hcnkgb2YgYSBzaWduYXR1cmUu"

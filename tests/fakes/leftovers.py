@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness.agent import Agent
 from harness.answers import Answers
-from harness.events import AgentEnd, Event, MessageUpdate, ToolApprovalRequested, ToolExecutionUpdate
+from harness.events import AgentEnd, Event, JobStarted, MessageUpdate, ToolApprovalRequested, ToolExecutionUpdate
 from harness.options import AgentOptions
 from harness.workspace import Workspace
 from providers import connect
@@ -27,7 +27,8 @@ SLEEP = f"echo begun; sleep {SECONDS} & sleep {SECONDS}"
 
 SCRIPT = (
     '[{"type": "hang", "reply": {"text": "Once upon a time"}, "after_events": 4},'
-    ' {"text": "I wait.", "calls": [["bash", {"command": "' + SLEEP + '"}]]}]'
+    ' {"text": "I wait.", "calls": [["bash", {"command": "' + SLEEP + '"}]]},'
+    ' {"text": "It goes on.", "calls": [["bash", {"command": "' + SLEEP + '", "background": true}]]}]'
 )
 
 
@@ -60,7 +61,8 @@ def held() -> Held:
 def model_server(folder: Path, script: str = SCRIPT) -> Generator[str]:
     """The base URL of a server in a process of its own, so that its threads and sockets are not counted.
 
-    Every first reply of `SCRIPT` never ends, every second one runs a command that never ends.
+    Every first reply of `SCRIPT` never ends, every second one runs a command that never ends, every third one leaves
+    such a command in the background.
     """
     file = folder / "script.json"
     file.write_text(script, encoding="utf-8")
@@ -74,7 +76,7 @@ def model_server(folder: Path, script: str = SCRIPT) -> Generator[str]:
 
 
 async def break_off_runs(base_url: str, folder: Path, rounds: int) -> list[str]:
-    """Begin runs and stop each in its middle, in each way there is, 8 a round; how they ended."""
+    """Begin runs and stop each in its middle, in each way there is, 12 a round; how they ended."""
     workspace, ends = Workspace(folder), list[str]()
     freely = AgentOptions(workspace=workspace, approval="off")
     asking = AgentOptions(workspace=workspace, person=Answers())
@@ -84,6 +86,7 @@ async def break_off_runs(base_url: str, folder: Path, rounds: int) -> list[str]:
         agent.subscribe(lambda event: ends.append(event.stop_reason) if isinstance(event, AgentEnd) else None)
         await stop(agent, MessageUpdate)
         await stop(agent, ToolExecutionUpdate if options is freely else ToolApprovalRequested)
+        await stop(agent, JobStarted if options is freely else ToolApprovalRequested)
         await agent.close()
     return ends
 

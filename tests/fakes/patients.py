@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinch_tui.config import load_config
+from cinch_tui.config.layers import load_config
 from cinch_tui.credentials import KeyStore
 from cinch_tui.doctor.examination import Setup, Wish, examine
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.doctor.service import Patience
-from cinch_tui.last_choice import Choice
+from cinch_tui.models.last_choice import Choice
 from cinch_tui.paths import find_paths
 from cinch_tui.start import sources_for
 

@@ -10,9 +10,11 @@ from fakes.widget_app import WidgetApp
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.events import Key
+from textual.message import Message
 from textual.pilot import Pilot
 
 from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.pictures.album import Album
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
@@ -34,7 +36,7 @@ class PromptApp(WidgetApp):
         self.prompt = Prompt(
             CommandCompletion(builtin_commands, self.front),
             MentionCompletion(root),
-            PromptHistory(root / "state" / "history.jsonl"),
+            PromptHistory(root / "state" / "history.jsonl", Album(root / "state" / "pictures")),
             draft,
         )
         self.left: list[str] = []
@@ -51,12 +53,13 @@ class PromptApp(WidgetApp):
     @on(Prompt.FollowUp)
     @on(Prompt.EditorRequested)
     @on(Prompt.TakeBack)
-    def keep_it(self, message: Prompt.Submitted | Prompt.FollowUp | Prompt.EditorRequested | Prompt.TakeBack) -> None:
+    @on(Prompt.Complaint)
+    def keep_it(self, message: Message) -> None:
         self.keep(message)
 
     @property
     def sent(self) -> list[str]:
-        return [message.text for message in self.received if isinstance(message, Prompt.Submitted)]
+        return [message.words.text for message in self.received if isinstance(message, Prompt.Submitted)]
 
     @property
     def input(self) -> PromptInput:

@@ -20,6 +20,10 @@ class RecordingFront:
     trusted: list[str] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
     is_running: bool = False
+    stop_key: str = "Esc"
+    is_planning: bool = False
+    shows_thinking: bool = True
+    picked: str | None = None
     thinking: ThinkingLevel = "off"
     approval: ApprovalMode = "smart"
     model: str = "demo/tour"
@@ -34,8 +38,33 @@ class RecordingFront:
     def show_help(self) -> None:
         self.calls.append(("show_help",))
 
+    def toggle_help(self) -> None:
+        self.calls.append(("toggle_help",))
+
+    async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
+        self.calls.append(("pick", title, current, *(name for name, _ in choices)))
+        return self.picked
+
+    async def show_settings(self) -> None:
+        self.calls.append(("show_settings",))
+
+    async def show_context(self) -> None:
+        self.calls.append(("show_context",))
+
+    def show_thinking(self, *, shown: bool) -> None:
+        self.shows_thinking = shown
+
+    async def toggle_vim(self) -> None:
+        self.calls.append(("toggle_vim",))
+
+    async def paste(self) -> None:
+        self.calls.append(("paste",))
+
     def clear_view(self) -> None:
         self.calls.append(("clear_view",))
+
+    def toggle_times(self) -> None:
+        self.calls.append(("toggle_times",))
 
     def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
         return self.transcript.get(part if back == 1 else f"{part} {back}", "")
@@ -56,6 +85,7 @@ class RecordingFront:
         self.calls.append(("quit",))
 
     def toggle_plan(self) -> None:
+        self.is_planning = not self.is_planning
         self.calls.append(("toggle_plan",))
 
     def reset(self) -> None:
@@ -125,6 +155,21 @@ class RecordingFront:
     def stop_aside(self) -> bool:
         self.calls.append(("stop_aside",))
         return len(self.calls) > 1
+
+    def panels(self) -> Sequence[tuple[str, str, bool]]:
+        return (("changes", "the files this session changed", False), ("jobs", "commands in the background", True))
+
+    def toggle_panel(self, name: str) -> None:
+        self.calls.append(("toggle_panel", name))
+
+    def open_panel(self, name: str) -> None:
+        self.calls.append(("open_panel", name))
+
+    def running_jobs(self) -> Sequence[tuple[str, str]]:
+        return (("job-1", "make"),)
+
+    def kill_job(self, job_id: str) -> None:
+        self.calls.append(("kill_job", job_id))
 
     def set_approval(self, mode: ApprovalMode) -> None:
         self.approval = mode

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
+from textual.binding import BindingType
 
 import cinch_tui
+from cinch_tui.keys.keymap import bindings
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import ReplyBlock
 from cinch_tui.transcript.view import Transcript
@@ -16,7 +18,12 @@ STYLES = Path(cinch_tui.__file__).parent / "styles"
 
 
 class Stage(App[None]):
+    """Hands on the keys that the chat screen has for the conversation."""
+
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / "code.tcss", STYLES / "transcript.tcss"]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding for binding in bindings("chat") if binding.action in ("toggle_fold", "previous_block", "next_block")
+    ]
 
     def __init__(self, *blocks: Block) -> None:
         super().__init__()
@@ -27,8 +34,23 @@ class Stage(App[None]):
     def compose(self) -> ComposeResult:
         yield self.view
 
+    def action_toggle_fold(self) -> None:
+        self.view.action_fold()
+
+    def action_previous_block(self) -> None:
+        self.view.action_previous_block()
+
+    def action_next_block(self) -> None:
+        self.view.action_next_block()
+
     def on_transcript_link_opened(self, message: Transcript.LinkOpened) -> None:
         self.heard.append(message.url)
+
+    def on_transcript_links_wanted(self, message: Transcript.LinksWanted) -> None:
+        self.heard.append(message)
+
+    def on_transcript_picture_opened(self, message: Transcript.PictureOpened) -> None:
+        self.heard.append(message)
 
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
         self.heard.append(message.count)

@@ -12,11 +12,15 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinch_tui.pictures.album import Album
+from cinch_tui.words import Words
+
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 MAX_CHARACTERS = 2_000_000
 _MAX_PLACES = 64
+_PICTURES = ".pictures"
 
 logger = logging.getLogger(__name__)
 
@@ -24,14 +28,15 @@ logger = logging.getLogger(__name__)
 class Draft:
     """All of it may wait for the disk: for a thread. A disk that fails costs the draft, no more."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, album: Album | None = None) -> None:
         self._folder = folder
+        self._album = album or Album(folder / "pictures")
         self._opening = threading.Lock()
         self._lock: BaseFileLock | None = None
         self._file: Path | None = None
-        self._written = ""
+        self._written = Words("")
 
-    def open(self) -> str:
+    def open(self) -> Words:
         """Take a place, one with a draft that nobody has if there is one; the draft."""
         with self._opening:
             if self._file is None:
@@ -45,23 +50,38 @@ class Draft:
             if not left:
                 new = (self._folder / f"{number}.txt" for number in count(1))
                 left = [path for path, _ in zip(new, range(_MAX_PLACES), strict=False) if self._take(path)]
-            self._written = left[0].read_text(encoding="utf-8") if left and left[0].exists() else ""
+            self._written = self._read(left[0]) if left and left[0].exists() else Words("")
         except (OSError, UnicodeDecodeError) as error:
             logger.warning("the draft cannot be read: %s", error)
 
-    def write(self, text: str) -> None:
+    def _read(self, path: Path) -> Words:
+        words = Words(path.read_text(encoding="utf-8"))
+        pictures = path.with_suffix(_PICTURES)
+        if not pictures.exists():
+            return words
+        # Marks have no line break, and names no blank.
+        named = dict(line.split(" ", 1)[::-1] for line in pictures.read_text(encoding="utf-8").splitlines())
+        return Words(words.text, self._album.find_all(named))
+
+    def write(self, words: Words) -> None:
         """Keep this in the place of what was kept. Lines that hold an API key are left out."""
         from cinch_tui.commands.secrets import take_keys  # not before the first paint
         from cinch_tui.private_file import write_private
 
-        kept = take_keys(text)[0]
-        if self._file is None or kept == self._written or len(kept) > MAX_CHARACTERS:
+        kept = words.saying(take_keys(words.text)[0])
+        if self._file is None or kept == self._written or len(kept.text) > MAX_CHARACTERS:
             return
+        pictures = self._file.with_suffix(_PICTURES)
         try:
-            if kept.strip():
-                write_private(self._file, kept)
+            if kept.text.strip():
+                write_private(self._file, kept.text)
             else:
                 self._file.unlink(missing_ok=True)
+            if kept.images:
+                named = self._album.keep_all(kept.images)
+                write_private(pictures, "".join(f"{name} {mark}\n" for mark, name in named.items()))
+            else:
+                pictures.unlink(missing_ok=True)
             self._written = kept
         except OSError as error:
             logger.warning("the draft cannot be written: %s", error)

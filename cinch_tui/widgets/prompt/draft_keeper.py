@@ -12,13 +12,14 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from cinch_tui.widgets.prompt.draft import Draft
+from cinch_tui.words import Words, joined
 
 SECONDS = 0.5
 """So much of the last typing may be lost in a crash."""
 
 
 class DraftKeeper(Widget):
-    """Is not seen. `read` gives the text as it is now."""
+    """Is not seen. `read` gives what stands in the prompt now."""
 
     DEFAULT_CSS = "DraftKeeper { display: none; }"
 
@@ -26,9 +27,9 @@ class DraftKeeper(Widget):
     class Found(Message):
         """What was typed in this project and never sent."""
 
-        text: str
+        words: Words
 
-    def __init__(self, draft: Draft, read: Callable[[], str]) -> None:
+    def __init__(self, draft: Draft, read: Callable[[], Words]) -> None:
         super().__init__()
         self._draft = draft
         self._read = read
@@ -41,16 +42,15 @@ class DraftKeeper(Widget):
 
     def on_unmount(self) -> None:
         # Whoever leaves at once had no draft yet that could be shown.
-        before = "" if self._is_open else self._draft.open()
-        now = self._read()
-        self._draft.write(f"{before}\n{now}" if before and now else before or now)
+        before = Words("") if self._is_open else self._draft.open()
+        self._draft.write(joined([each for each in (before, self._read()) if each.text]))
         self._draft.close()
 
     def changed(self) -> None:
         """The text is another now."""
         if not self._is_open:
             return
-        if not self._read():
+        if not self._read().text:
             self._write()
         elif self._planned is None:
             self._planned = self.set_timer(SECONDS, self._write)
@@ -58,10 +58,10 @@ class DraftKeeper(Widget):
     @work(group="draft")
     async def _open(self) -> None:
         async with self._one_at_a_time:
-            text = await asyncio.to_thread(self._draft.open)
+            words = await asyncio.to_thread(self._draft.open)
             self._is_open = True
-        if text:
-            self.post_message(self.Found(text))
+        if words.text:
+            self.post_message(self.Found(words))
         else:
             self.changed()
 

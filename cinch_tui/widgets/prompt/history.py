@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from cinch_tui.pictures.album import Album
+from cinch_tui.words import Said, Words, as_words
 
 MAX_WRITTEN_CHARACTERS = 20_000
 
@@ -12,51 +15,58 @@ class PromptHistory:
     """Entries from oldest to newest. Nothing is read before the first use.
 
     What is changed while walking is kept until the next prompt is sent, the unsent draft too. Lines that hold an API
-    key are never kept. A file that cannot be read or written costs the memory of it, nothing else.
+    key are never kept. A file that cannot be read or written costs the memory of it, nothing else. Images come back as
+    long as the album has them.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, album: Album | None = None) -> None:
         self._path = path
+        self._album = album
         self._loaded: list[str] | None = None
-        self._edits: dict[int, str] = {}
+        # Of a text that was sent twice, the latest.
+        self._pictures: dict[str, Mapping[str, str]] = {}
+        self._edits: dict[int, Words] = {}
         self._position: int | None = None
 
-    def add(self, text: str) -> None:
+    def add(self, said: Said) -> None:
         """Remember what was sent, and end the walk."""
         # The first paint does not wait for what reads and writes the file.
         from cinch_tui.commands.secrets import take_keys
-        from cinch_tui.widgets.prompt.history_file import append_entry
+        from cinch_tui.widgets.prompt.history_file import Entry, append_entry
 
         self._edits.clear()
         self._position = None
-        entry = take_keys(text)[0].strip("\n")
+        words = as_words(said)
+        text = take_keys(words.text)[0].strip("\n")
         entries = self._entries()
-        if not entry.strip() or entries[-1:] == [entry]:
+        pictures = self._album.keep_all(words.images) if self._album and words.images else {}
+        if not text.strip() or (entries[-1:] == [text] and self._pictures.get(text, {}) == pictures):
             return
-        entries.append(entry)
-        if self._path is not None and len(entry) <= MAX_WRITTEN_CHARACTERS:
-            append_entry(self._path, entry)
+        entries.append(text)
+        self._pictures[text] = pictures
+        if self._path is not None and len(text) <= MAX_WRITTEN_CHARACTERS:
+            append_entry(self._path, Entry(text, pictures))
 
     @property
     def entries(self) -> Sequence[str]:
         return self._entries()
 
-    def go_to(self, index: int, draft: str) -> str:
+    def go_to(self, index: int, draft: Words) -> Words:
         """Walk to that entry at once, and keep the draft where Down finds it; the entry."""
         entries = self._entries()
         self._edits = {len(entries): draft}
         self._position = index
-        return entries[index]
+        return self._words(entries[index])
 
-    def older(self, current: str) -> str | None:
-        """The entry before the one shown, whose text is now `current`; None at the oldest."""
+    def older(self, current: Words) -> Words | None:
+        """The entry before the one shown, which is now `current`; None at the oldest."""
         return self._walk(current, -1)
 
-    def newer(self, current: str) -> str | None:
+    def newer(self, current: Words) -> Words | None:
         """The entry after, and after the last the draft; None at the draft."""
         return self._walk(current, +1)
 
-    def _walk(self, current: str, step: int) -> str | None:
+    def _walk(self, current: Words, step: int) -> Words | None:
         entries = self._entries()
         position = len(entries) if self._position is None else self._position
         target = position + step
@@ -64,11 +74,19 @@ class PromptHistory:
             return None
         self._edits[position] = current
         self._position = target
-        return self._edits.get(target, entries[target] if target < len(entries) else "")
+        if target in self._edits:
+            return self._edits[target]
+        return self._words(entries[target]) if target < len(entries) else Words("")
+
+    def _words(self, text: str) -> Words:
+        pictures = self._pictures.get(text)
+        return Words(text, self._album.find_all(pictures)) if pictures and self._album else Words(text)
 
     def _entries(self) -> list[str]:
         if self._loaded is None:
             from cinch_tui.widgets.prompt.history_file import read_entries  # as above
 
-            self._loaded = read_entries(self._path) if self._path is not None else []
+            read = read_entries(self._path) if self._path is not None else []
+            self._loaded = [entry.text for entry in read]
+            self._pictures.update({entry.text: entry.pictures for entry in read})
         return self._loaded

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -12,10 +14,19 @@ from cinch_tui.private_file import write_private
 
 MAX_ENTRIES = 5_000
 
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`pictures` are the names, in the album, of the images whose marks stand in the text."""
+
+    text: str
+    pictures: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
 logger = logging.getLogger(__name__)
 
 
-def read_entries(path: Path) -> list[str]:
+def read_entries(path: Path) -> list[Entry]:
     """What was kept, oldest first; at most `MAX_ENTRIES`."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -31,7 +42,7 @@ def read_entries(path: Path) -> list[str]:
     return entries
 
 
-def append_entry(path: Path, entry: str) -> None:
+def append_entry(path: Path, entry: Entry) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -50,16 +61,23 @@ def _ends_clean(path: Path) -> bool:
         return file.read(1) == b"\n"
 
 
-def _encode(entry: str) -> str:
-    return json.dumps({"text": entry}) + "\n"
+def _encode(entry: Entry) -> str:
+    record: dict[str, object] = {"text": entry.text}
+    if entry.pictures:
+        record["pictures"] = dict(entry.pictures)
+    return json.dumps(record) + "\n"
 
 
-def _decode(line: str) -> str:
-    """The entry in a line; empty when the line holds none."""
+def _decode(line: str) -> Entry | None:
+    """The entry in a line; None when the line holds none."""
     try:
         record = json.loads(line)
     except ValueError:
-        return ""
+        return None
     # What JSON gives has no type; each step down is checked.
-    text = cast("dict[object, object]", record).get("text") if isinstance(record, dict) else None
-    return text if isinstance(text, str) else ""
+    fields = cast("dict[object, object]", record) if isinstance(record, dict) else {}
+    text, pictures = fields.get("text"), fields.get("pictures")
+    if not isinstance(text, str) or not text:
+        return None
+    named = cast("dict[object, object]", pictures) if isinstance(pictures, dict) else {}
+    return Entry(text, {mark: name for mark, name in named.items() if isinstance(mark, str) and isinstance(name, str)})

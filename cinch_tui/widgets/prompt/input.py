@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding
 from textual.geometry import Size
+from textual.message import Message
 from textual.widget import Widget
 
-from cinch_tui.keymap import canonical
+from cinch_tui.keys.keymap import bound
 from cinch_tui.widgets.prompt.line_input import LineInput
 from cinch_tui.widgets.prompt.pastes import Pastes, is_large, typeable
+from cinch_tui.words import Said, Words, as_words
+
+if TYPE_CHECKING:
+    from cinch_tui.pictures.taking import Shot
+    from cinch_tui.widgets.prompt.vim_keys import VimKeys
 
 # A whole prompt that comes back, from the history or an editor, is shown as it was up to here.
 _MAX_SHOWN = 10_000
+# Emoji of several parts and Persian words are typed with them; Textual takes them for keys without a letter.
+_JOINERS = "\u200c\u200d"
 
 
 async def run_first(bindings: Iterable[Binding], widget: Widget) -> bool:
@@ -34,22 +44,58 @@ class PromptInput(LineInput):
     with its Enter, would be sent without its last letters. Here every key acts before the next.
     """
 
-    def __init__(self, run_key: Callable[[str], Awaitable[bool]]) -> None:
+    def __init__(self, run_key: Callable[[str], Awaitable[bool]], receive: Callable[[str], Awaitable[None]]) -> None:
+        """`receive` gets what is pasted."""
         super().__init__()
         self.cursor_blink = False
         self.match_cursor_bracket = False
         self.yields_arrows = False
         self._run_key = run_key
+        self._receive = receive
         self._pastes = Pastes()
+        self._hint = ""
+        self._vim: VimKeys | None = None
+
+    @dataclass
+    class Beyond(Message):
+        """A step was made out of the text, up (-1) or down."""
+
+        step: int
 
     @property
-    def full_text(self) -> str:
-        """The text with every paste in its place."""
-        return self._pastes.expand(self.text)
+    def uses_vim(self) -> bool:
+        return self._vim is not None
 
-    def expanded(self, text: str) -> str:
-        """A text that stood here, with every paste in its place."""
-        return self._pastes.expand(text)
+    @uses_vim.setter
+    def uses_vim(self, wanted: bool) -> None:
+        # Few want it, and the first paint does not wait for it.
+        from cinch_tui.widgets.prompt.vim_keys import VimKeys
+
+        self._vim = VimKeys(self) if wanted else None
+        self._tell()
+
+    @property
+    def hint(self) -> str:
+        """A word in the frame."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, hint: str) -> None:
+        self._hint = hint
+        self._tell()
+
+    def _tell(self) -> None:
+        mode = self._vim.shown if self._vim else ""
+        self.border_subtitle = " · ".join(word for word in (mode, self._hint) if word)
+
+    @property
+    def words(self) -> Words:
+        """The text with every paste in its place, and its images."""
+        return self._pastes.words(self.text)
+
+    def said(self, text: str) -> Words:
+        """What a text says that stood here."""
+        return self._pastes.words(text)
 
     @property
     def before_cursor(self) -> str:
@@ -61,11 +107,20 @@ class PromptInput(LineInput):
         row, column = self.cursor_location
         return self.document.get_line(row)[column : column + 1].strip() == ""
 
-    def show(self, text: str) -> None:
+    def show(self, said: Said) -> None:
         """Replace everything, with the cursor at the end."""
-        text = typeable(text)
-        self.load_text(text if len(text) <= _MAX_SHOWN else self._pastes.collapse(text))
+        words = as_words(said)
+        text = self._pastes.adopt(words.saying(typeable(words.text)))
+        self.load_text(text if len(text) <= _MAX_SHOWN else self._pastes.collapse_all(text))
         self.move_cursor(self.document.end)
+        if self._vim:
+            self._vim.rest()
+
+    def attach(self, shot: Shot) -> None:
+        """Insert the mark of an image at the cursor."""
+        row, column = self.cursor_location
+        has_blank = self.document.get_line(row)[column : column + 1] == " "
+        self._replace_selection(self._pastes.attach(shot) + ("" if has_blank else " "))
 
     def put(self, text: str) -> None:
         """Insert as if pasted: a large text becomes a placeholder."""
@@ -76,6 +131,9 @@ class PromptInput(LineInput):
         """Empty the text, its undo history and the pastes."""
         self.load_text("")
         self._pastes.clear()
+        if self._vim:
+            self._vim.begin()
+            self._tell()
 
     def whole(self, start: int, end: int) -> tuple[int, int]:
         return self._pastes.whole(self.text, start, end)
@@ -104,21 +162,35 @@ class PromptInput(LineInput):
 
     async def on_key(self, event: events.Key) -> None:
         self.begin_command()
-        key = canonical(event.key)
-        own = self._bindings.key_to_bindings.get(key, ())
+        key = event.key
+        if self._vim and await self._press_vim(event, self._vim):
+            event.stop()
+            event.prevent_default()
+            return
+        own = bound(self._bindings, key)
         if await run_first(own, self) or await self._run_key(key):
             event.stop()
             event.prevent_default()
+        elif event.character and event.character in _JOINERS:
+            self._replace_selection(event.character)
+            event.stop()
+            event.prevent_default()
 
-    def on_paste(self, event: events.Paste) -> None:
+    async def _press_vim(self, event: events.Key, vim: VimKeys) -> bool:
+        """Whether the key is done with. Esc closes what is open before it ends anything else."""
+        if event.key == "escape" and vim.inserts and await self._run_key("escape"):
+            return True
+        outcome = vim.press(event)
+        self._tell()
+        if outcome in ("older", "newer"):
+            self.post_message(self.Beyond(-1 if outcome == "older" else 1))
+        return outcome != "left"
+
+    async def on_paste(self, event: events.Paste) -> None:
         self.begin_command()
         event.stop()
         event.prevent_default()
-        self.put(event.text)
-
-    def action_paste(self) -> None:
-        # Textual leaves open what an app returns, and so the app's type.
-        self.put(self.app.clipboard)  # pyright: ignore[reportUnknownMemberType]
+        await self._receive(event.text)
 
     def action_cursor_up(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  Textual's signature
         self._leave_to_others(
@@ -135,10 +207,26 @@ class PromptInput(LineInput):
     def action_cursor_left(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  Textual's signature
         self._leave_to_others(select and not self.text)
         super().action_cursor_left(select)
+        self._leave_placeholder(select=select, before=True)
 
     def action_cursor_right(self, select: bool = False) -> None:  # noqa: FBT001, FBT002  Textual's signature
         self._leave_to_others(select and not self.text)
         super().action_cursor_right(select)
+        self._leave_placeholder(select=select, before=False)
+
+    def on_text_area_selection_changed(self) -> None:
+        """Wherever the mouse or a line above or below took the cursor, it stands beside a placeholder, not in it."""
+        if self.selection.is_empty:
+            row, column = self.cursor_location
+            around = self._pastes.around(self.document.get_line(row), column)
+            if around:
+                self._leave_placeholder(select=False, before=column - around[0] < around[1] - column)
+
+    def _leave_placeholder(self, *, select: bool, before: bool) -> None:
+        row, column = self.cursor_location
+        around = self._pastes.around(self.document.get_line(row), column)
+        if around:
+            self.move_cursor((row, around[0] if before else around[1]), select=select)
 
     def action_cursor_page_up(self) -> None:
         raise SkipAction

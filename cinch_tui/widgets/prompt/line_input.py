@@ -9,7 +9,7 @@ from textual.actions import SkipAction
 from textual.binding import BindingType
 from textual.widgets import TextArea
 
-from cinch_tui.keymap import bindings
+from cinch_tui.keys.keymap import bindings
 from cinch_tui.widgets.prompt.kill_ring import KillRing
 from cinch_tui.widgets.prompt.line_edits import (
     Change,
@@ -28,7 +28,7 @@ Place: TypeAlias = Callable[[str, int], int]
 _Command: TypeAlias = Literal["kill", "yank", ""]
 
 
-class LineInput(TextArea):
+class LineInput(TextArea, inherit_bindings=False):
     """Whoever hands it keys calls `begin_command` before each: what some do depends on the one before."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("line")]
@@ -53,14 +53,14 @@ class LineInput(TextArea):
         return start, end
 
     def go(self, index: int, *, select: bool = False) -> None:
-        self.move_cursor(self._location(index), select=select)
+        self.move_cursor(self.location_of(index), select=select)
 
     def apply(self, change: Change | None) -> None:
         """Change the text as one step of undo."""
         if change is None:
             return
         self.history.checkpoint()
-        start, end = self._location(change.start), self._location(change.end)
+        start, end = self.location_of(change.start), self.location_of(change.end)
         self.replace(change.text, start, end, maintain_selection_offset=False)
         self.history.checkpoint()
         self.go(change.cursor)
@@ -92,7 +92,8 @@ class LineInput(TextArea):
         row, column = location
         return sum(len(line) + 1 for line in self.document.lines[:row]) + column
 
-    def _location(self, index: int) -> tuple[int, int]:
+    def location_of(self, index: int) -> tuple[int, int]:
+        """Row and column of a place in the text."""
         before = self.text[:index]
         return before.count("\n"), index - (before.rfind("\n") + 1)
 

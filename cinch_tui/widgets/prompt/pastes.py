@@ -1,4 +1,4 @@
-"""Large pastes: shown as one short placeholder, kept whole, put back when the prompt is sent.
+"""Large pastes and images: shown as one short placeholder, kept whole, put back when the prompt is sent.
 
 A text area that holds a megabyte in one line takes over a second for every key.
 """
@@ -7,13 +7,24 @@ from __future__ import annotations
 
 import re
 from itertools import count
+from typing import TYPE_CHECKING
 
 from cinch_tui.transcript.plain import harmless
+from cinch_tui.words import MARK, Attachment, Words, mark_of
+
+if TYPE_CHECKING:
+    from cinch_tui.pictures.taking import Shot
+    from harness.messages import Image
 
 MAX_LINES = 12
 MAX_CHARACTERS = 800
 
 _PLACEHOLDER = re.compile(r"\[pasted #(\d+) · [\d,]+ (?:lines|characters)\]")
+_UNIT = re.compile(f"{_PLACEHOLDER.pattern}|{MARK.pattern}")
+
+_JOINER = "\u200d"
+# They have no width either, and are no part of the letter before.
+_BREAKS = "\n\t\u200b\u200c"
 
 # The text area ends a line at each of these, and joins all lines by one and the same.
 _LINE_ENDS = re.compile("\r\n|[\r\x85\u2028\u2029]")
@@ -29,11 +40,33 @@ def is_large(text: str) -> bool:
 
 
 class Pastes:
-    """The pastes that a prompt's placeholders stand for."""
+    """The pastes and images that a prompt's placeholders stand for."""
 
     def __init__(self) -> None:
         self._kept: dict[str, str] = {}
         self._numbers = count(1)
+        self._images: dict[str, Image] = {}
+        # Goes on from prompt to prompt, so that the model can be told of an earlier one.
+        self._last_image = 0
+
+    def attach(self, shot: Shot) -> str:
+        """The mark that stands for the image."""
+        self._last_image += 1
+        mark = mark_of(self._last_image, shot.name, shot.width, shot.height)
+        self._images[mark] = shot.image
+        return mark
+
+    def adopt(self, words: Words) -> str:
+        """The text, which replaces all that stood here; its marks stand for its images."""
+        self._images.update({each.mark: each.image for each in words.images})
+        self._last_image = max(self._last_image, *(int(found[1]) for found in MARK.finditer(words.text)), 0)
+        return words.text
+
+    def words(self, text: str) -> Words:
+        """What the text says: every paste in its place, and the images whose marks it has."""
+        said = self.expand(text)
+        marks = dict.fromkeys(found[0] for found in MARK.finditer(text) if found[0] in self._images)
+        return Words(said, tuple(Attachment(mark, self._images[mark]) for mark in marks))
 
     def collapse(self, text: str) -> str:
         """A placeholder for the text."""
@@ -42,6 +75,18 @@ class Pastes:
         placeholder = f"[pasted #{next(self._numbers)} · {size}]"
         self._kept[placeholder] = text
         return placeholder
+
+    def collapse_all(self, text: str) -> str:
+        """The text with placeholders for what is large between its images."""
+        parts: list[str] = []
+        start = 0
+        for found in [*(match.span() for match in MARK.finditer(text) if match[0] in self._images), None]:
+            between = text[start : found[0] if found else len(text)]
+            parts.append(self.collapse(between) if is_large(between) else between)
+            if found:
+                parts.append(text[found[0] : found[1]])
+                start = found[1]
+        return "".join(parts)
 
     def expand(self, text: str) -> str:
         """The text with every placeholder of ours replaced by what it stands for."""
@@ -64,7 +109,25 @@ class Pastes:
 
     def clear(self) -> None:
         self._kept.clear()
+        self._images.clear()
         self._numbers = count(1)
 
+    def around(self, line: str, column: int) -> tuple[int, int] | None:
+        """The placeholder in which the column is."""
+        return next(((start, end) for start, end in self._spans(line) if start < column < end), None)
+
     def _spans(self, line: str) -> list[tuple[int, int]]:
-        return [match.span() for match in _PLACEHOLDER.finditer(line) if match[0] in self._kept]
+        found = [match.span() for match in _UNIT.finditer(line) if match[0] in self._kept or match[0] in self._images]
+        return found if line.isascii() else [*found, *_clusters(line)]
+
+
+def _clusters(text: str) -> list[tuple[int, int]]:
+    """What is several characters and one sign to the eye: a family of emoji, a letter and its accent."""
+    from rich.cells import split_graphemes  # hardly any prompt has one
+
+    found: list[tuple[int, int]] = []
+    for start, end, _ in split_graphemes(text)[0]:
+        part = text[start:end].rstrip(_BREAKS)
+        if len(part) > 1 and all(letter.isprintable() or letter == _JOINER for letter in part):
+            found.append((start, start + len(part)))
+    return found

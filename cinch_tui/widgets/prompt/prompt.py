@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from textual import on, work
+from textual import on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.message import Message
 from textual.reactive import var
 from textual.widgets import TextArea
 
-from cinch_tui.keymap import bindings, read_chords_of_plain_terminals
+from cinch_tui.keys.keymap import bindings, hint, read_chords_of_plain_terminals
+from cinch_tui.widgets.prompt.completing import CompletingField
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.draft_keeper import DraftKeeper
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.history_search import HistorySearch, is_query
-from cinch_tui.widgets.prompt.input import PromptInput, run_first
+from cinch_tui.widgets.prompt.input import PromptInput
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
-from cinch_tui.widgets.prompt.paths import PathCompletion
-from cinch_tui.widgets.prompt.popup import CompletionPopup
+from cinch_tui.words import Said, Words, as_words, joined
+from harness.errors import CinchError
 
-IDLE_HINT = "Ask for a change · / commands · @ files · F1 help"
-RUNNING_HINT = "Enter steers · Alt+Enter queues · Esc stops"
+if TYPE_CHECKING:
+    from cinch_tui.pictures.intake import Intake
+
+PATIENCE = 3.0
+"""Seconds that a paste may take to be looked at."""
+
+IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")
+RUNNING_HINT = ("prompt.submit steers", "prompt.follow_up queues", "chat.abort stops")
 DRAFT_HINT = "what you had not sent is back"
 SHELL_HINT = "your command · the model hears of it · !! tells it nothing · Tab paths"
-SEARCH_HINT = "history · Enter takes · Ctrl+R older · Esc back"
-QUEUE_HINT = "Enter steers · ↑ takes back what waits · Esc stops"
+SEARCH_HINT = ("history", "prompt.submit takes", "prompt.search_history older", "prompt.close_popup back")
+QUEUE_HINT = (
+    "prompt.submit steers",
+    "prompt.older takes back what waits",
+    "chat.queue changes it",
+    "chat.abort stops",
+)
+REVISION_HINT = ("what waits", "prompt.submit puts it back", "prompt.close_popup leaves it as it was")
 
 
-class Prompt(Vertical):
+class Prompt(CompletingField):
     """Posts what was typed and empties itself; a screen that cannot take it gives it back with `restore`.
 
     `typed_at` is when a text that is still here last changed, on the monotonic clock: nothing should take the keys from
@@ -45,27 +59,41 @@ class Prompt(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("prompt")]
 
     run_is_on = var(default=False, toggle_class="-running")
-    is_shell = var(default=False, toggle_class="-shell")
-    """What stands here is a command of the person's own."""
     something_waits = var(default=False)
     unseen = var(0)
     """So many lines of the conversation are new below what is shown; told in the frame, where it takes no row."""
 
     @dataclass
     class Submitted(Message):
-        """Enter: the whole text, with every paste in it."""
+        """Enter: the whole text, with every paste in it, and its images."""
 
-        text: str
+        words: Words
 
     @dataclass
     class FollowUp(Message):
         """Alt+Enter: for when the agent is done."""
 
-        text: str
+        words: Words
 
     @dataclass
     class EditorRequested(Message):
         """Ctrl+G: go on in an editor. The text is still here; `take` it."""
+
+    @dataclass
+    class Revised(Message):
+        """What was to be changed is ready."""
+
+        words: Words
+
+    @dataclass
+    class LeftAsItWas(Message):
+        """What was to be changed is not."""
+
+    @dataclass
+    class Complaint(Message):
+        """What was pasted could not be taken as it was."""
+
+        text: str
 
     @dataclass
     class TakeBack(Message):
@@ -78,20 +106,13 @@ class Prompt(Vertical):
         history: PromptHistory,
         draft: Draft | None = None,
     ) -> None:
-        super().__init__()
-        self._keeper = DraftKeeper(draft, lambda: self.text) if draft else None
+        super().__init__(commands, mentions)
+        self._keeper = DraftKeeper(draft, self._unsent) if draft else None
         self.typed_at = 0.0
-        self._commands = commands
-        self._mentions = mentions
-        self._paths = PathCompletion(mentions.root)
         self._history = history
-        self._input = PromptInput(self._run_key)
-        self._popup = CompletionPopup()
-        # Text that was not typed opens no popup: it would catch the arrows that walk the history.
-        self._shown = ""
         self._search: HistorySearch | None = None
-        self._dismissed_at: tuple[int, int] | None = None
-        self._offered_for = ("", (0, 0))
+        # What stood here when something else was to be changed here.
+        self._aside: Words | None = None
 
     def compose(self) -> ComposeResult:
         yield self._popup
@@ -107,18 +128,18 @@ class Prompt(Vertical):
 
     def watch_is_shell(self, is_shell: bool) -> None:  # noqa: FBT001  Textual's signature
         if not self._search:
-            self._input.border_subtitle = SHELL_HINT if is_shell else ""
+            self._input.hint = SHELL_HINT if is_shell else ""
 
     def watch_something_waits(self) -> None:
         self._hint()
 
     def _hint(self) -> None:
         running = QUEUE_HINT if self.something_waits else RUNNING_HINT
-        self._input.placeholder = running if self.run_is_on else IDLE_HINT
+        self._input.placeholder = hint(*(running if self.run_is_on else IDLE_HINT))
 
     def watch_unseen(self, unseen: int) -> None:
         lines = f"{unseen:,} new line{'' if unseen == 1 else 's'}"
-        self._input.border_title = f"↓ {lines} · Ctrl+End" if unseen else ""
+        self._input.border_title = hint(f"↓ {lines}", "chat.scroll_end") if unseen else ""
 
     @property
     def field(self) -> TextArea:
@@ -126,29 +147,53 @@ class Prompt(Vertical):
         return self._input
 
     @property
-    def text(self) -> str:
+    def words(self) -> Words:
         """What would be sent now."""
-        return self._input.expanded(self._search.draft) if self._search else self._input.full_text
+        return self._input.said(self._search.draft) if self._search else self._input.words
+
+    @property
+    def text(self) -> str:
+        return self.words.text
 
     @text.setter
     def text(self, text: str) -> None:
         self._leave_search()
         self._show(text)
 
-    def take(self) -> str:
-        """The text; the prompt is empty afterwards, and the text is in no history."""
+    def take(self) -> Words:
+        """What stands here; the prompt is empty afterwards, and it is in no history."""
         self._leave_search()
-        text = self._input.full_text
+        words = self._input.words
         self._shown = ""
         self._input.forget()
         self._close()
-        return text
+        return words
 
-    def restore(self, text: str) -> None:
+    def restore(self, said: Said) -> None:
         """Give back what was posted, before whatever has been typed since."""
-        since = self.text
+        since = self.words
         self._leave_search()
-        self._show(f"{text}\n{since}" if since else text)
+        self._show(joined([as_words(said), since]) if since.text else said)
+
+    def revise(self, words: Words) -> None:
+        """Let the person change this, in the place of what stands here, which comes back afterwards."""
+        self._leave_search()
+        if self._aside is None:
+            self._aside = self.words
+        self._show(words)
+        self._input.hint = hint(*REVISION_HINT)
+        self.focus()
+
+    def _end_revision(self, outcome: Revised | LeftAsItWas) -> None:
+        aside, self._aside = self._aside, None
+        self.take()
+        self._input.hint = ""
+        if aside is not None and aside.text:
+            self._show(aside)
+        self.post_message(outcome)
+
+    def _unsent(self) -> Words:
+        return joined([self.words, self._aside]) if self._aside and self._aside.text else self.words
 
     def insert(self, text: str) -> None:
         """Type or paste the text at the cursor, and go there."""
@@ -183,6 +228,55 @@ class Prompt(Vertical):
         self._leave_search()
         self.post_message(self.EditorRequested())
 
+    async def receive(self, text: str) -> None:
+        """Insert what was pasted; a picture, or the path of one, as the picture."""
+        if self._input.text.startswith("!") or self._search:
+            self._input.put(text)
+            return
+        # Nothing is pasted before the first paint.
+        from cinch_tui.pictures.intake import taken_in
+
+        intake = None
+        # A folder on a machine that does not answer must not hold up the keys.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                intake = await taken_in(text, self._mentions.root)
+        if intake is None:
+            self._input.put(text)
+        else:
+            self._take_in(intake)
+
+    async def action_paste(self) -> None:
+        """From the system's clipboard, where there is a way to it; else what was copied here."""
+        from cinch_tui.pictures.clipboard import held
+        from cinch_tui.pictures.intake import shown
+
+        self._leave_search()
+        # Textual leaves open what an app returns, and so the app's type.
+        copied: str = self.app.clipboard  # pyright: ignore[reportUnknownMemberType]
+        try:
+            found = await held()
+        except CinchError as error:
+            if not copied:
+                self.post_message(self.Complaint(str(error)))
+            await self.receive(copied)
+            return
+        if found.picture:
+            self._take_in(await shown(found.picture, "clipboard"))
+        elif found.text or copied:
+            await self.receive(found.text or copied)
+        else:
+            self.post_message(self.Complaint("The clipboard is empty."))
+
+    def _take_in(self, intake: Intake) -> None:
+        for piece in intake.pieces:
+            if isinstance(piece, str):
+                self._input.put(piece)
+            else:
+                self._input.attach(piece)
+        for reason in intake.refused:
+            self.post_message(self.Complaint(reason))
+
     def action_older(self) -> None:
         self._walk(-1)
 
@@ -211,7 +305,7 @@ class Prompt(Vertical):
         self._search = HistorySearch(self._history.entries, draft)
         if not is_query(draft):
             self._input.show("")
-        self._input.border_subtitle = SEARCH_HINT
+        self._input.hint = hint(*SEARCH_HINT)
         self._offer()
 
     def action_stop_search(self) -> None:
@@ -220,22 +314,16 @@ class Prompt(Vertical):
         self._leave_search()
 
     def action_complete(self) -> None:
-        if self._took_found():
-            return
-        if self.is_shell and not self._popup.is_open:
-            self._complete_path()
-            return
-        if not self._popup.is_open:
-            raise SkipAction
-        self._accept()
+        if not self._took_found():
+            super().action_complete()
 
     def action_close_popup(self) -> None:
         if self._search:
             self._leave_search()
-            return
-        if self._popup.completion is None:
-            raise SkipAction
-        self._dismiss(self._popup.completion)
+        elif self._aside is not None and not self._popup.is_open:
+            self._end_revision(self.LeftAsItWas())
+        else:
+            super().action_close_popup()
 
     @on(TextArea.Changed)
     def _text_changed(self, event: TextArea.Changed) -> None:
@@ -244,16 +332,21 @@ class Prompt(Vertical):
             self.typed_at = time.monotonic()
         if self._keeper:
             self._keeper.changed()
-        if self._input.border_subtitle == DRAFT_HINT and self._input.text != self._shown:
-            self._input.border_subtitle = ""
+        if self._input.hint == DRAFT_HINT and self._input.text != self._shown:
+            self._input.hint = ""
         self.is_shell = not self._search and self._input.text.startswith("!")
         self._keep_up()
+
+    @on(PromptInput.Beyond)
+    def _left_text(self, message: PromptInput.Beyond) -> None:
+        message.stop()
+        self._walk(message.step)
 
     @on(DraftKeeper.Found)
     def _draft_found(self, message: DraftKeeper.Found) -> None:
         message.stop()
-        self.restore(message.text)
-        self._input.border_subtitle = DRAFT_HINT
+        self.restore(message.words)
+        self._input.hint = DRAFT_HINT
 
     @on(TextArea.SelectionChanged)
     def _cursor_moved(self, event: TextArea.SelectionChanged) -> None:
@@ -261,35 +354,25 @@ class Prompt(Vertical):
         if self._popup.is_open:
             self._keep_up()
 
-    async def _run_key(self, key: str) -> bool:
-        own = self._bindings.key_to_bindings.get(key, ())
-        if own:
-            self._keep_up()
-        return await run_first(own, self)
-
-    @work(exclusive=True, group="mentions")
-    async def _load_mentions(self) -> None:
-        await self._mentions.load()
-        self._offer()
-
     def _post(self, message: type[Submitted] | type[FollowUp]) -> None:
-        text = self.text
-        if not text.strip():
+        words = self.words
+        if self._aside is not None:
+            self._end_revision(self.Revised(words))
             return
-        self._history.add(text)
+        if not words.text.strip():
+            return
+        self._history.add(words)
         self.take()
-        self.post_message(message(text))
+        self.post_message(message(words))
 
-    def _show(self, text: str) -> None:
-        self._input.show(text)
-        self._shown = self._input.text
-        self._close()
+    def _completion(self) -> Completion | None:
+        return self._search.find(self._input.text) if self._search else super()._completion()
 
     def _leave_search(self) -> None:
         """Put what was typed before the search back, if one is on."""
         if self._search:
             draft, self._search = self._search.draft, None
-            self._input.border_subtitle = ""
+            self._input.hint = ""
             self._show(draft)
 
     def _took_found(self) -> bool:
@@ -299,7 +382,7 @@ class Prompt(Vertical):
             return False
         self._leave_search()
         if candidate:
-            self._show(self._history.go_to(search.index_of(candidate.text), self.text))
+            self._show(self._history.go_to(search.index_of(candidate.text), self.words))
         return True
 
     def _walk(self, step: int) -> None:
@@ -309,82 +392,6 @@ class Prompt(Vertical):
         if step < 0 and self.something_waits and not self.text:
             self.post_message(self.TakeBack())
             return
-        text = self._history.older(self.text) if step < 0 else self._history.newer(self.text)
-        if text is not None:
-            self._show(text)
-
-    def _keep_up(self) -> None:
-        """Offer what fits the text as it is now; the message that it has changed may be late, or late and old."""
-        place = (self._input.text, self._input.cursor_location)
-        if place != self._offered_for:
-            self._offered_for = place
-            self._offer()
-
-    def _offer_more(self) -> None:
-        # Whoever walks through what was found is not thrown back to its start.
-        if not self._popup.has_moved and self._mentions.goes_on:
-            self._offer()
-
-    def _offer(self) -> None:
-        """Open, change or close the popup, as the text before the cursor asks for."""
-        completion = self._search.find(self._input.text) if self._search else self._completion()
-        place = self._place_of(completion)
-        if place != self._dismissed_at:
-            self._dismissed_at = None
-        if completion is None or place == self._dismissed_at:
-            self._close()
-            return
-        self._popup.open(completion)
-        self._input.yields_arrows = True
-
-    def _complete_path(self) -> None:
-        completion = self._paths.complete(self._input.before_cursor, one_line=True)
-        if completion is None:
-            return
-        if len(completion.candidates) == 1:
-            only = completion.candidates[0]
-            self._input.replace_before_cursor(completion.start, only.text + only.then)
-        else:
-            self._popup.open(completion)
-            self._input.yields_arrows = True
-
-    def _completion(self) -> Completion | None:
-        field = self._input
-        if self.is_shell:
-            return self._paths.complete(field.before_cursor, one_line=True) if self._popup.is_open else None
-        if field.text == self._shown or field.selected_text or not field.is_at_end_of_word:
-            return None
-        before = field.before_cursor
-        if self._mentions.is_asked(before) and self._mentions.is_stale:
-            self._load_mentions()
-        one_line = field.document.line_count == 1
-        completion = self._commands.complete(before, one_line=one_line)
-        if completion is None:
-            completion = self._mentions.complete(before, one_line=one_line)
-            if self._mentions.goes_on:
-                self.call_later(self._offer_more)
-        return completion
-
-    def _accept(self) -> None:
-        completion, candidate = self._popup.completion, self._popup.highlighted
-        if completion is None or candidate is None:
-            return
-        if candidate.text.endswith("/"):
-            # A folder is gone into.
-            self._close()
-        else:
-            self._dismiss(completion)
-        if self._mentions.is_asked(self._input.before_cursor):
-            self._mentions.used(candidate.text)
-        self._input.replace_before_cursor(completion.start, candidate.text + candidate.then)
-
-    def _dismiss(self, completion: Completion) -> None:
-        self._dismissed_at = self._place_of(completion)
-        self._close()
-
-    def _close(self) -> None:
-        self._popup.close()
-        self._input.yields_arrows = False
-
-    def _place_of(self, completion: Completion | None) -> tuple[int, int] | None:
-        return (self._input.cursor_location[0], completion.start) if completion else None
+        words = self._history.older(self.words) if step < 0 else self._history.newer(self.words)
+        if words is not None:
+            self._show(words)

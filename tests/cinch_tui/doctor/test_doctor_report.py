@@ -8,7 +8,7 @@ from pathlib import Path
 from fakes.model_server import ModelServer, Reply
 
 from cinch_tui.doctor.report import WIDTH, examined
-from cinch_tui.last_choice import Choice
+from cinch_tui.models.last_choice import Choice
 from cinch_tui.paths import find_paths
 
 

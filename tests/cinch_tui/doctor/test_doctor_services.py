@@ -10,7 +10,7 @@ from fakes.model_server import Failure, Hang, ModelServer, Raw, Reply
 from fakes.patients import HURRIED, examined, report
 from fakes.script import Script
 
-from cinch_tui.last_choice import Choice
+from cinch_tui.models.last_choice import Choice
 from harness.messages import Usage
 
 Begin = Callable[[Script], ModelServer]

@@ -11,7 +11,7 @@ from fakes.model_server import ModelServer, Reply
 from fakes.patients import examined, report
 from fakes.script import Script
 
-from cinch_tui.last_choice import Choice
+from cinch_tui.models.last_choice import Choice
 from harness.errors import ConfigError
 from providers.catalog import presets
 
@@ -29,10 +29,12 @@ async def test_who_has_a_key_or_an_address_or_is_chosen_is_set_up(monkeypatch: p
     monkeypatch.setenv("MISTRAL_API_KEY", KEY)
     monkeypatch.setenv("OLLAMA_HOST", "box:11434")
 
+    others = len(presets()) - 3
+
     told = await set_up(chosen=[Choice("vllm/qwen"), Choice("vllm/qwen"), Choice("demo/tour")])
 
     assert told == [
-        f"ok services set up: mistral, ollama, vllm; {len(presets()) - 3} more could be set up: cinch models",
+        f"ok services set up: mistral, ollama, vllm; {others} more could be set up: cinch models --providers",
         "ok mistral not asked; key from environment variable MISTRAL_API_KEY",
         "ok ollama not asked; at http://box:11434",
         "ok vllm vllm/qwen; at http://127.0.0.1:8000/v1",

@@ -18,7 +18,7 @@ from fakes.relays import HttpProxy, Relay, SocksProxy
 
 from cinch_tui.doctor.network import Walk
 from cinch_tui.doctor.route import Route
-from providers.trust import trusted, trusts_nobody
+from providers.net.trust import trusted, trusts_nobody
 
 HOST = "models.example"
 PASSWORD = "sesame-sesame"

@@ -75,3 +75,27 @@ def test_a_reader_that_goes_away_is_told_once():
 
     assert told == ["gone"]
     assert paper.failed
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bell_stands_in_no_line_and_does_not_wait_for_the_end_of_one():
+    stream = Tty()
+    paper = Paper(stream)
+
+    paper.hold("You: ")
+    paper.ring()
+    paper.say("Notice", "later")
+
+    assert stream.getvalue() == "You: \x07"
+
+
+def test_a_file_is_not_rung():
+    stream = io.StringIO()
+
+    Paper(stream).ring()
+
+    assert stream.getvalue() == ""

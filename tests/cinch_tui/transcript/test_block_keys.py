@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.view import Transcript
-from harness.views import TerminalView
+from harness.views import DiffView, TerminalView
 
 SMALL = (60, 14)
 CODES = "First:\n\n```python\na = 1\n```\n\nthen\n\n    b = 2\n\n- and\n  ```\n  c = 3\n  ```"
@@ -32,6 +32,17 @@ async def test_a_block_is_chosen_by_key_and_copied_as_it_was_written() -> None:
             "Do **it**",
             "$ make -k\none\ntwo",
         ]
+
+
+async def test_of_an_edit_the_diff_is_copied() -> None:
+    edit = ToolBlock("1", "Edit", "a.py")
+    edit.status, edit.text, edit.view = "done", "Replaced 1 line.", DiffView("a.py", "one\n", "two\n")
+    app = Stage(edit)
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        await pilot.press("shift+up", "y")
+
+        assert app.heard == ["--- a/a.py\n+++ b/a.py\n@@ -1,1 +1,1 @@\n-one\n+two"]
 
 
 async def test_choosing_begins_at_what_is_seen() -> None:

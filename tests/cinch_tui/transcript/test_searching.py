@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -191,6 +193,20 @@ async def test_a_search_survives_a_cleared_conversation_and_a_resize() -> None:
         await looked(pilot, app)
 
         assert screen(app.view)[0] == "❯ needle needle"
+
+
+async def test_no_search_keeps_a_conversation_that_was_cleared() -> None:
+    app = SearchStage(*numbered(30), UserBlock("a needle"))
+    async with app.run_test(size=SMALL) as pilot:
+        await search(pilot, app, "needle")
+        gone = weakref.ref(app.view.blocks[-1])
+
+        app.view.clear()
+        app.view.extend(numbered(3))
+        await looked(pilot, app)
+
+        gc.collect()
+        assert gone() is None
 
 
 @pytest.mark.parametrize(

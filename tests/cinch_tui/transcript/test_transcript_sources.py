@@ -128,7 +128,7 @@ async def test_sources_follow_a_reply_that_was_streamed_and_no_discarded_one() -
     status = StatusBar()
     board = Board.above(status)
     app = WidgetApp(*board.widgets, status, styles=("transcript", "code", "panel", "status"))
-    bridge = Bridge(board, show_thinking=True)
+    bridge = Bridge(board)
     streamed = [BlockStart(0, "text"), BlockDelta(0, TEXT), BlockEnd(0, citations=PAGES)]
     async with app.run_test():
         for event in (

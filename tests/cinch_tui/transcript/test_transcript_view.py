@@ -245,6 +245,17 @@ async def test_a_long_body_is_cut_and_says_by_how_much() -> None:
         assert screen(app.view)[-1] == "    … 1,034 more lines"
 
 
+async def test_a_long_change_is_cut_after_fifty_lines() -> None:
+    write = tool("Write")
+    write.view = DiffView("a.py", None, "x\n" * 62)
+    write.folded = False
+    app = Stage(write)
+    async with app.run_test(size=SMALL):
+        await app.view.drained()
+
+        assert screen(app.view)[-1].strip() == "… 12 more lines"
+
+
 async def test_markup_and_control_sequences_are_only_text() -> None:
     evil = "[bold]x[/] \x1b[2J[link=a]"
     shell = tool("Bash")

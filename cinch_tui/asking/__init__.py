@@ -1,0 +1,1 @@
+"""Questions on their way to a person and back."""

@@ -1,0 +1,95 @@
+"""The answers to the questions of one dialog, as far as they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from harness.person import Answer, Question
+
+
+@dataclass(slots=True)
+class Blank:
+    """One question: its answer, what is ticked of its choices, and what is half written."""
+
+    question: Question
+    answer: Answer | None = None
+    ticked: set[int] = field(default_factory=set[int])
+    draft: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.question.header or self.question.prompt
+
+    def toggle(self, index: int) -> None:
+        """Tick or untick; what was answered before is open again."""
+        self.ticked ^= {index}
+        self.answer = None
+
+    def take(self, index: int) -> None:
+        self.answer = Answer("selected", self.question.choices[index].label, index)
+
+    def take_ticked(self, other: str = "") -> None:
+        """What is ticked, and what was written beside it."""
+        indexes = tuple(sorted(self.ticked))
+        labels = ", ".join(self.question.choices[index].label for index in indexes)
+        self.answer = Answer("selected", labels, indexes=indexes, other=other)
+
+    def write(self, text: str) -> None:
+        """An answer of one's own; beside what is ticked, where several may be taken."""
+        if self.question.multi_select and self.ticked:
+            self.take_ticked(text)
+        else:
+            self.answer = Answer("free_text", text)
+
+    def edit(self, index: int, text: str) -> None:
+        self.answer = Answer("edited", text, index)
+
+    def original(self, index: int) -> str:
+        """What an edit of a choice begins with."""
+        choice = self.question.choices[index]
+        return choice.body or choice.label
+
+    @property
+    def words(self) -> str:
+        if self.answer is None:
+            return "not answered yet"
+        said = [each for each in (self.answer.text, self.answer.other) if each]
+        return " + ".join(said) or self.answer.status
+
+
+class Sheet:
+    """All questions of a dialog; `at` is the one that is looked at, or behind the last, where all is sent."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.blanks = [Blank(question) for question in questions]
+        self.at = 0
+
+    @property
+    def is_form(self) -> bool:
+        return len(self.blanks) > 1
+
+    @property
+    def is_at_end(self) -> bool:
+        return self.at == len(self.blanks)
+
+    @property
+    def blank(self) -> Blank:
+        return self.blanks[self.at]
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether all of it was skipped, so that there is nothing to send."""
+        return all(each.answer is not None and each.answer.status == "skipped" for each in self.blanks)
+
+    def go(self, step: int) -> None:
+        self.at = (self.at + step) % (len(self.blanks) + 1)
+
+    def go_on(self) -> None:
+        """To the next that has no answer, or to the end."""
+        later = [*range(self.at + 1, len(self.blanks)), *range(self.at)]
+        self.at = next((at for at in later if self.blanks[at].answer is None), len(self.blanks))
+
+    def answers(self, rest: Answer) -> tuple[Answer, ...]:
+        """All of them; `rest` for those that have none."""
+        return tuple(each.answer or rest for each in self.blanks)

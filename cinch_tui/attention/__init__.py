@@ -1,0 +1,1 @@
+"""Calling a person who looks elsewhere."""

@@ -1,0 +1,142 @@
+"""How a person who looks elsewhere is called to this terminal: what is written to it, or which program is run.
+
+Terminals that know a notification show it on the desktop; the others ring, or mark their window.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cinch_tui.config.settings import CallKind
+from cinch_tui.rendering.harmless import harmless
+
+LONGEST = 80
+BELL = "\x07"
+
+_BY_PROGRAM: dict[str, CallKind] = {
+    "iTerm.app": "osc9",
+    "WezTerm": "osc777",
+    "ghostty": "osc777",
+    "WarpTerminal": "osc777",
+}
+# Also where a multiplexer or ssh has put its own name in place of the program's.
+_BY_VARIABLE: dict[str, CallKind] = {"KITTY_WINDOW_ID": "osc99", "WEZTERM_PANE": "osc777", "GHOSTTY_BIN_DIR": "osc777"}
+_BY_TERM: dict[str, CallKind] = {
+    "xterm-kitty": "osc99",
+    "xterm-ghostty": "osc777",
+    "foot": "osc777",
+    "wezterm": "osc777",
+    "contour": "osc777",
+}
+
+_APPLE = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
+# What is shown comes through the environment: no text of a project may become part of a script.
+_WINDOWS = (
+    "Add-Type -AssemblyName System.Windows.Forms; $n = New-Object System.Windows.Forms.NotifyIcon; "
+    "$n.Icon = [System.Drawing.SystemIcons]::Information; $n.Visible = $true; "
+    "$n.ShowBalloonTip(5000, $env:CINCH_CALL_TITLE, $env:CINCH_CALL_TEXT, 'None'); Start-Sleep 6; $n.Dispose()"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is said: a title, and a few words."""
+
+    title: str
+    text: str
+
+    @classmethod
+    def about(cls, project: str, text: str) -> Call:
+        """Nothing of it can end a sequence or begin another."""
+        return cls(_plain(f"cinch – {project}"), _plain(text))
+
+
+def written(kinds: Sequence[CallKind], call: Call, environ: Mapping[str, str]) -> str:
+    """What to write to the terminal."""
+    if "off" in kinds:
+        return ""
+    wanted: list[CallKind] = [known_kind(environ) if kind == "auto" else kind for kind in kinds]
+    parts = [_through(_sequence(kind, call), environ) for kind in dict.fromkeys(wanted) if kind != "bell"]
+    # A multiplexer may keep from the terminal what it does not know itself.
+    rings = "bell" in wanted or ("auto" in kinds and _is_wrapped(environ))
+    return "".join(parts) + (BELL if rings else "")
+
+
+def known_kind(environ: Mapping[str, str]) -> CallKind:
+    """What the terminal is known to understand; the bell where nothing is known."""
+    program = _BY_PROGRAM.get(environ.get("TERM_PROGRAM", ""))
+    if program:
+        return program
+    if environ.get("LC_TERMINAL") == "iTerm2":
+        return "osc9"
+    by_variable: CallKind | None = next((kind for name, kind in _BY_VARIABLE.items() if environ.get(name)), None)
+    by_term: CallKind | None = next(
+        (kind for name, kind in _BY_TERM.items() if environ.get("TERM", "").startswith(name)), None
+    )
+    return by_variable or by_term or "bell"
+
+
+def desktop_command(call: Call, platform: str = sys.platform) -> tuple[list[str], dict[str, str]]:
+    """The program that shows it on the desktop, and what its environment has besides ours."""
+    match platform:
+        case "darwin":
+            return ["osascript", "-e", _APPLE, call.title, call.text], {}
+        case "win32":
+            told = {"CINCH_CALL_TITLE": call.title, "CINCH_CALL_TEXT": call.text}
+            return ["powershell", "-NoProfile", "-Command", _WINDOWS], told
+        case _:
+            return ["notify-send", "--app-name=cinch", "--", call.title, call.text], {}
+
+
+def show_on_desktop(call: Call) -> None:
+    """Start that program, and do not wait for it; without it, nothing is shown."""
+    # Only who asks for it pays for the import.
+    import subprocess
+    from contextlib import suppress
+
+    command, told = desktop_command(call)
+    with suppress(OSError):
+        subprocess.Popen(
+            command,
+            env={**os.environ, **told},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+def _sequence(kind: CallKind, call: Call) -> str:
+    match kind:
+        case "osc9":
+            return f"\x1b]9;{call.title}: {call.text}{BELL}"
+        case "osc777":
+            return f"\x1b]777;notify;{call.title};{call.text}{BELL}"
+        case "osc99":
+            title = f"\x1b]99;i=cinch:o=unfocused:d=0;{call.title}{BELL}"
+            return f"{title}\x1b]99;i=cinch:o=unfocused:p=body;{call.text}{BELL}"
+        case _:
+            return ""
+
+
+def _through(sequence: str, environ: Mapping[str, str]) -> str:
+    """Past a multiplexer, to the terminal around it."""
+    if not sequence or not _is_wrapped(environ):
+        return sequence
+    if environ.get("TMUX"):
+        doubled = sequence.replace("\x1b", "\x1b\x1b")
+        return f"\x1bPtmux;{doubled}\x1b\\"
+    return f"\x1bP{sequence}\x1b\\"
+
+
+def _is_wrapped(environ: Mapping[str, str]) -> bool:
+    return bool(environ.get("TMUX") or environ.get("STY"))
+
+
+def _plain(text: str) -> str:
+    """One short line; a semicolon would begin another field."""
+    words = " ".join(harmless(text).replace(";", ",").split())
+    return "".join(letter for letter in words if letter.isprintable())[:LONGEST]

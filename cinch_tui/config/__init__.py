@@ -1,0 +1,1 @@
+"""What can be set, where it was set, and changing it."""

@@ -1,0 +1,108 @@
+"""A TOML file as dotted keys with the lines they stand on.
+
+tomllib does not tell where a key stands, so the text is scanned once more for whoever has to report an error.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import ConfigError
+
+PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+DOTTED = rf"{PART}(?:\s*\.\s*{PART})*"
+TABLE = re.compile(rf"^\s*\[\[?\s*({DOTTED})\s*\]")
+ASSIGNMENT = re.compile(rf"^\s*({DOTTED})\s*=\s*(.*)")
+TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value of a file and the line it stands on."""
+
+    value: object
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A configuration file as it was read: `text` is what trust is given to."""
+
+    path: Path
+    text: str
+    entries: dict[str, Entry]
+
+
+def read_config_file(path: Path) -> ConfigFile:
+    """Read a file.
+
+    Raises:
+        ConfigError: it cannot be read, is no UTF-8 or no TOML; with path and line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(_explain(path, text, str(error))) from error
+    lines = _lines_of_keys(text)
+    entries = {name: Entry(value, _line_of(name, lines)) for name, value in flattened(data)}
+    return ConfigFile(path, text, entries)
+
+
+def _explain(path: Path, text: str, problem: str) -> str:
+    place = TOML_PLACE.search(problem)
+    line = int(place[1]) if place and place[1] else len(text.splitlines())
+    message = TOML_PLACE.sub("", problem)
+    return f"{path}, line {line}: is not valid TOML: {message[:1].lower()}{message[1:]}"
+
+
+def flattened(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Each value of nested tables under its dotted name."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flattened(value, f"{prefix}{key}.")  # pyright: ignore[reportUnknownArgumentType] TOML's keys are texts
+        else:
+            yield prefix + key, value
+
+
+def _lines_of_keys(text: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    table = ""
+    closing = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if closing:
+            closing = "" if closing in line else closing
+            continue
+        if header := TABLE.match(line):
+            table = plain_name(header[1]) + "."
+            found.setdefault(table[:-1], number)
+        elif assignment := ASSIGNMENT.match(line):
+            found.setdefault(table + plain_name(assignment[1]), number)
+            closing = _opens_text(assignment[2])
+    return found
+
+
+def _opens_text(value: str) -> str:
+    """The quotes that end a text of several lines beginning here."""
+    quotes = value[:3]
+    return quotes if quotes in ('"""', "'''") and quotes not in value[3:] else ""
+
+
+def plain_name(dotted: str) -> str:
+    return ".".join(part.strip().strip("\"'") for part in dotted.split("."))
+
+
+def _line_of(name: str, lines: dict[str, int]) -> int:
+    """A key inside an inline table stands where the table does."""
+    while name and name not in lines:
+        name = name.rpartition(".")[0]
+    return lines.get(name, 1)

@@ -1,0 +1,204 @@
+"""Each setting by its dotted name: what it may be set to, how it is read from a text, and who may set it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import isfinite
+from operator import attrgetter
+from typing import Literal, get_args, get_origin, get_type_hints
+
+from cinch_tui.config.settings import Guard, Settings, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting by its dotted name, such as `limits.max_turns`."""
+
+    name: str
+    kind: type
+    default: Value
+    doc: str
+    guard: Guard
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return "CINCH_" + self.name.replace(".", "_").upper()
+
+    def check(self, value: object) -> Value:
+        """The value as this key holds it.
+
+        Raises:
+            ValueError: it is of another kind or out of bounds; the text says what would fit.
+        """
+        checked = self._of_kind(value)
+        chosen = checked if isinstance(checked, tuple) else (checked,)
+        if self.choices and any(choice not in self.choices for choice in chosen):
+            several = "be made of" if isinstance(checked, tuple) else "be one of"
+            raise ValueError(f"must {several} {', '.join(self.choices)}")
+        if self.minimum is not None and isinstance(checked, int | float) and checked < self.minimum:
+            raise ValueError(f"must be {self.minimum:g} or more")
+        return checked
+
+    def parse(self, text: str) -> Value:
+        """The value that a text stands for, as in an environment variable; a list is written with commas.
+
+        Raises:
+            ValueError: as `check`.
+        """
+        return self.check(_parsed(self.kind, text.strip()))
+
+    def allows_untrusted(self, value: Value, below: Value) -> bool:
+        """Whether an untrusted file may set this value where it would be `below` without it."""
+        match self.guard:
+            case "open":
+                return True
+            case "held":
+                return False
+            case "tighten":
+                return _is_as_strict(value, below)
+
+    def _of_kind(self, value: object) -> Value:
+        if self.kind is tuple:
+            return _texts(value)
+        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
+            return float(value)
+        # NaN and infinity pass every comparison with a limit, or none.
+        is_odd = isinstance(value, float) and not isfinite(value)
+        if isinstance(value, str | int | float | bool) and type(value) is self.kind and not is_odd:
+            return value
+        raise ValueError(f"must be {KIND_NAMES[self.kind]}")
+
+
+# From strict to loose.
+STRICTNESS: tuple[Value, ...] = ("on", "smart", "off")
+SWITCHES = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+KIND_NAMES: dict[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    tuple: "a list of texts",
+}
+
+
+@cache
+def keys() -> dict[str, Key]:
+    """Every key, in the order of the example file."""
+    return {key.name: key for key in _keys_of(Settings, "")}
+
+
+@cache
+def open_tables() -> dict[str, tuple[str, str]]:
+    """The tables that hold whatever is put under their names, with their meaning and an example."""
+    fields = [item for item in dataclasses.fields(Settings) if "example" in item.metadata]
+    return {item.name: (item.metadata["doc"], item.metadata["example"]) for item in fields}
+
+
+def find_key(name: str) -> Key | None:
+    """The key of that name, in an open table too."""
+    table, _, rest = name.partition(".")
+    if rest and table in open_tables():
+        return Key(name, str, "", open_tables()[table][0], "held")
+    return keys().get(name)
+
+
+def build(values: Mapping[str, Value]) -> Settings:
+    """Settings with these values, already checked, and defaults for the rest."""
+    built = _build(Settings, "", values)
+    assert isinstance(built, Settings)
+    return built
+
+
+def value_of(settings: Settings, name: str) -> Value:
+    """What a setting is, by its dotted name."""
+    found: Value = attrgetter(name)(settings)
+    return found
+
+
+def _keys_of(group: type, prefix: str) -> list[Key]:
+    hints = get_type_hints(group)
+    found: list[Key] = []
+    for item in dataclasses.fields(group):
+        name, hint = prefix + item.name, hints[item.name]
+        if "example" in item.metadata:
+            continue
+        if dataclasses.is_dataclass(hint):
+            found.extend(_keys_of(hints[item.name], name + "."))
+            continue
+        origin = get_origin(hint)
+        found.append(
+            Key(
+                name=name,
+                kind=str if origin is Literal else origin or hint,
+                default=_default(item),
+                doc=item.metadata["doc"],
+                guard=item.metadata["guard"],
+                choices=_choices(hint),
+                minimum=item.metadata["minimum"],
+            )
+        )
+    return found
+
+
+def _build(group: type, prefix: str, values: Mapping[str, Value]) -> object:
+    hints = get_type_hints(group)
+    chosen: dict[str, object] = {}
+    for item in dataclasses.fields(group):
+        name = prefix + item.name
+        if dataclasses.is_dataclass(hints[item.name]):
+            chosen[item.name] = _build(hints[item.name], name + ".", values)
+        elif "example" in item.metadata:
+            chosen[item.name] = {
+                key.removeprefix(f"{name}."): value for key, value in values.items() if key.startswith(f"{name}.")
+            }
+        elif name in values:
+            chosen[item.name] = values[name]
+    return group(**chosen)
+
+
+def _choices(hint: type) -> tuple[str, ...]:
+    """The words that a Literal allows, or that a list of them may be made of."""
+    if get_origin(hint) is tuple:
+        return _choices(get_args(hint)[0])
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
+def _default(item: dataclasses.Field[Value]) -> Value:
+    assert item.default is not dataclasses.MISSING
+    return item.default
+
+
+def _is_as_strict(value: Value, below: Value) -> bool:
+    if isinstance(value, bool):
+        return value or not below
+    if isinstance(value, int | float) and isinstance(below, int | float):
+        # Zero is no limit at all.
+        return value != 0 and (below == 0 or value <= below)
+    return STRICTNESS.index(value) <= STRICTNESS.index(below)
+
+
+def _parsed(kind: type, text: str) -> object:
+    if kind is tuple:
+        return [item.strip() for item in text.split(",") if item.strip()]
+    if kind is bool:
+        return SWITCHES.get(text.lower(), text)
+    if kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    items: tuple[object, ...] = tuple(value) if isinstance(value, list | tuple) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] each item is checked below
+    texts = tuple(item for item in items if isinstance(item, str))
+    if not isinstance(value, list | tuple) or len(texts) != len(items):
+        raise ValueError("must be a list of texts")
+    return texts

@@ -1,0 +1,148 @@
+"""What a changed setting does, and when: at once, from the next prompt on, or from the next start on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cinch_tui.config.settings import Settings
+from harness.errors import CinchError
+
+if TYPE_CHECKING:
+    from cinch_tui.desk import Desk
+    from cinch_tui.wardrobe import Wardrobe
+
+AT_ONCE = "at once"
+NEXT_PROMPT = "from the next prompt on"
+NEXT_START = "from the next start on"
+
+BESIDE_A_DIFF = 10
+"""Cells of the screen that frames and scroll bars take."""
+NEVER = 1_000_000
+
+_READ_WHEN_NEEDED = frozenset({"ui.editor", "ui.show_last_exchange", "ui.status_seconds"})
+# What an agent is told when it begins a run.
+_OF_A_RUN = ("limits.", "retry.", "cache.", "agents.", "steering.")
+_OF_TOOLS = frozenset({"tools.concurrency", "tools.batch_size", "tools.timeout_s", "tools.max_result_chars"})
+
+
+def when(name: str) -> str:
+    """When a change of this setting counts, in words."""
+    if name in _EFFECTS or name in _READ_WHEN_NEEDED:
+        return AT_ONCE
+    if name in _OF_TOOLS or name == "model.max_tokens" or name.startswith(_OF_A_RUN):
+        return NEXT_PROMPT
+    return NEXT_START
+
+
+def apply(desk: Desk, settings: Settings, touched: Set[str]) -> None:
+    """Let these settings be in force, as far as that can be; `touched` are those that were changed.
+
+    Raises:
+        CinchError: one of them cannot be used.
+    """
+    desk.settings = settings
+    for name in touched & _EFFECTS.keys():
+        _EFFECTS[name](desk)
+    if any(when(name) == NEXT_PROMPT for name in touched):
+        _retune(desk)
+
+
+def _theme(desk: Desk) -> None:
+    from cinch_tui.terminal.first_picture import forget_pictures
+
+    wardrobe_of(desk).choose(desk.settings.ui.theme)
+    forget_pictures(desk.options)
+    desk.screen.keep_picture()
+
+
+def _status(desk: Desk) -> None:
+    from cinch_tui.widgets.status_bar import Arrangement
+
+    ui = desk.settings.ui
+    desk.app.animation_level = "full" if ui.motion == "full" else "none"
+    desk.screen.board.status.rearrange(Arrangement(ui.status, moves=ui.motion == "full"))
+    desk.show_figures()
+
+
+def _status_command(desk: Desk) -> None:
+    """The next turn runs the new one; what another said is gone at once."""
+    bar = desk.screen.board.status
+    bar.status = replace(bar.status, told="")
+
+
+def _vim(desk: Desk) -> None:
+    desk.screen.prompt.uses_vim = desk.settings.ui.vim
+
+
+def _times(desk: Desk) -> None:
+    transcript = desk.screen.board.transcript
+    transcript.ways = replace(transcript.ways, stamps=desk.settings.ui.timestamps)
+
+
+def _thinking(desk: Desk) -> None:
+    desk.agent.set_thinking(desk.settings.model.thinking)
+
+
+def _show_thinking(desk: Desk) -> None:
+    desk.show_thinking(shown=desk.settings.ui.show_thinking)
+
+
+def divide_diffs(desk: Desk) -> None:
+    """Have diffs stand side by side from the width that is set."""
+    wanted = desk.settings.ui.side_by_side
+    cells = max(1, wanted - BESIDE_A_DIFF) if wanted else NEVER
+    app = desk.app
+    app.stylesheet.add_source(f"App .diff--split {{ min-width: {cells}; }}", read_from=("ui.side_by_side", ""))
+    app.stylesheet.reparse()
+    app.refresh_css(animate=False)
+
+
+def _approval(desk: Desk) -> None:
+    mode = desk.settings.approval.mode
+    desk.agent.state.approval = mode
+    bar = desk.screen.board.status
+    bar.status = replace(bar.status, approval=mode)
+
+
+_EFFECTS: dict[str, Callable[[Desk], None]] = {
+    "ui.theme": _theme,
+    "ui.motion": _status,
+    "ui.status": _status,
+    "ui.status_command": _status_command,
+    "ui.timestamps": _times,
+    "ui.vim": _vim,
+    "ui.side_by_side": divide_diffs,
+    "ui.show_thinking": _show_thinking,
+    "model.thinking": _thinking,
+    "approval.mode": _approval,
+}
+
+
+def _retune(desk: Desk) -> None:
+    """Have the agent begin its next run as is set now."""
+    from cinch_tui.terms import cache_of, execution_of, limits_of, retry_of, subagents_of
+
+    settings, agent = desk.settings, desk.agent
+    agent.options = replace(
+        agent.options,
+        limits=limits_of(settings.limits, headless=False),
+        retry=retry_of(settings.retry),
+        cache=cache_of(settings.cache),
+        steering_mode=settings.steering.mode,
+        execution=execution_of(settings.tools),
+        subagents=subagents_of(settings.agents),
+    )
+    agent.state.max_tokens = settings.model.max_tokens or None
+    agent.inbox.steering.mode = settings.steering.queue
+    agent.inbox.follow_up.mode = settings.steering.follow_up
+
+
+def wardrobe_of(desk: Desk) -> Wardrobe:
+    """The themes of the app."""
+    from cinch_tui.wardrobe import Dressed
+
+    if not isinstance(desk.app, Dressed):
+        raise CinchError("this app wears no themes")
+    return desk.app.wardrobe

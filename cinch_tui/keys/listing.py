@@ -1,0 +1,64 @@
+"""The keys in lines: all of them, and what one key does here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from string import digits
+
+from cinch_tui.keys.names import is_typed, key_label
+from cinch_tui.keys.table import FIXED, KEYS, PLACES, Key, labelled
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is pressed, what it does and its id. `usual` is what is pressed by default, where the person changed it."""
+
+    label: str
+    words: str
+    id: str
+    usual: str = ""
+
+
+def rows_of(keys: Iterable[Key], own: Mapping[str, str]) -> list[Row]:
+    """Those that do the same by their number are one row."""
+    rows: list[Row] = []
+    for (_, own_id), group in groupby(keys, lambda key: (key.id.rstrip(digits), key.id if key.id in own else "")):
+        members = list(group)
+        first, last = members[0], members[-1]
+        ids = first.id if first is last else f"{first.id} … {last.id}"
+        keys_of_all = own[own_id] if own_id else ",".join(key.keys for key in members)
+        rows.append(Row(labelled(keys_of_all), first.description, ids, first.label if own_id else ""))
+    return rows
+
+
+def listed(own: Mapping[str, str]) -> Iterator[str]:
+    """Every key by its place, with its id and what it does; a star stands before what is the person's own."""
+    for owner, title in PLACES.items():
+        rows = rows_of((key for key in KEYS if key.owner == owner), own)
+        if rows:
+            yield f"\n{title}"
+            widths = max(len(row.label) for row in rows), max(len(row.id) for row in rows)
+            yield from (_line_of(row, *widths) for row in rows)
+
+
+def told_of(name: str, own: Mapping[str, str]) -> Iterator[str]:
+    """What a key does, place by place, and the line of the file that would change it."""
+    doing = [key for key in KEYS if name in own.get(key.id, key.keys).split(",")]
+    if not doing:
+        yield "a letter: it is typed" if is_typed(name) else f'no key of cinch; to use it: "ID" = "{key_label(name)}"'
+    for key in doing:
+        change = "" if key.owner in FIXED else f"   {_change(key, own.get(key.id, key.keys), name)}"
+        yield f"{PLACES[key.owner]}: {key.description} ({key.id}){change}"
+
+
+def _line_of(row: Row, label_width: int, id_width: int) -> str:
+    usual = f" (by default {row.usual})" if row.usual else ""
+    return f"{'*' if row.usual else ' '} {row.label:<{label_width}}  {row.id:<{id_width}}  {row.words}{usual}"
+
+
+def _change(key: Key, keys: str, name: str) -> str:
+    """What stands in the file for these keys, with an empty place for that one."""
+    shown = ["…" if each == name else key_label(each) for each in keys.split(",")]
+    return f'"{key.id}" = "{", ".join(shown)}"'

@@ -1,0 +1,133 @@
+"""Names of keys: as Textual spells them, and as people write and read them. Loads no screen."""
+
+from __future__ import annotations
+
+import re
+from string import ascii_letters, ascii_lowercase, digits, punctuation
+from unicodedata import name as unicode_name
+
+MODIFIERS = {
+    "ctrl": "ctrl",
+    "control": "ctrl",
+    "ctl": "ctrl",
+    "c": "ctrl",
+    "alt": "alt",
+    "option": "alt",
+    "opt": "alt",
+    "meta": "alt",
+    "m": "alt",
+    "shift": "shift",
+    "s": "shift",
+    "super": "super",
+    "cmd": "super",
+    "command": "super",
+    "win": "super",
+}
+_ORDER = ("alt", "ctrl", "hyper", "meta", "shift", "super")
+_ALIASES = {
+    "esc": "escape",
+    "return": "enter",
+    "cr": "enter",
+    "pgup": "pageup",
+    "pgdn": "pagedown",
+    "pgdown": "pagedown",
+    "del": "delete",
+    "ins": "insert",
+    "bs": "backspace",
+    "spc": "space",
+    "←": "left",
+    "→": "right",
+    "↑": "up",
+    "↓": "down",
+}
+# Textual shortens these names of Unicode's.
+_SHORT = {
+    "solidus": "slash",
+    "reverse_solidus": "backslash",
+    "commercial_at": "at",
+    "hyphen_minus": "minus",
+    "plus_sign": "plus",
+    "low_line": "underscore",
+}
+
+
+def _sign_name(sign: str) -> str:
+    spelled = unicode_name(sign).lower().replace("-", "_").replace(" ", "_")
+    return _SHORT.get(spelled, spelled)
+
+
+SIGNS = {_sign_name(sign): sign for sign in punctuation}
+_NAMED = (
+    *("enter", "tab", "escape", "space", "backspace", "delete", "insert"),
+    *("up", "down", "left", "right", "home", "end", "pageup", "pagedown"),
+    *(f"f{number}" for number in range(1, 25)),
+)
+_KNOWN = {*_NAMED, *SIGNS, *ascii_letters, *digits}
+_SAME = {f"ctrl+{key}": same for key, same in (("i", "tab"), ("m", "enter"), ("left_square_bracket", "escape"))}
+_SHOWN = {
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "escape": "Esc",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    **SIGNS,
+}
+
+
+def key_label(key: str) -> str:
+    """A key as people write it: `shift+enter` is Shift+Enter."""
+    if len(key) == 1:
+        return key
+    return "+".join(_SHOWN.get(part, part.capitalize()) for part in key.split("+"))
+
+
+def is_typed(key: str) -> bool:
+    """Whether the key puts a letter or sign into a text."""
+    return len(key) == 1 or key == "space" or key in SIGNS
+
+
+def read_key(text: str) -> str:
+    """A key as a person wrote it, such as `Ctrl+X`, `alt-enter`, `PgUp` or `?`, as Textual spells it.
+
+    Raises:
+        ValueError: no key is called so, or terminals send another key for it.
+    """
+    *before, last = _parts(text.strip())
+    if unknown := [part for part in before if part.lower() not in MODIFIERS]:
+        raise ValueError(f"{text!r} is no key: {unknown[0]!r} is none of Ctrl, Alt, Shift and Super")
+    modifiers = {MODIFIERS[part.lower()] for part in before}
+    key = _key_alone(last, is_chord=bool(modifiers))
+    if modifiers == {"shift"} and key in ascii_lowercase:
+        return key.upper()
+    whole = "+".join([*(each for each in _ORDER if each in modifiers), key])
+    if whole in _SAME:
+        raise ValueError(f"{text!r} cannot be told from {key_label(_SAME[whole])} in most terminals")
+    return whole
+
+
+def _parts(text: str) -> list[str]:
+    """The modifiers and the key; either sign that joins them may be the key itself."""
+    if len(text) > 2 and text[-1] in "+-" and text[-2] in "+-":
+        return [*re.split(r"[ ]*[+-][ ]*", text[:-2]), text[-1]]
+    return re.split(r"[ ]*[+-][ ]*", text) if len(text) > 1 else [text]
+
+
+def _key_alone(text: str, *, is_chord: bool) -> str:
+    if len(text) == 1:
+        if text in _ALIASES:
+            return _ALIASES[text]
+        if text in punctuation:
+            return _sign_name(text)
+        return text.lower() if is_chord else text
+    if not text:
+        raise ValueError("no key is named")
+    name = re.sub(r"page[ _]?", "page", text.lower()).replace(" ", "_")
+    name = _ALIASES.get(name, name)
+    if name in _KNOWN:
+        return name
+    from difflib import get_close_matches  # only a mistake needs it
+
+    close = get_close_matches(name, (*_NAMED, *_ALIASES, *SIGNS), n=1)
+    raise ValueError(f"{text!r} is no key{f' (did you mean {close[0]!r}?)' if close else ''}")

@@ -1,0 +1,112 @@
+"""The keys of one person: what their file says of the table, and why some of it cannot be.
+
+What cannot be is told and left out, and the default stays: nobody is to be stuck for a slip in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import combinations
+
+from cinch_tui.keys.names import is_typed, read_key
+from cinch_tui.keys.table import FIXED, KEYS, TYPED_IN, Key, chains, labelled
+
+NONE = ("", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a file sets for an id, and where."""
+
+    text: str
+    place: str
+
+
+@dataclass(slots=True)
+class OwnKeys:
+    """`keys` has the keys, with commas between, for each id that is changed; an empty text where it has none."""
+
+    keys: dict[str, str] = field(default_factory=dict[str, str])
+    problems: list[str] = field(default_factory=list[str])
+
+    def keys_of(self, key: Key) -> str:
+        return self.keys.get(key.id, key.keys)
+
+
+def own_keys(wishes: Mapping[str, Wish]) -> OwnKeys:
+    """What is in force of these wishes, by the ids of the table."""
+    own, known = OwnKeys(), {key.id: key for key in KEYS}
+    for name, wish in wishes.items():
+        try:
+            own.keys[name] = _read(name, wish.text, known)
+        except ValueError as error:
+            own.problems.append(f"{wish.place}: {error}")
+    while found := next(_conflicts(own), None):
+        loser, other, key = found
+        own.problems.append(f"{wishes[loser.id].place}: {_told(loser, other, key)}")
+        del own.keys[loser.id]
+    return own
+
+
+def _read(name: str, text: str, known: Mapping[str, Key]) -> str:
+    """The keys that are wished for.
+
+    Raises:
+        ValueError: there is no such id, or it cannot have these keys; the text says why.
+    """
+    key = known.get(name)
+    if key is None:
+        close = get_close_matches(name, known, n=1)
+        raise ValueError(f"keys: nothing is called {name!r}{f'; did you mean {close[0]!r}?' if close else ''}")
+    stays = f"and {name} ({key.description}) keeps {key.label}"
+    if key.owner in FIXED:
+        raise ValueError(f"keys: {name} cannot be changed")
+    if text.strip().lower() in NONE:
+        if key.needed:
+            raise ValueError(f"keys: without {name} you would be stuck, {stays}")
+        return ""
+    try:
+        wished = [read_key(each) for each in text.split(",")]
+    except ValueError as error:
+        raise ValueError(f"keys: {error}, {stays}") from error
+    if typed := _in_the_way_of_typing(key, wished):
+        raise ValueError(f"keys: {labelled(typed)} is typed there, {stays}")
+    return ",".join(dict.fromkeys(wished))
+
+
+def _in_the_way_of_typing(key: Key, wished: Iterable[str]) -> str:
+    """A key of them that puts letters where a person writes."""
+    typed = [each for each in wished if is_typed(each)]
+    if key.owner in TYPED_IN or key.first:
+        return next(iter(typed), "")
+    # In a field of a dialog a letter is written: it must be left by another key.
+    return typed[0] if key.needed and len(typed) == len(list(wished)) else ""
+
+
+def _conflicts(own: OwnKeys) -> Iterator[tuple[Key, Key, str]]:
+    """A key that is another's where both are heard: whose wish it was, the other, and the key."""
+    for chain in chains():
+        for one, two in combinations(chain, 2):
+            if one.id not in own.keys and two.id not in own.keys:
+                continue
+            shared = _keys(own.keys_of(one)) & _keys(own.keys_of(two))
+            # What is layered by design, as Esc that closes a popup and then stops, may be layered on another key.
+            if shared and not _keys(one.keys) & _keys(two.keys):
+                # Of two wishes the later one is left out.
+                order = [each for each in own.keys if each in (one.id, two.id)]
+                loser, other = (one, two) if order[-1] == one.id else (two, one)
+                yield loser, other, min(shared)
+
+
+def _keys(keys: str) -> set[str]:
+    return set(keys.split(",")) - {""}
+
+
+def _told(loser: Key, other: Key, key: str) -> str:
+    free = "" if other.owner in FIXED else f'; give {other.id} another key, or "none", to free it'
+    return (
+        f"keys: {loser.id} ({loser.description}) cannot be {labelled(key)}, which is {other.id} ({other.description}) "
+        f"in the same place, and keeps {loser.label}{free}"
+    )

@@ -1,0 +1,339 @@
+"""Every key that cinch answers to: one table, from which bindings, help and documentation are made. Loads no screen.
+
+The part of an id before the dot names who answers. The ids are stable: a person's settings name them to change a key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cinch_tui.keys.names import key_label
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`keys` as Textual spells them, separated by commas.
+
+    `does` is the action where it is not the rest of the id, with its parameters: `scroll('up')`. `first` wins over
+    whatever has the focus. Without a `needed` one the person would be stuck: it keeps a key.
+    """
+
+    id: str
+    keys: str
+    description: str
+    does: str = ""
+    first: bool = False
+    needed: bool = False
+
+    @property
+    def owner(self) -> str:
+        return self.id.partition(".")[0]
+
+    @property
+    def action(self) -> str:
+        return self.does or self.id.partition(".")[2]
+
+    @property
+    def label(self) -> str:
+        return labelled(self.keys)
+
+
+def labelled(keys: str) -> str:
+    """Keys as people write them; digits in a row are a range."""
+    if not keys:
+        return "no key"
+    *others, last = (key_label(key) for key in keys.split(","))
+    if others and all(label.isdecimal() for label in (*others, last)):
+        return f"{others[0]} to {last}"
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+PLACES: dict[str, str] = {
+    "prompt": "In the prompt",
+    "line": "Editing a line",
+    "chat": "While you talk to the agent",
+    "transcript": "In the conversation",
+    "search": "Searching the conversation",
+    "tools": "In the calls that run",
+    "queue": "In the list of what waits",
+    "panel": "In a panel",
+    "reader": "Reading what a panel has",
+    "app": "Everywhere",
+    "approval": "When you are asked about a call",
+    "review": "In a change you choose from",
+    "view": "In what a call would do",
+    "question": "When the model asks you",
+    "plan": "When a plan is shown",
+    "changes": "In /diff",
+    "picker": "In a list to pick from",
+    "settings": "In the settings",
+    "context": "In /context",
+    "help": "In this help",
+    "welcome": "At the first start",
+    "list": "In a list of answers",
+    "dialog": "In every dialog",
+}
+"""Who answers, in the order of the help, and where that is."""
+
+FIXED = ("list",)
+"""Owners whose keys nobody can change: they are the screen library's."""
+
+TYPED_IN = ("prompt", "line", "chat", "search", "app", "picker", *FIXED)
+"""Owners that are heard where a letter is written."""
+
+_HEARD_TOGETHER: tuple[tuple[str, ...], ...] = (
+    ("line", "prompt", "chat", "app"),
+    ("transcript", "chat", "app"),
+    ("search", "chat", "app"),
+    ("tools", "chat", "app"),
+    ("queue", "chat", "app"),
+    ("panel", "chat", "app"),
+    ("review", "view", "approval", "list", "dialog"),
+    ("review", "view", "changes", "list", "dialog"),
+    ("question", "list", "dialog"),
+    ("plan", "list", "dialog"),
+    ("welcome", "list", "dialog"),
+)
+
+
+def chains() -> list[list[Key]]:
+    """The keys that are heard in the same place, place by place."""
+    named = {owner for chain in _HEARD_TOGETHER for owner in chain}
+    others = dict.fromkeys(key.owner for key in KEYS if key.owner not in named)
+    everywhere = [key for key in KEYS if key.owner == "app" and key.first]
+    places = [*_HEARD_TOGETHER, *((owner, "dialog") for owner in others if owner not in FIXED)]
+    return [[key for key in KEYS if key.owner in place] + ([] if "app" in place else everywhere) for place in places]
+
+
+KEYS: tuple[Key, ...] = (
+    Key("prompt.submit", "enter", "send; while the agent works, steer it", needed=True),
+    Key("prompt.follow_up", "alt+enter", "send when the agent is done"),
+    Key("prompt.newline", "shift+enter,ctrl+j", "new line (also \\ and Enter)"),
+    Key("prompt.older", "up", "earlier prompt, from the first line"),
+    Key("prompt.newer", "down", "later prompt, from the last line"),
+    Key("prompt.earlier", "ctrl+p", "as ↑; in an empty prompt, all commands"),
+    Key("prompt.later", "ctrl+n", "as ↓"),
+    Key("prompt.search_history", "ctrl+r", "search earlier prompts; again: an older one"),
+    Key("prompt.stop_search", "ctrl+c", "end the search, back to what was typed"),
+    Key("prompt.complete", "tab", "take the completion"),
+    Key("prompt.close_popup", "escape", "close the completion"),
+    Key("prompt.paste", "ctrl+v,alt+v", "paste from the system's clipboard, pictures too"),
+    Key("prompt.open_editor", "ctrl+g", "go on writing in $EDITOR"),
+    Key("line.left", "left", "a letter back", does="cursor_left"),
+    Key("line.right", "right", "a letter forward", does="cursor_right"),
+    Key("line.up", "up", "a line up", does="cursor_up"),
+    Key("line.down", "down", "a line down", does="cursor_down"),
+    Key("line.start", "home,ctrl+a", "to the start of the line", does="cursor_line_start"),
+    Key("line.end", "end,ctrl+e", "to the end of the line", does="cursor_line_end"),
+    Key("line.letter_left", "ctrl+b", "a letter back"),
+    Key("line.letter_right", "ctrl+f", "a letter forward"),
+    Key("line.word_left", "alt+b,alt+left,ctrl+left", "a word back"),
+    Key("line.word_right", "alt+f,alt+right,ctrl+right", "a word forward"),
+    Key("line.erase_letter", "ctrl+h", "erase the letter before the cursor"),
+    Key("line.kill_blank_word_back", "ctrl+w", "cut back to the blank before"),
+    Key("line.kill_word_back", "alt+backspace,ctrl+backspace", "cut the word before the cursor"),
+    Key("line.kill_word", "alt+d,alt+delete,ctrl+delete", "cut the word after the cursor"),
+    Key("line.kill_line", "ctrl+k", "cut to the end of the line"),
+    Key("line.kill_line_back", "ctrl+u", "cut to the start of the line"),
+    Key("line.yank", "ctrl+y", "bring back what was cut last"),
+    Key("line.yank_other", "alt+y", "then: what was cut before that"),
+    Key("line.swap_letters", "ctrl+t", "swap two letters"),
+    Key("line.swap_words", "alt+t", "swap two words"),
+    Key("line.upper_word", "alt+u", "the word in capitals"),
+    Key("line.lower_word", "alt+l", "the word in small letters"),
+    Key("line.capital_word", "alt+c", "the word with a capital"),
+    Key("line.undo", "ctrl+underscore,ctrl+shift+minus,ctrl+slash,super+z", "undo"),
+    Key("line.redo", "alt+e,ctrl+shift+z,super+y", "do again what was undone"),
+    Key("line.erase_back", "backspace", "erase the letter before the cursor", does="delete_left"),
+    Key("line.erase", "delete,ctrl+d", "erase the letter after the cursor", does="delete_right"),
+    Key("line.erase_line", "ctrl+shift+k", "erase the whole line", does="delete_line"),
+    Key("line.select_left", "shift+left", "select a letter back", does="cursor_left(True)"),
+    Key("line.select_right", "shift+right", "select a letter forward", does="cursor_right(True)"),
+    Key("line.select_up", "shift+up", "select a line up", does="cursor_up(True)"),
+    Key("line.select_down", "shift+down", "select a line down", does="cursor_down(True)"),
+    Key("line.select_word_left", "ctrl+shift+left", "select a word back", does="cursor_word_left(True)"),
+    Key("line.select_word_right", "ctrl+shift+right", "select a word forward", does="cursor_word_right(True)"),
+    Key("line.select_start", "shift+home", "select to the start of the line", does="cursor_line_start(True)"),
+    Key("line.select_end", "shift+end", "select to the end of the line", does="cursor_line_end(True)"),
+    Key("line.select_line", "f6,alt+h", "select the line"),
+    Key("line.select_all", "f7,alt+a", "select all"),
+    Key("line.cut", "ctrl+x,super+x", "cut what is selected"),
+    Key("line.copy", "ctrl+c,super+c", "copy what is selected"),
+    Key("chat.abort", "escape", "stop the agent"),
+    Key("chat.interrupt", "ctrl+c", "copy the selection, else stop, else clear, else quit", needed=True),
+    Key("chat.leave", "ctrl+d", "twice in an empty prompt: quit"),
+    Key("chat.toggle_plan", "shift+tab", "plan mode on or off"),
+    Key("chat.help", "f1", "this help"),
+    Key("chat.change_sides", "tab", "into the conversation, and back to the prompt"),
+    Key("chat.toggle_fold", "f2", "open or fold the selected block"),
+    Key("chat.next_colours", "f3", "your colours, white alone, black alone"),
+    Key("chat.toggle_channels", "f5,alt+o", "show or hide thoughts, and what the program told the model"),
+    Key("chat.next_model", "f4", "the next model that was named or used, from the next prompt on"),
+    Key("chat.previous_block", "shift+left", "select the block before"),
+    Key("chat.next_block", "shift+right", "select the block after"),
+    Key("chat.page_up", "pageup,alt+k", "page up in the conversation"),
+    Key("chat.page_down", "pagedown,alt+j", "page down in the conversation"),
+    Key("chat.scroll_top", "ctrl+home", "to the start of the conversation"),
+    Key("chat.scroll_end", "ctrl+end", "to the end of the conversation"),
+    Key("chat.page_transcript", "ctrl+o", "the whole conversation in $PAGER"),
+    Key("chat.previous_prompt", "alt+up", "to the prompt before, in the conversation"),
+    Key("chat.next_prompt", "alt+down", "to the prompt after, then to the end"),
+    Key("chat.search", "ctrl+f", "find in the conversation"),
+    Key("chat.context", "f8", "what fills the model's window"),
+    Key("chat.queue", "alt+q", "into the list of what waits for the agent"),
+    Key("chat.sessions", "alt+s", "go on with an earlier session"),
+    Key("chat.focus_panel", "f9,alt+p", "into the calls that run, then into the panel, then back"),
+    Key("chat.next_panel", "f10,alt+n", "show the next panel, after the last one none"),
+    Key("transcript.above", "shift+up,alt+b", "in the conversation: select the block above, whatever it is"),
+    Key("transcript.below", "shift+down,alt+f", "in the conversation: select the block below"),
+    Key("transcript.copy", "y", "in the conversation: copy the selected block, or the last reply"),
+    Key("transcript.copy_code", "c", "in the conversation: copy its last code; again: the code before"),
+    Key("transcript.unfold", "enter", "in the conversation: open or fold the selected block"),
+    Key("transcript.mark", "v", "in the conversation: mark lines from the selected block on; ↑ ↓ extend, y copies"),
+    Key("transcript.links", "l", "in the conversation: open or copy a link of the selected block"),
+    Key("transcript.open", "o", "in the conversation: open the picture of the selected block in a viewer"),
+    Key("transcript.stamps", "t", "in the conversation, with a block selected: show the times, or hide them"),
+    Key("transcript.leave", "escape", "in the conversation: back to the prompt", needed=True),
+    Key("search.earlier", "up,enter", "in a search: the match above"),
+    Key("search.later", "down,shift+enter", "in a search: the match below"),
+    Key("search.stay", "tab", "end a search there"),
+    Key("search.back", "escape", "end a search, back to where it began", needed=True),
+    Key("tools.up", "up,k", "the call above", does="move(-1)"),
+    Key("tools.down", "down,j", "the call below", does="move(1)"),
+    Key("tools.cancel", "x,delete", "cancel this call; the others go on", does="do('cancel')"),
+    Key("tools.background", "b", "let this command go on in the background", does="do('background')"),
+    Key("tools.show", "enter", "show this call in the conversation", does="do('show')"),
+    Key("tools.leave", "escape", "back to the prompt", needed=True),
+    Key("queue.up", "up,k", "the message above", does="move(-1)"),
+    Key("queue.down", "down,j", "the message below", does="move(1)"),
+    Key("queue.edit", "enter,e", "change it in the prompt; Enter there puts it back in its place", does="ask('edit')"),
+    Key("queue.remove", "d,delete,backspace", "take it out; ↑ in the prompt finds it", does="ask('remove')"),
+    Key("queue.earlier", "shift+up,K", "before the message above", does="ask('earlier')"),
+    Key("queue.later", "shift+down,J", "behind the message below", does="ask('later')"),
+    Key("queue.switch", "s", "heard next, or when the agent is done", does="ask('switch')"),
+    Key("queue.leave", "escape", "back to the prompt", needed=True),
+    Key("panel.up", "up,k", "the line above", does="move(-1)"),
+    Key("panel.down", "down,j", "the line below", does="move(1)"),
+    Key("panel.page_up", "pageup,alt+k", "page up", does="page(-1)"),
+    Key("panel.page_down", "pagedown,alt+j", "page down", does="page(1)"),
+    Key("panel.first", "home", "the first line", does="move(-1000000)"),
+    Key("panel.last", "end", "the last line", does="move(1000000)"),
+    Key("panel.open", "enter", "more of this line: the diff, the output, what it did", does="do('open')"),
+    Key("panel.stop", "x,delete", "stop this job or sub-agent", does="do('stop')"),
+    Key("panel.turn", "l", "in the log: from which level on", does="do('turn')"),
+    Key("panel.next", "right,tab", "the next panel", does="do('next')"),
+    Key("panel.previous", "left,shift+tab", "the panel before", does="do('previous')"),
+    Key("panel.close", "q", "close the panel", does="do('close')"),
+    Key("panel.leave", "escape", "back to the prompt", needed=True),
+    Key("reader.close", "escape,q,enter", "close", needed=True),
+    Key("reader.up", "k", "a line up (also ↑)", does="scroll(-1)"),
+    Key("reader.down", "j", "a line down (also ↓)", does="scroll(1)"),
+    Key("reader.page_down", "space", "page down (also PgDn)", does="page(1)"),
+    Key("app.command_palette", "ctrl+p", "all commands"),
+    # Also where a field has a use of its own for the key.
+    Key("app.suspend_process", "ctrl+z", "stop, and back to the shell; fg goes on", first=True),
+    Key("app.quit", "ctrl+q", "quit", first=True),
+    Key("approval.once", "y", "allow once"),
+    Key("approval.session", "s", "allow for this session"),
+    Key("approval.always", "a", "allow always here"),
+    Key("approval.exactly", "x", "allow exactly this always here"),
+    Key("approval.next", "right", "the next of the calls that wait", does="go(1)"),
+    Key("approval.previous", "left", "the one before", does="go(-1)"),
+    Key("approval.allow_all", "A", "allow all that wait and are not dangerous"),
+    Key("approval.allow_tool", "T", "allow those of this tool"),
+    Key("approval.deny_all", "N", "deny all that wait"),
+    Key("approval.up", "k", "the answer above (also ↑)", does="mark(-1)"),
+    Key("approval.down", "j", "the answer below (also ↓)", does="mark(1)"),
+    Key("approval.review", "h", "choose among the changes"),
+    Key("approval.rewrite", "e", "change it in $EDITOR, then decide"),
+    Key("approval.deny", "n", "deny"),
+    Key("approval.back", "escape", "deny; from the changes or a reason: back", needed=True),
+    Key("approval.explain", "d", "deny and say why"),
+    Key("approval.split", "v", "side by side, or one under the other"),
+    Key("approval.unfold", "u", "show or fold unchanged lines"),
+    Key("approval.page_up", "pageup,alt+k", "page up", does="scroll('page_up')", first=True),
+    Key("approval.page_down", "pagedown,alt+j", "page down", does="scroll('page_down')", first=True),
+    Key("approval.line_up", "shift+up", "a line up", does="scroll('up')", first=True),
+    Key("approval.line_down", "shift+down", "a line down", does="scroll('down')", first=True),
+    Key("approval.top", "ctrl+home", "to the top", does="scroll('home')", first=True),
+    Key("approval.end", "ctrl+end", "to the end", does="scroll('end')", first=True),
+    Key("question.up", "k", "the choice above (also ↑)", does="mark(-1)"),
+    Key("question.down", "j", "the choice below (also ↓)", does="mark(1)"),
+    *(
+        Key(f"question.pick_{number}", f"{number}", "the choice of that number", does=f"pick({number - 1})")
+        for number in range(1, 10)
+    ),
+    Key("question.tick", "space", "take or leave the choice, where several may be taken"),
+    Key("question.next", "tab,right", "the next question, where there are several", does="go(1)"),
+    Key("question.previous", "shift+tab,left", "the question before", does="go(-1)"),
+    Key("question.edit", "e", "edit the choice"),
+    Key("question.write", "o", "write another answer"),
+    Key("question.back", "escape", "skip; from writing: back to the choices", needed=True),
+    Key("question.page_up", "pageup,alt+k", "page up", does="scroll(-1)", first=True),
+    Key("question.page_down", "pagedown,alt+j", "page down", does="scroll(1)", first=True),
+    Key("review.next", "down,j", "the next change", does="go(1)"),
+    Key("review.previous", "up,k", "the change before", does="go(-1)"),
+    Key("review.flip", "space", "take or leave this change"),
+    Key("review.take", "y", "take this change, go on", does="decide(True)"),
+    Key("review.leave", "n", "leave this change out, go on", does="decide(False)"),
+    Key("review.explain", "d", "leave this change out and say why"),
+    Key("review.all", "a", "take all changes"),
+    Key("review.none", "r", "leave all changes out"),
+    Key("review.finish", "enter", "back to the answers", needed=True),
+    Key("view.up", "k", "a line up (also ↑)", does="scroll_up"),
+    Key("view.down", "j", "a line down (also ↓)", does="scroll_down"),
+    Key("plan.accept", "y", "accept it and start the work"),
+    Key("plan.keep_planning", "n", "keep planning, and say what to change"),
+    Key("plan.up", "k", "the answer above (also ↑)", does="mark(-1)"),
+    Key("plan.down", "j", "the answer below (also ↓)", does="mark(1)"),
+    Key("plan.back", "escape", "keep planning", needed=True),
+    Key("plan.page_up", "pageup,alt+k", "page up", does="scroll(-1)", first=True),
+    Key("plan.page_down", "pagedown,alt+j", "page down", does="scroll(1)", first=True),
+    Key("changes.back", "escape,q", "back, or close", needed=True),
+    Key("changes.base", "g", "since the session began, or against git"),
+    Key("changes.put_back_file", "x", "put the whole file back"),
+    Key("changes.put_back_marked", "w", "put back what is left out"),
+    Key("changes.split", "v", "side by side, or one under the other"),
+    Key("changes.unfold", "u", "show or fold unchanged lines"),
+    Key("changes.page_up", "pageup,alt+k", "page up", does="scroll('page_up')", first=True),
+    Key("changes.page_down", "pagedown,alt+j", "page down", does="scroll('page_down')", first=True),
+    Key("picker.up", "up", "the item above", does="move(-1)", first=True),
+    Key("picker.down", "down", "the item below", does="move(1)", first=True),
+    Key("picker.page_up", "pageup,alt+k", "page up", does="page(-1)", first=True),
+    Key("picker.page_down", "pagedown,alt+j", "page down", does="page(1)", first=True),
+    Key("picker.first", "ctrl+home", "the first item", does="move(-1000000)", first=True),
+    Key("picker.last", "ctrl+end", "the last item", does="move(1000000)", first=True),
+    Key("picker.cancel", "escape", "close it, and pick nothing", needed=True),
+    Key("settings.up", "up", "the setting above", does="move(-1)", first=True),
+    Key("settings.down", "down", "the setting below", does="move(1)", first=True),
+    Key("settings.page_up", "pageup,alt+k", "page up", does="page(-1)", first=True),
+    Key("settings.page_down", "pagedown,alt+j", "page down", does="page(1)", first=True),
+    Key("settings.first", "ctrl+home", "the first setting", does="move(-1000000)", first=True),
+    Key("settings.last", "ctrl+end", "the last setting", does="move(1000000)", first=True),
+    Key("settings.next", "right,space", "the next choice", does="step(1)", first=True),
+    Key("settings.previous", "left", "the choice before", does="step(-1)", first=True),
+    Key("settings.reset", "delete,ctrl+r", "the default again", first=True),
+    Key("settings.open_file", "ctrl+g", "open the file in $EDITOR", first=True),
+    Key("settings.back", "escape", "leave a field, end the search, or close", needed=True),
+    Key("context.up", "up", "the message above; in one that is read: a line up", does="move(-1)", first=True),
+    Key("context.down", "down", "the message below; a line down", does="move(1)", first=True),
+    Key("context.page_up", "pageup,alt+k", "ten messages up; a page up", does="page(-1)", first=True),
+    Key("context.page_down", "pagedown,alt+j", "ten messages down; a page down", does="page(1)", first=True),
+    Key("context.first", "home", "the first message; the start", does="move(-1000000)", first=True),
+    Key("context.last", "end", "the last message; the end", does="move(1000000)", first=True),
+    Key("context.expand", "enter", "read the message, or go back", first=True),
+    Key("context.back", "escape,c", "back to the list, or close", needed=True),
+    Key("help.close", "escape,q,f1,enter", "close", needed=True),
+    Key("help.find", "slash,ctrl+f", "find a key or a command"),
+    Key("help.down", "j", "a line down (also ↓)", does="scroll(1)"),
+    Key("help.up", "k", "a line up (also ↑)", does="scroll(-1)"),
+    Key("help.page_down", "space", "page down (also PgDn)", does="page"),
+    Key("welcome.back", "escape", "a step back; from the first: leave", needed=True),
+    *(
+        Key(f"welcome.pick_{number}", f"{number}", "the choice of that number", does=f"pick({number - 1})")
+        for number in range(1, 10)
+    ),
+    Key("list.move", "up,down,home,end,pageup,pagedown", "to another answer"),
+    Key("list.choose", "enter", "take the answer that is marked"),
+    Key("dialog.interrupt", "ctrl+c", "copy the selection, else stop the agent", first=True),
+)

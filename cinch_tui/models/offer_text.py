@@ -1,0 +1,54 @@
+"""What is known of a model, in few letters: `200k`, `$3 / $15`, `images tools thinking`."""
+
+from __future__ import annotations
+
+from harness.provider import Price
+from providers.offers.known import Known
+
+LEGEND = "i sees images · t uses tools, x does not · r reasons (--thinking)"
+
+
+def window_text(tokens: int | None) -> str:
+    """Tokens in thousands, of whichever kind the number is made of; empty when unknown."""
+    if not tokens:
+        return ""
+    if tokens < 1000:
+        return str(tokens)
+    thousand = 1024 if tokens % 1000 and not tokens % 1024 else 1000
+    if tokens >= thousand * thousand:
+        return f"{round(tokens / (thousand * thousand), 2):g}M"
+    return f"{round(tokens / thousand)}k"
+
+
+def price_text(price: Price | None) -> str:
+    """Dollars for a million tokens in and out."""
+    if price is None:
+        return ""
+    if not price.input and not price.output:
+        return "free"
+    return f"{_dollars(price.input)} / {_dollars(price.output)}"
+
+
+def abilities_text(known: Known) -> str:
+    """What it can; and that it has no tools, where that is known, because an agent needs them."""
+    tools = {True: "tools", False: "no tools", None: ""}[known.tools]
+    words = ("images" if known.images else "", tools, "thinking" if known.thinking else "")
+    return " ".join(word for word in words if word)
+
+
+def ability_letters(known: Known) -> str:
+    """The same as three letters of `LEGEND`, each in its place."""
+    tools = {True: "t", False: "x", None: " "}[known.tools]
+    return f"{'i' if known.images else ' '}{tools}{'r' if known.thinking else ' '}".rstrip()
+
+
+def summary(known: Known) -> str:
+    """All of it in a line."""
+    parts = (window_text(known.context_window), price_text(known.price), abilities_text(known))
+    return " · ".join(part for part in parts if part)
+
+
+def _dollars(amount: float) -> str:
+    if amount == int(amount):
+        return f"${int(amount)}"
+    return f"${amount:.2f}" if amount >= 0.1 else f"${amount:.3g}"

@@ -1,0 +1,60 @@
+"""The panel of the files that this session changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui.changes import FileChange, Ledger
+from cinch_tui.keys.keymap import hint
+from cinch_tui.panels.panel import StillPanel
+from cinch_tui.rendering.diff import diff_stat
+from cinch_tui.transcript.plain import one_line
+from cinch_tui.widgets.item_list import ItemRow
+from harness.events import AgentEnd, Event, SubagentEvent, ToolExecutionEnd
+
+if TYPE_CHECKING:
+    from cinch_tui.desk import Desk
+    from cinch_tui.panels.panel import Panel
+
+
+class ChangesPanel(StillPanel):
+    empty = "This session has changed no file."
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @property
+    def hint(self) -> str:
+        return hint("panel.open the diff")
+
+    def concerns(self, event: Event) -> bool:
+        while isinstance(event, SubagentEvent):
+            event = event.event
+        return isinstance(event, ToolExecutionEnd | AgentEnd)
+
+    async def rows(self) -> Sequence[ItemRow]:
+        ledger = self._ledger()
+        return await asyncio.to_thread(lambda: [_row(change) for change in ledger.changes("session")])
+
+    async def open(self, key: str) -> None:
+        from cinch_tui.screens.changes import ChangesScreen
+
+        screen = ChangesScreen(self._ledger(), "session", at=key)
+        await self._desk.app.push_screen_wait(screen)
+
+    def _ledger(self) -> Ledger:
+        assembly = self._desk.assembly
+        return Ledger(assembly.originals, assembly.workspace, assembly.agent.remind)
+
+
+def _row(change: FileChange) -> ItemRow:
+    view = change.view
+    counts = "+{} −{}".format(*diff_stat(view)) if view else "binary" if change.is_known else "?"
+    letter = "A" if change.before is None and change.is_known else "D" if change.now is None else "M"
+    return ItemRow(f"{letter} {one_line(change.shown)}", counts, key=change.shown)
+
+
+if TYPE_CHECKING:
+    _: type[Panel] = ChangesPanel

@@ -1,0 +1,74 @@
+"""The panel of commands in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui.keys.keymap import hint
+from cinch_tui.panels.panel import StillPanel
+from cinch_tui.transcript.plain import one_line
+from cinch_tui.widgets.item_list import ItemRow
+from cinch_tui.widgets.status_bar import format_elapsed
+from harness.events import Event, JobEnded, JobStarted
+
+if TYPE_CHECKING:
+    from cinch_tui.desk import Desk
+    from cinch_tui.panels.panel import Panel
+    from harness.jobs import Job
+
+TITLE_CHARS = 30
+"""Of a command, where its last line of output needs room as well."""
+
+_MARKS = {"running": "●", "ended": "✓", "killed": "■", "failed": "✗"}
+
+
+class JobsPanel(StillPanel):
+    empty = "No command has gone on in the background."
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @property
+    def hint(self) -> str:
+        return hint("panel.open output", "panel.stop kills")
+
+    @property
+    def is_live(self) -> bool:
+        return bool(self._desk.agent.jobs.running)
+
+    def concerns(self, event: Event) -> bool:
+        return isinstance(event, JobStarted | JobEnded)
+
+    async def rows(self) -> Sequence[ItemRow]:
+        return [_row(job) for job in self._desk.agent.jobs.all[::-1]]
+
+    async def open(self, key: str) -> None:
+        from cinch_tui.screens.reader import Reader
+
+        job = self._desk.agent.jobs.find(key)
+        if job is None:
+            return
+
+        def text() -> str:
+            return f"{job.id}: {job.fate}\n\n{job.errand.printed.whole()}"
+
+        await self._desk.app.push_screen_wait(Reader(one_line(job.errand.title), text))
+
+    async def stop(self, key: str) -> None:
+        self._desk.agent.jobs.kill(key)
+
+
+def _row(job: Job) -> ItemRow:
+    mark = "✗" if job.exit_code else _MARKS[job.state]
+    last = one_line(job.errand.printed.latest(400).rstrip().rpartition("\n")[2])
+    title = one_line(job.errand.title)
+    if last and len(title) > TITLE_CHARS:
+        title = f"{title[:TITLE_CHARS]}…"
+    label = f"{mark} {job.id} {title}"
+    fate = "" if job.state == "running" else f"exit {job.exit_code} " if job.state == "ended" else f"{job.state} "
+    return ItemRow(f"{label} · {last}" if last else label, f"{fate}{format_elapsed(job.seconds)}", key=job.id)
+
+
+if TYPE_CHECKING:
+    _: type[Panel] = JobsPanel

@@ -1,0 +1,94 @@
+"""The panel of the program's own log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from cinch_tui.keys.keymap import hint
+from cinch_tui.log import RecentRecords, recent_records
+from cinch_tui.panels.panel import StillPanel
+from cinch_tui.transcript.plain import one_line, printed
+from cinch_tui.widgets.item_list import ItemRow
+from harness.events import Event
+from harness.filters import without_secrets
+
+if TYPE_CHECKING:
+    from cinch_tui.desk import Desk
+    from cinch_tui.panels.panel import Panel
+
+LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
+
+
+class LogsPanel(StillPanel):
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._kept: RecentRecords = recent_records()
+        self._level = logging.DEBUG
+        self._shown: dict[str, logging.LogRecord] = {}
+
+    @property
+    def empty(self) -> str:
+        return f"Nothing of level {self._name} has been noted since the start."
+
+    @property
+    def hint(self) -> str:
+        return hint("panel.open all of it", f"panel.turn from {self._name} up")
+
+    @property
+    def is_live(self) -> bool:
+        return True
+
+    @property
+    def follows(self) -> bool:
+        return True
+
+    def concerns(self, event: Event) -> bool:
+        del event
+        return False
+
+    async def rows(self) -> Sequence[ItemRow]:
+        # Nothing else tells one record from another of the same moment; it stays its own as long as it is kept here.
+        self._shown = {str(id(record)): record for record in self._kept.records if record.levelno >= self._level}
+        return [_row(key, record) for key, record in self._shown.items()]
+
+    async def open(self, key: str) -> None:
+        from cinch_tui.screens.reader import Reader
+
+        record = self._shown.get(key)
+        if record is None:
+            return
+        trace = f"\n{logging.Formatter().formatException(record.exc_info)}" if record.exc_info else ""
+        text = printed(without_secrets(f"{_said(record)}{trace}"))
+        heading = f"{_clock(record)} {record.levelname} {record.name}"
+        await self._desk.app.push_screen_wait(Reader(one_line(heading), lambda: text))
+
+    def turn(self) -> None:
+        self._level = LEVELS[(LEVELS.index(self._level) + 1) % len(LEVELS)]
+
+    @property
+    def _name(self) -> str:
+        return logging.getLevelName(self._level).lower()
+
+
+def _row(key: str, record: logging.LogRecord) -> ItemRow:
+    text = one_line(without_secrets(_said(record)))
+    return ItemRow(f"{_clock(record)} {record.levelname[0]} {text}", record.name.rpartition(".")[2], key=key)
+
+
+def _said(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except (TypeError, ValueError):
+        # Whoever noted it gave other values than its words have places for.
+        return str(record.msg)
+
+
+def _clock(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+
+
+if TYPE_CHECKING:
+    _: type[Panel] = LogsPanel

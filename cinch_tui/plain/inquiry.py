@@ -1,0 +1,69 @@
+"""A question of the model's as lines: numbered choices, or an answer of one's own."""
+
+from __future__ import annotations
+
+from cinch_tui.plain.menus import Menus, Option
+from cinch_tui.transcript.plain import one_line
+from harness.person import Answer, Question
+
+
+class Inquiry:
+    """Asks one question; the dialog is held by whoever calls it."""
+
+    def __init__(self, menus: Menus) -> None:
+        self._menus = menus
+        self._paper = menus.paper
+
+    async def ask(self, question: Question, place: str) -> Answer:
+        """`place` says which of several it is.
+
+        Raises:
+            NobodyThere: the input has ended.
+        """
+        asker = f"{one_line(question.asker)} asks: " if question.asker else ""
+        limit = f" (for {question.timeout:g} seconds)" if question.timeout is not None else ""
+        self._paper.say(f"Question{place}", f"{asker}{question.prompt}{limit}")
+        if not question.choices:
+            text = await self._menus.line("Answer, or nothing to skip it: ", opens=True)
+            return Answer("free_text", text) if text else Answer("skipped")
+        options = [
+            Option(f"{choice.label}: {choice.description}" if choice.description else choice.label)
+            for choice in question.choices
+        ]
+        if question.multi_select:
+            return await self._several(question, options)
+        own = ", an answer of your own" if question.free_text else ""
+        while True:
+            taken = await self._menus.number_or_text(options, f"Number{own}, or nothing to skip it: ")
+            if isinstance(taken, int):
+                return await self._edited(question, taken)
+            if not taken or question.free_text:
+                return Answer("free_text", taken) if taken else Answer("skipped")
+            self._none_of_them(options)
+
+    async def _several(self, question: Question, options: list[Option]) -> Answer:
+        own = ", an answer of your own" if question.free_text else ""
+        while True:
+            numbers, typed = await self._menus.numbers_or_text(options, f"Numbers{own}, or nothing to skip it: ")
+            if numbers:
+                labels = ", ".join(question.choices[number].label for number in numbers)
+                return Answer("selected", labels, indexes=tuple(numbers))
+            if not typed or question.free_text:
+                return Answer("free_text", typed) if typed else Answer("skipped")
+            self._none_of_them(options)
+
+    async def _edited(self, question: Question, index: int) -> Answer:
+        choice, most = question.choices[index], question.max_edit_length
+        if choice.body:
+            self._paper.say("It says", choice.body)
+        while question.editable:
+            text = await self._menus.line("Your words in its place, or nothing to take it as it is: ")
+            if not text:
+                break
+            if most is None or len(text) <= most:
+                return Answer("edited", text, index)
+            self._paper.say("Notice", f"{len(text)} characters are too many: {most} at most.")
+        return Answer("selected", choice.label, index)
+
+    def _none_of_them(self, options: list[Option]) -> None:
+        self._paper.say("Notice", f"That is none of them; a number from 1 to {len(options)} is.")

@@ -1,0 +1,26 @@
+"""The person who reads lines is called by the bell, which disturbs no line, and on the desktop where they want that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cinch_tui.attention.calls import Call, show_on_desktop
+from cinch_tui.attention.watch import Attention
+
+if TYPE_CHECKING:
+    from cinch_tui.config.settings import UiSettings
+    from cinch_tui.plain.menus import Menus
+    from harness.events import Event
+
+
+def ringing(menus: Menus, ui: UiSettings, project: str) -> Callable[[Event], None]:
+    def call(words: str) -> None:
+        if "off" in ui.notify:
+            return
+        if any(kind != "desktop" for kind in ui.notify):
+            menus.paper.ring()
+        if "desktop" in ui.notify:
+            show_on_desktop(Call.about(project, words))
+
+    return Attention(menus.presence, call, ui.notify_after_s).receive

@@ -1,0 +1,1 @@
+"""What print mode writes, and what it comes to."""

@@ -1,0 +1,63 @@
+"""A change as text that `patch` and `git apply` take: what is copied of an edit, and what a pager shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from harness.hunks import Hunk, Sides, changed_lines
+
+if TYPE_CHECKING:
+    from harness.views import DiffView
+
+CONTEXT = 3
+OPEN_END = "\\ No newline at end of file\n"
+
+
+def unified(view: DiffView) -> str:
+    """The change as a unified diff; nothing where both sides are the same."""
+    sides = Sides.of(view)
+    changes = changed_lines(sides)
+    if not changes and view.old is not None and view.new is not None:
+        return ""
+    path = view.path.lstrip("/")
+    before = "/dev/null" if view.old is None else f"a/{path}"
+    after = "/dev/null" if view.new is None else f"b/{path}"
+    return "".join((f"--- {before}\n+++ {after}\n", *(_hunk(sides, group) for group in _together(changes))))
+
+
+def _together(changes: Sequence[Hunk]) -> Iterator[list[Hunk]]:
+    """Changes whose surroundings touch stand under one head."""
+    group: list[Hunk] = []
+    for change in changes:
+        if group and change.old_from - group[-1].old_to > 2 * CONTEXT:
+            yield group
+            group = []
+        group.append(change)
+    if group:
+        yield group
+
+
+def _hunk(sides: Sides, changes: Sequence[Hunk]) -> str:
+    first, last = changes[0], changes[-1]
+    start = max(0, first.old_from - CONTEXT)
+    end = min(len(sides.old), last.old_to + CONTEXT)
+    new_start = first.new_from - (first.old_from - start)
+    new_end = last.new_to + (end - last.old_to)
+    lines = [f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n"]
+    done = start
+    for change in changes:
+        lines += _marked(" ", sides.old[done : change.old_from])
+        lines += _marked("-", sides.old[change.old_from : change.old_to])
+        lines += _marked("+", sides.new[change.new_from : change.new_to])
+        done = change.old_to
+    return "".join((*lines, *_marked(" ", sides.old[done:end])))
+
+
+def _range(start: int, end: int) -> str:
+    """Lines as diffs count them: from 1, and nothing is said to be after the line before it."""
+    return f"{start + 1 if end > start else start},{end - start}"
+
+
+def _marked(mark: str, lines: Sequence[str]) -> list[str]:
+    return [f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n{OPEN_END}" for line in lines]

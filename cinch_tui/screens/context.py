@@ -1,0 +1,142 @@
+"""What fills the model's window: its zones, and each message with what it takes and whether it is cached."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.reactive import var
+from textual.widgets import Static
+
+from cinch_tui.context_text import LEGEND, line_of, place_of, share, summary, whole_text, zones_of
+from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.screens.dialog import Dialog, stylesheets
+from cinch_tui.widgets.diff_view import ViewPane
+from cinch_tui.widgets.item_list import ItemList, ItemRow
+from harness.context.breakdown import Breakdown, Frame, Piece, Zone, breakdown, frame_of
+from harness.views import TextView
+
+if TYPE_CHECKING:
+    from cinch_tui.desk import Desk
+
+PAGE = 10
+BAR = 24
+_HINT = ("context.up context.down move", "context.expand reads it", "context.back closes")
+_READ_HINT = ("context.up context.down scroll", "context.back back to the list")
+_INKS = {"free": "$foreground 30%", "room for the reply": "$secondary"}
+_CELLS = {"free": "░", "room for the reply": "▒"}
+
+
+async def open_context(desk: Desk) -> None:
+    """Show what the next request would carry; to be called in a worker."""
+    agent = desk.agent
+    frame = frame_of(agent.state, desk.assembly.instructions, agent.options.window)
+    whole = await asyncio.to_thread(breakdown, agent.history.messages, frame)
+    await desk.app.push_screen_wait(ContextScreen(whole, lambda piece: whole_text(piece, texts_of(frame))))
+
+
+def texts_of(frame: Frame) -> list[tuple[Zone, str]]:
+    """What is sent before all messages."""
+    tools = "\n\n".join(f"{tool.name}: {tool.description}" for tool in frame.tools)
+    own = frame.system.replace(frame.instructions, "") if frame.instructions else frame.system
+    return [("tools", tools), ("system", own), ("instructions", frame.instructions)]
+
+
+class ContextScreen(Dialog[None]):
+    """The list first; one that is read takes its place until it is closed."""
+
+    CSS_PATH = stylesheets("context")
+    FIRST_FOCUS = "#pieces"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("context")]
+
+    reading = var(default=False, toggle_class="-reading")
+
+    def __init__(self, whole: Breakdown, read: Callable[[Piece], str]) -> None:
+        super().__init__(grace=0)
+        self._whole = whole
+        self._read = read
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog") as dialog:
+            dialog.border_subtitle = hint(*_HINT)
+            yield Static(self._heading(), id="heading")
+            yield Static(self._zones(), id="zones")
+            yield ItemList(id="pieces")
+            yield ViewPane(TextView(""), id="text")
+            yield Static(LEGEND, classes="hint")
+
+    def opened(self) -> None:
+        rows = [ItemRow(line_of(piece), place_of(piece)) for piece in self._whole.pieces]
+        self.query_one(ItemList).show(rows, "", len(rows))
+
+    def watch_reading(self, reading: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
+        if self.is_mounted:
+            self.query_one("#dialog").border_subtitle = hint(*(_READ_HINT if reading else _HINT))
+            self.query_one("#heading", Static).update(self._heading())
+
+    def action_move(self, by: int) -> None:
+        if self.reading:
+            self.query_one(ViewPane).page({-1: "up", 1: "down"}.get(by, "home" if by < 0 else "end"))
+        else:
+            self.query_one(ItemList).move(by)
+
+    def action_page(self, direction: int) -> None:
+        if self.reading:
+            self.query_one(ViewPane).page("page_up" if direction < 0 else "page_down")
+        else:
+            self.query_one(ItemList).move(direction * PAGE)
+
+    def action_expand(self) -> None:
+        if self.reading:
+            self.action_back()
+        elif self._whole.pieces:
+            self.reading = True
+            self.query_one(ViewPane).show(TextView(self._read(self._current)))
+
+    def action_back(self) -> None:
+        if self.reading:
+            self.reading = False
+        else:
+            self.answer(None)
+
+    @on(ItemList.Clicked)
+    def expand_clicked(self, event: ItemList.Clicked) -> None:
+        self.query_one(ItemList).cursor = event.index
+        self.action_expand()
+
+    @property
+    def _current(self) -> Piece:
+        return self._whole.pieces[self.query_one(ItemList).cursor]
+
+    def _heading(self) -> Content:
+        if self.reading:
+            return Content.styled(line_of(self._current), "bold")
+        return Content.assemble(("Context", "bold"), f"  {summary(self._whole)}")
+
+    def _zones(self) -> Content:
+        zones = zones_of(self._whole)
+        whole = self._whole.size or self._whole.used
+        width = max(len(name) for name, _ in zones) if zones else 0
+        lines = (
+            Content.assemble(
+                f"{name:<{width}}  ",
+                (_CELLS.get(name, "█") * cells_of(tokens, whole), _INKS.get(name, "$primary")),
+                ("·" * (BAR - cells_of(tokens, whole)), "$foreground 20%"),
+                f" {tokens:>9,}  {share(tokens, whole)}",
+            )
+            for name, tokens in zones
+        )
+        return Content("\n").join(lines)
+
+
+def cells_of(tokens: int, whole: int) -> int:
+    """How long the bar is; what there is of it is seen."""
+    if not tokens or not whole:
+        return 0
+    return max(1, min(BAR, round(BAR * tokens / whole)))

@@ -1,0 +1,250 @@
+"""The keys of the conversation, and what it tells: folding, paging, searching, copying."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual import work
+
+from cinch_tui.desk import NOT_READY
+from cinch_tui.screens.selecting import SelectingScreen
+from harness.errors import CinchError
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.events import Key, Paste
+
+    from cinch_tui.chat_front import ChatFront
+    from cinch_tui.desk import Desk
+    from cinch_tui.screens.board import Board
+    from cinch_tui.transcript.look import ImageWay
+    from cinch_tui.transcript.view import Transcript
+    from cinch_tui.widgets.prompt.prompt import Prompt
+    from cinch_tui.widgets.search_bar import SearchBar
+
+WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (80, "-wide")]
+
+
+class ConversationScreen(SelectingScreen[object]):
+    """A screen that has a conversation, once there is a board, and a prompt under it."""
+
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+
+    def __init__(self, desk: Desk, front: ChatFront, prompt: Prompt) -> None:
+        super().__init__()
+        self._desk = desk
+        self._front = front
+        self.prompt = prompt
+        self._board: Board | None = None
+
+    @property
+    def board(self) -> Board:
+        """Raises `CinchError` before the first paint."""
+        if self._board is None:
+            raise CinchError(NOT_READY)
+        return self._board
+
+    def on_screen_resume(self) -> None:
+        """Who was in another window when a dialog came has the focus taken from the prompt, and not given back."""
+        if self._board is not None and self.focused is None:
+            self.prompt.focus()
+
+    def on_key(self, event: Key) -> None:
+        """A click beside the screen, while it changes its size, takes the focus from everything."""
+        if self._board is not None and self.focused is None:
+            self.prompt.insert(event.character if event.is_printable and event.character else "")
+
+    def on_paste(self, event: Paste) -> None:
+        if self._board is not None and self.focused is None:
+            self.prompt.insert(event.text)
+
+    # By their names, since the classes come later.
+
+    def furnish(self, transcript: Transcript) -> None:
+        """What the person wants to see of a conversation, before there is any."""
+        from cinch_tui.terminal.pictures import first_way
+        from cinch_tui.transcript.look import Ways
+        from cinch_tui.transcript.pictured import Gallery
+
+        app, ui = self._desk.app, self._desk.settings.ui
+        way = first_way(ui.images, None if app.no_color else app.console.color_system)
+        transcript.ways = Ways(ui.timestamps, str(self._desk.options.cwd), way)
+        # Textual has no other way to tell a terminal something that is not painted.
+        driver = app._driver  # pyright: ignore[reportPrivateUsage]
+        if driver is not None and not app.is_headless:
+            transcript.gallery = Gallery(driver.write)
+        app.app_resume_signal.subscribe(self, self._back_from_the_shell)  # pyright: ignore[reportUnknownMemberType] as its App
+
+    def _back_from_the_shell(self, app: App[object]) -> None:
+        """Terminals forget the pictures of a screen that was left."""
+        del app
+        self.board.transcript.show_pictures_again()
+
+    def show_pictures(self, way: ImageWay) -> None:
+        transcript = self.board.transcript
+        transcript.ways = replace(transcript.ways, images=way)
+
+    @work(group="pictures")
+    async def on_transcript_picture_seen(self) -> None:
+        """Nothing is asked of a terminal that has no picture to show."""
+        from cinch_tui.terminal.pictures import may_be_asked, tmux_hands_on
+        from cinch_tui.transcript.kitty import QUERY
+
+        wanted, environ, gallery = self._desk.settings.ui.images, os.environ, self.board.transcript.gallery
+        is_able = self._desk.app.console.color_system == "truecolor" and not self._desk.app.no_color
+        if gallery is None or wanted not in ("auto", "kitty") or not is_able:
+            return
+        if environ.get("TMUX"):
+            if wanted == "kitty" or await asyncio.to_thread(tmux_hands_on):
+                gallery.is_in_tmux = True
+                self.show_pictures("kitty")
+        elif wanted == "auto" and may_be_asked(environ):
+            gallery.tell(QUERY)
+
+    def on_transcript_link_opened(self, message: Transcript.LinkOpened) -> None:
+        self._open(message.url)
+
+    @work(group="command")
+    async def on_transcript_links_wanted(self, message: Transcript.LinksWanted) -> None:
+        from cinch_tui.screens.picker import Item, Picker
+
+        items = [Item(link.label, link.url, link.url) for link in message.links]
+        url = await self._desk.app.push_screen_wait(Picker("Links of this block", items))
+        if not url:
+            return
+        chosen = await self._desk.pick(url, [("open", "in the browser or the editor"), ("copy", "the address")])
+        if chosen == "open":
+            self._open(url)
+        elif chosen == "copy":
+            self._front.copy(url)
+
+    async def on_transcript_picture_opened(self, message: Transcript.PictureOpened) -> None:
+        from cinch_tui.terminal.opening import NO_VIEWER, show_on_desktop
+        from cinch_tui.transcript.picture import file_of
+
+        file = await asyncio.to_thread(file_of, message.picture)
+        if not show_on_desktop(str(file)):
+            self._desk.notice(f"{NO_VIEWER}; the picture is in {file}")
+
+    def _open(self, url: str) -> None:
+        """A file in the editor, all else where the person sits; where nothing can, the address is copied."""
+        # Few links are opened, and none before the first paint.
+        from cinch_tui.terminal.opening import NO_VIEWER, edit_at, show_on_desktop
+        from cinch_tui.transcript.links import place_in_file
+
+        place = place_in_file(url)
+        if place is not None:
+            failure = edit_at(*place, self._desk.settings.ui.editor, self._desk.app.suspend)
+            if failure:
+                self._desk.notice(failure, "error")
+        elif not show_on_desktop(url):
+            self._desk.notice(f"{NO_VIEWER}; the address is copied: {url}")
+            self._front.copy(url)
+
+    def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
+        self.prompt.unseen = message.count
+
+    def on_transcript_grabbed(self, message: Transcript.Grabbed) -> None:
+        self._front.copy(message.text)
+
+    def on_transcript_typed(self, message: Transcript.Typed) -> None:
+        self.prompt.insert(message.text)
+
+    def on_transcript_left(self, message: Transcript.Left) -> None:
+        del message
+        self.prompt.focus()
+
+    def on_transcript_found(self, message: Transcript.Found) -> None:
+        from cinch_tui.widgets.search_bar import SearchBar
+
+        self.query_one(SearchBar).tell(message.number, message.total, is_done=message.is_done)
+
+    def on_search_bar_wanted(self, message: SearchBar.Wanted) -> None:
+        self.board.transcript.find(message.query)
+
+    def on_search_bar_step(self, message: SearchBar.Step) -> None:
+        self.board.transcript.find_next(message.by)
+
+    def on_search_bar_left(self, message: SearchBar.Left) -> None:
+        from cinch_tui.widgets.search_bar import SearchBar
+
+        self.query_one(SearchBar).close()
+        self.board.transcript.end_search(stay=message.stay)
+        self.prompt.focus()
+
+    def leave_search(self) -> bool:
+        """End a search that was left open when the keys went elsewhere; whether there was one."""
+        from cinch_tui.widgets.search_bar import SearchBar
+
+        bars = [bar for bar in self.query(SearchBar) if bar.is_open]
+        for bar in bars:
+            bar.close()
+            self.board.transcript.end_search(stay=True)
+        return bool(bars)
+
+    def action_change_sides(self) -> None:
+        if self.prompt.has_focus_within:
+            self.board.transcript.focus()
+        elif self.board.transcript.has_focus:
+            self.board.transcript.action_leave()
+        else:
+            self.prompt.focus()
+
+    def action_toggle_fold(self) -> None:
+        self.board.transcript.action_fold()
+
+    def action_previous_block(self) -> None:
+        self.board.transcript.action_previous_block()
+        self.board.transcript.focus()
+
+    def action_next_block(self) -> None:
+        self.board.transcript.action_next_block()
+        self.board.transcript.focus()
+
+    def action_page_transcript(self) -> None:
+        from cinch_tui.terminal.pager import page
+        from cinch_tui.transcript.whole import whole_text
+
+        failure = page(whole_text(self.board.transcript.blocks), self._desk.app.suspend)
+        if failure:
+            self._desk.notice(failure, "error")
+
+    def action_previous_prompt(self) -> None:
+        self.board.transcript.action_previous_prompt()
+
+    def action_next_prompt(self) -> None:
+        self.board.transcript.action_next_prompt()
+
+    async def action_search(self) -> None:
+        # Few conversations are searched, and none before the first paint.
+        from cinch_tui.widgets.search_bar import SearchBar
+
+        bars = self.query(SearchBar)
+        if not bars:
+            await self.mount(SearchBar(), before=self.prompt)
+        self.query_one(SearchBar).open()
+
+    def action_toggle_channels(self) -> None:
+        self._desk.toggle_channels()
+
+    def action_next_colours(self) -> None:
+        self._front.next_colours()
+
+    @work(group="next-model", exclusive=True)
+    async def action_next_model(self) -> None:
+        await self._front.next_model()
+
+    def action_page_up(self) -> None:
+        self.board.transcript.action_page_up()
+
+    def action_page_down(self) -> None:
+        self.board.transcript.action_page_down()
+
+    def action_scroll_top(self) -> None:
+        self.board.transcript.action_scroll_home()
+
+    def action_scroll_end(self) -> None:
+        self.board.transcript.follow()

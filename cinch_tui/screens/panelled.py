@@ -1,0 +1,87 @@
+"""The keys of the panels around the conversation, and what they tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import on, work
+
+from cinch_tui.desk import NOT_READY
+from cinch_tui.screens.conversation import ConversationScreen
+from cinch_tui.widgets.panel_keys import PanelLeft, PanelTyped
+from harness.errors import CinchError
+
+if TYPE_CHECKING:
+    from cinch_tui.panels.shelf import Shelf
+    from cinch_tui.widgets.panel_area import PanelArea
+    from cinch_tui.widgets.tool_panel import ToolPanel
+
+
+class PanelledScreen(ConversationScreen):
+    """A conversation with panels, once there is an agent."""
+
+    _shelf: Shelf | None = None
+
+    @property
+    def shelf(self) -> Shelf:
+        """Raises `CinchError` before there is an agent."""
+        if self._shelf is None:
+            raise CinchError(NOT_READY)
+        return self._shelf
+
+    async def open_shelf(self) -> Shelf:
+        """Show the panels as they were last time."""
+        # Nothing of it shows before there is an agent.
+        from cinch_tui.panels.shelf import Shelf
+
+        self._shelf = Shelf(self._desk)
+        await self._shelf.open()
+        return self._shelf
+
+    @property
+    def has_panel(self) -> bool:
+        """Whether something stands beside the conversation."""
+        return self._shelf is not None and bool(self._shelf.beside)
+
+    def action_next_panel(self) -> None:
+        if self._shelf is not None:
+            self._shelf.cycle()
+
+    def action_focus_panel(self) -> None:
+        """Into what runs, then into the panel, then back."""
+        if self._shelf is None:
+            return
+        stops = [*self._shelf.stops, self.prompt]
+        place = next((place for place, stop in enumerate(stops) if stop.has_focus), -1)
+        if len(stops) == 1:
+            self._shelf.cycle()
+            stops = [*self._shelf.stops]
+        stops[(place + 1) % len(stops)].focus()
+
+    @on(PanelLeft)
+    def _panel_left(self, message: PanelLeft) -> None:
+        del message
+        self.prompt.focus()
+
+    @on(PanelTyped)
+    def _panel_typed(self, message: PanelTyped) -> None:
+        self.prompt.focus()
+        self.prompt.insert(message.text)
+
+    # By their names, since the classes come later.
+
+    def on_tool_panel_done(self, message: ToolPanel.Done) -> None:
+        agent, board = self._desk.agent, self.board
+        match message.deed:
+            case "cancel":
+                agent.cancel_call(message.call_id)
+            case "background":
+                if not agent.background_call(message.call_id):
+                    self._desk.notice("Only a command can go on in the background.", "warning")
+            case "show":
+                if board.transcript.choose_call(message.call_id):
+                    board.transcript.focus()
+
+    @work(group="command")
+    async def on_panel_area_done(self, message: PanelArea.Done) -> None:
+        await self.shelf.do(message.deed, message.key)

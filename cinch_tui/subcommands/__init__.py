@@ -1,0 +1,1 @@
+"""What `cinch WORD` does without the app."""

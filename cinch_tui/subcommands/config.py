@@ -1,0 +1,101 @@
+"""`cinch config`: show what is in force, name the files, edit yours, trust a project's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from cinch_tui.config.file import read_config_file
+from cinch_tui.config.layers import load_config
+from cinch_tui.config.text import effective_text, example_text
+from cinch_tui.config.trust import TrustStore
+from cinch_tui.paths import find_paths, project_config_file
+from cinch_tui.printing.output import Output
+from cinch_tui.start import sources_for
+from harness.errors import ConfigError
+
+USAGE = "say what to do: cinch config show|path|edit|trust"
+
+
+def run_config(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
+    """Run one action; the result is the exit status.
+
+    Raises:
+        ConfigError: there is no such action, or a file is wrong.
+    """
+    match list(argv):
+        case ["show"]:
+            return _show(cwd, out)
+        case ["path"]:
+            return _path(cwd, out)
+        case ["edit"]:
+            return _edit(out)
+        case ["trust"]:
+            return _trust(cwd, out)
+        case _:
+            raise ConfigError(USAGE)
+
+
+def _show(cwd: Path, out: Output) -> int:
+    config = load_config(sources_for(find_paths(os.environ), cwd))
+    for notice in config.notices:
+        out.write_text(f"# {notice}")
+    out.write_text(effective_text(config.origins))
+    return 0
+
+
+def _path(cwd: Path, out: Output) -> int:
+    paths = find_paths(os.environ)
+    places = {
+        "yours": paths.config_file,
+        "project": project_config_file(cwd) or "none here",
+        "data": paths.data,
+        "state": paths.state,
+        "cache": paths.cache,
+        "keys": paths.credentials_file,
+        "log": paths.log_file,
+    }
+    for name, place in places.items():
+        out.write_text(f"{name:<9}{place}")
+    return 0
+
+
+def _edit(out: Output) -> int:
+    paths = find_paths(os.environ)
+    path = paths.config_file
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(example_text(commented=True), encoding="utf-8")
+    # Only here, since it loads the screen library.
+    from cinch_tui.terminal.editor import editor_command
+
+    try:
+        # Not the editor of the settings: they may be what has to be mended.
+        argv = editor_command("", os.environ)
+        status = subprocess.run([*argv, str(path)], check=False).returncode if argv else 127
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"no editor can be started ({error}); set $EDITOR, or edit {path} yourself") from error
+    if status:
+        raise ConfigError(f"the editor ended with status {status}; {path} is as it left it")
+    # Said now, while the person still knows what they changed.
+    load_config(sources_for(paths, path.parent))
+    out.write_text(f"{path} is in order")
+    return 0
+
+
+def _trust(cwd: Path, out: Output) -> int:
+    paths = find_paths(os.environ)
+    path = project_config_file(cwd)
+    if path is None:
+        raise ConfigError(f"there is no .cinch/config.toml in {cwd} or its repository")
+    file = read_config_file(path)
+    try:
+        TrustStore(paths.trust_file).trust(file)
+    except OSError as error:
+        raise ConfigError(f"{paths.trust_file}: cannot be written: {error.strerror}") from error
+    out.write_text(f"{path} is trusted until it changes. It sets:")
+    for name, entry in file.entries.items():
+        out.write_text(f"  {name} = {entry.value!r}")
+    return 0

@@ -1,0 +1,69 @@
+"""`cinch sessions`, `cinch config`, `cinch models`, `cinch doctor`, `cinch keys` and `cinch reset-terminal`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cinch_tui.arguments import Arguments
+from cinch_tui.paths import find_paths
+from cinch_tui.printing.output import Output
+from harness.errors import ConfigError
+
+
+def run_subcommand(arguments: Arguments) -> int:
+    """Run one subcommand; the result is the exit status.
+
+    Raises:
+        ConfigError: it cannot be understood, or a file is wrong.
+    """
+    out = Output(sys.stdout)
+    status = _run(arguments, out)
+    if out.problem:
+        raise ConfigError(out.problem)
+    return status
+
+
+def _run(arguments: Arguments, out: Output) -> int:
+    argv, cwd = arguments.rest, _cwd()
+    match arguments.command:
+        case "sessions":
+            from cinch_tui.subcommands.sessions import main
+
+            return main(argv, data_dir=find_paths(os.environ).data, cwd=cwd, out=out.stream)
+        case "config":
+            from cinch_tui.subcommands.config import run_config
+
+            return run_config(argv, cwd=cwd, out=out)
+        case "models":
+            from cinch_tui.subcommands.models import run_models
+
+            return run_models(argv, out=out)
+        case "keys":
+            from cinch_tui.subcommands.keys import run_keys
+
+            return run_keys(argv, cwd=cwd, out=out)
+        case "reset-terminal":
+            return _reset(argv)
+        case _:
+            from cinch_tui.doctor.command import run_doctor
+
+            return run_doctor(argv, cwd=cwd, out=out)
+
+
+def _reset(argv: Sequence[str]) -> int:
+    if argv:
+        raise ConfigError(f"cinch reset-terminal takes no arguments, not {argv[0]!r}")
+    from cinch_tui.terminal.own_terminal import reset_terminal
+
+    reset_terminal()
+    return 0
+
+
+def _cwd() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise ConfigError(f"the current folder is gone: {error.strerror}") from error

@@ -1,0 +1,171 @@
+"""Textual's driver, under guard; takes over from the first frame without a flash, and with every key pressed there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import selectors
+import signal
+import sys
+import threading
+from codecs import getincrementaldecoder
+from typing import TYPE_CHECKING, Protocol, TextIO, cast, runtime_checkable
+
+from textual.drivers.linux_driver import LinuxDriver
+
+from cinch_tui.terminal.key_bytes import spelled_anew
+from cinch_tui.terminal.paste_parser import PasteParser
+from cinch_tui.terminal.terse import terse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import App
+
+    from cinch_tui.terminal.first_frame import FirstFrame
+    from cinch_tui.terminal.guard import Guard
+
+ALTERNATE_SCREEN = "\x1b[?1049h"
+CHUNK = 4096
+PATIENCE = 0.1
+"""Seconds in which a lone Esc is told from the beginning of another key, and the wish to stop is seen."""
+
+
+@runtime_checkable
+class Guarded(Protocol):
+    """An app whose terminal is guarded, and that may find a first frame on it."""
+
+    guard: Guard
+    frame: FirstFrame | None
+
+    @property
+    def greeting(self) -> str: ...
+
+    @property
+    def parting(self) -> str: ...
+
+
+class Lasting:
+    """A screen to which nothing is written once it hung up: the thread that writes would end, and who waits until it
+    has room for more would wait for ever."""
+
+    def __init__(self, screen: TextIO) -> None:
+        self._screen = screen
+        self._is_gone = False
+
+    def write(self, text: str) -> None:
+        self._unless_gone(lambda: self._screen.write(text))
+
+    def flush(self) -> None:
+        self._unless_gone(self._screen.flush)
+
+    def fileno(self) -> int:
+        return self._screen.fileno()
+
+    def _unless_gone(self, act: Callable[[], object]) -> None:
+        if not self._is_gone:
+            try:
+                act()
+            except OSError:
+                self._is_gone = True
+
+
+class GuardedDriver(LinuxDriver):
+    """Takes over when it first starts, if there is something to take over."""
+
+    _takes_over = False
+    _taken: FirstFrame | None = None
+
+    def __init__(
+        self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] its App names no type
+        self._has_begun = False
+        self._parent = os.getppid()
+        self._guard = app.guard if isinstance(app, Guarded) else None
+        # What goes wrong may be written to a file; the screen is where people look.
+        screen = sys.__stderr__ if sys.__stderr__ and sys.__stderr__.isatty() else sys.__stdout__
+        assert screen is not None, "cli.py has seen that it is a terminal"
+        # What the thread that writes needs of a file.
+        self._file = cast("TextIO", Lasting(screen))
+
+    def start_application_mode(self) -> None:
+        frame = self._app.frame if isinstance(self._app, Guarded) and not self._has_begun else None
+        self._has_begun = True
+        if frame is None:
+            super().start_application_mode()
+        else:
+            frame.take_over()
+            self._takes_over, self._taken = True, frame
+            super().start_application_mode()
+            # Textual has found it as the frame had made it.
+            self._takes_over, self.attrs_before = False, frame.attributes
+        if isinstance(self._app, Guarded):
+            self.write(self._app.greeting)
+        if self._guard is not None and self.attrs_before is not None and self._is_in_front():
+            self._guard.here(self._file.fileno(), self.attrs_before)
+
+    def stop_application_mode(self) -> None:
+        if isinstance(self._app, Guarded):
+            self.write(self._app.parting)
+        super().stop_application_mode()
+
+    def close(self) -> None:
+        """What was to be written is written then."""
+        super().close()
+        if self._guard is not None:
+            self._guard.away()
+
+    def _is_in_front(self) -> bool:
+        try:
+            return os.tcgetpgrp(self.fileno) == os.getpgrp()
+        except OSError:
+            return False
+
+    def _sigtstp_application(self, *_: object) -> None:
+        """Stop, and all that was started with it: a shell waits for the one that it knows of."""
+        if self._auto_restart:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        os.killpg(0, signal.SIGSTOP)
+
+    def write(self, data: str) -> None:
+        # Some terminals clear the screen when they are told to show what they show already.
+        is_needless = self._takes_over and data == ALTERNATE_SCREEN
+        writer = self._writer_thread
+        # It ends when the terminal hangs up; what is put into its queue then would fill it, and hold us for ever.
+        if not is_needless and (writer is None or writer.is_alive()):
+            super().write(terse(data))
+
+    def run_input_thread(self) -> None:
+        frame, self._taken = self._taken, None
+        try:
+            # Before something has the focus, Textual drops what is typed.
+            while frame and not (frame.wait_for_prompt(PATIENCE) or self.exit_event.is_set()):
+                pass
+            self._read_on(frame.keys if frame else b"")
+        except OSError:
+            # Nobody types here any more: the terminal went away, or the shell that lent it to us. Only a signal to the
+            # main thread itself interrupts what it waits for.
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
+
+    def _read_on(self, chunk: bytes) -> None:
+        """Read keys, from where a frame stopped, which may be the middle of a paste."""
+        parser, decoder = PasteParser(), getincrementaldecoder("utf-8")("replace")
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                # To feed nothing means to a parser that nothing more will come.
+                text = spelled_anew(decoder.decode(chunk))
+                for event in (*(parser.feed(text) if text else ()), *parser.tick()):
+                    self.process_message(event)
+                chunk = _read(self.fileno) if selector.select(PATIENCE) else b""
+                if not chunk and os.getppid() != self._parent and not self._is_in_front():
+                    raise OSError(errno.EIO, "the shell that lent us the terminal is gone")
+
+
+def _read(terminal: int) -> bytes:
+    chunk = os.read(terminal, CHUNK)
+    if not chunk:
+        raise OSError(errno.EIO, "the terminal hung up")
+    return chunk

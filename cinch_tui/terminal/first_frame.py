@@ -1,0 +1,283 @@
+"""The first frame: the empty screen as it was last seen, painted before anything is loaded; keys are taken meanwhile.
+
+Typed text is echoed in the prompt of the picture. The app then finds it in its own, and gets whatever else was pressed
+as if it had been pressed there. Only what Python has built in is imported here: loading the app takes ten times as long
+as all of this.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import select
+import sys
+import termios
+
+from cinch_tui import __version__
+from cinch_tui.terminal.guard import Guard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Mapping, Sequence
+    from types import FrameType
+    from typing import Any
+else:
+    # The same without its enums, which take 5 ms to load.
+    import _signal as signal
+
+STDIN, SCREEN = 0, 2
+"""The app writes to what stderr is, as Textual does."""
+
+LARGEST = 1024 * 1024
+ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?7l"
+LEAVE = b"\x1b[?7h\x1b[?2004l\x1b[?1049l\x1b[?25h"
+ERASE = (0x08, 0x7F)
+INTERRUPT = b"\x03"
+INTERRUPTED = 130
+PATIENCE = 1.0
+# What these begin opens a list of completions as it is typed.
+SIGNS = ("/", "#", "!", "@")
+
+ALONE = ("--no-session", "--verbose")
+WITH_VALUE = ("-m", "--model", "--thinking", "--add-dir", "--max-turns", "--max-cost", "--base-url")
+
+
+class Picture:
+    """A painted screen. `prompt` is where text is typed: row and column from 1, and how many cells wide; `ink` and
+    `cursor` are the sequences that choose the colours of such text and of the cursor's cell. `told` is what the status
+    line says: the model and the branch."""
+
+    def __init__(self, prompt: tuple[int, int, int], told: tuple[str, str], colours: tuple[bytes, bytes], body: bytes):
+        self.prompt = prompt
+        self.told = told
+        self.ink, self.cursor = colours
+        self.body = body
+
+    def encoded(self) -> bytes:
+        place = b"%d %d %d" % self.prompt
+        told = "\t".join(self.told).encode()
+        return b"\n".join((f"cinch {__version__}".encode(), place, told, self.ink, self.cursor, self.body))
+
+
+class FirstFrame:
+    """Stands on the terminal until it is taken over or closed; both may be called more than once."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.text = ""
+        """What was typed, once the frame is taken over."""
+
+        self.keys = b""
+        """What else was pressed, in the terminal's own bytes, once the frame is taken over."""
+
+        self.attributes: list[Any] = termios.tcgetattr(STDIN)
+        """How the terminal was before."""
+
+        self.guard = Guard()
+        """Posted before anything is painted: from then on there is something to give back."""
+
+        self.told = picture.told
+        """What its status line says: the model and the branch."""
+
+        self._picture = picture
+        self._pressed = b""
+        self._wake, self._awake = os.pipe()
+        self._listening = _thread.allocate_lock()
+        self._without_prompt = _thread.allocate_lock()
+        self._without_prompt.acquire()
+        self._is_open = False
+
+    def paint(self) -> None:
+        """Show it and listen.
+
+        Raises:
+            OSError, termios.error: the terminal went away.
+        """
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._leave)
+        self._is_open = True
+        termios.tcsetattr(STDIN, termios.TCSANOW, _raw(termios.tcgetattr(STDIN)))
+        self.guard.here(SCREEN, self.attributes)
+        _write(ENTER + self._picture.body)
+        self._listening.acquire()
+        _thread.start_new_thread(self._listen, ())
+
+    def take_over(self) -> None:
+        """Stop listening; the terminal stays as it is, and is the caller's."""
+        if self._is_open:
+            self._stop_listening()
+            text, rest = typed(self._pressed)
+            is_plain = text[:1] not in SIGNS and "@" not in text
+            self.text, self.keys = (text, rest) if is_plain else ("", self._pressed)
+
+    def hand_on(self) -> None:
+        """The one that took over has a prompt that takes keys."""
+        self._without_prompt.release()
+
+    def wait_for_prompt(self, seconds: float) -> bool:
+        """Return when there is a prompt to take keys, or after so long; whether there is."""
+        return self._without_prompt.acquire(timeout=seconds)
+
+    def close(self) -> None:
+        """Give the terminal back as it was, unless it was taken over."""
+        if self._is_open:
+            self._stop_listening()
+            self._restore()
+
+    def _stop_listening(self) -> None:
+        self._is_open = False
+        os.write(self._awake, b"x")
+        # Held by the thread until it ends.
+        self._listening.acquire(timeout=PATIENCE)
+
+    def _restore(self) -> None:
+        try:
+            termios.tcsetattr(STDIN, termios.TCSANOW, self.attributes)
+            _write(LEAVE)
+        except (OSError, termios.error):
+            return  # nobody is there any more
+        self.guard.away()
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                ready = select.select([STDIN, self._wake], [], [])[0]
+                keys = b"" if self._wake in ready else os.read(STDIN, 4096)
+                if not keys:
+                    return
+                self._pressed += keys
+                if self._pressed.count(INTERRUPT) > 1:
+                    # Whoever presses that twice does not want to wait for the app.
+                    self._restore()
+                    os._exit(INTERRUPTED)
+                self._echo()
+        except OSError:
+            return  # the terminal hung up; the app will find that out
+        finally:
+            self._listening.release()
+
+    def _echo(self) -> None:
+        text, rest = typed(self._pressed)
+        picture, (row, column, room) = self._picture, self._picture.prompt
+        room -= cells(text) + 1
+        # What is more than words is shown by the app, which knows what it means.
+        if rest or room < 0:
+            return
+        line = text.encode() + picture.cursor + b" " + picture.ink + b" " * room
+        _write(b"\x1b[%d;%dH" % (row, column) + picture.ink + line + b"\x1b[0m")
+
+    def _leave(self, number: int, where: FrameType | None) -> None:
+        """Killed politely."""
+        del where
+        self.close()
+        os._exit(128 + number)
+
+
+def open_frame(argv: Sequence[str], environ: Mapping[str, str]) -> FirstFrame | None:
+    """The frame, painted; None where it would not help: there is no terminal or no picture, or another screen comes."""
+    if not _begins_empty(argv) or environ.get("CINCH_FIRST_FRAME") == "off":
+        return None
+    try:
+        if not (os.isatty(STDIN) and os.isatty(1) and os.isatty(SCREEN)) or os.tcgetpgrp(STDIN) != os.getpgrp():
+            return None
+        columns, rows = os.get_terminal_size(SCREEN)
+        picture = read_picture(picture_file(state_folder(environ), environ, columns, rows))
+        if picture is None:
+            return None
+        frame = FirstFrame(picture)
+        frame.paint()
+    except (OSError, termios.error):
+        return None
+    return frame
+
+
+def picture_file(state: str, environ: Mapping[str, str], columns: int, rows: int) -> str:
+    """Where the picture for such a terminal is kept."""
+    kind = "-".join(environ.get(name, "") for name in ("TERM", "COLORTERM", "NO_COLOR"))
+    letters = "".join(letter if letter.isalnum() else "_" for letter in kind)
+    return f"{state}/first-frame/{columns}x{rows}-{letters}"
+
+
+def state_folder(environ: Mapping[str, str]) -> str:
+    """The same as `paths.find_paths(environ).state`, without the library that knows every system."""
+    path = os.path
+    if home := environ.get("CINCH_HOME", ""):
+        return path.join(path.abspath(path.expanduser(home)), "state")
+    if sys.platform == "darwin":
+        return path.expanduser("~/Library/Application Support/cinch")
+    return path.join(environ.get("XDG_STATE_HOME", "").strip() or path.expanduser("~/.local/state"), "cinch")
+
+
+def read_picture(name: str) -> Picture | None:
+    """The picture that is kept there; None where there is none that this version painted."""
+    try:
+        handle = os.open(name, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        head, place, told, ink, cursor, body = os.read(handle, LARGEST).split(b"\n", 5)
+        row, column, room = map(int, place.split())
+        model, branch = told.decode().split("\t")
+    except ValueError:
+        return None
+    finally:
+        os.close(handle)
+    return (
+        Picture((row, column, room), (model, branch), (ink, cursor), body)
+        if head == f"cinch {__version__}".encode()
+        else None
+    )
+
+
+def typed(pressed: bytes) -> tuple[str, bytes]:
+    """The words at the beginning of what was pressed, mistakes erased; and what follows from the first other key on."""
+    text, place = "", 0
+    while place < len(pressed):
+        first = pressed[place]
+        if first in ERASE:
+            text, place = text[:-1], place + 1
+            continue
+        size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+        try:
+            letter = pressed[place : place + size].decode()
+        except UnicodeDecodeError:
+            break
+        if first < 0x20:
+            break
+        text, place = text + letter, place + size
+    return text, pressed[place:]
+
+
+def cells(text: str) -> int:
+    """How wide the text is on the screen."""
+    if text.isascii():
+        return len(text)
+    # Only those who write so need it.
+    from unicodedata import combining, east_asian_width
+
+    return sum(2 if east_asian_width(letter) in "WF" else 0 if combining(letter) else 1 for letter in text)
+
+
+def _begins_empty(argv: Sequence[str]) -> bool:
+    """Whether these arguments lead to a conversation in which nothing was said."""
+    rest = list(argv)
+    while rest:
+        flag = rest.pop(0)
+        if flag in WITH_VALUE and rest:
+            rest.pop(0)
+        elif flag not in ALONE:
+            return False
+    return True
+
+
+def _raw(attributes: list[Any]) -> list[Any]:
+    """As the app has it: each key at once, none echoed, none that sends a signal."""
+    attributes[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
+    attributes[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
+    attributes[6][termios.VMIN] = 1
+    return attributes
+
+
+def _write(data: bytes) -> None:
+    while data:
+        data = data[os.write(SCREEN, data) :]

@@ -1,0 +1,69 @@
+"""The sequences of kitty's graphics protocol that show pictures in the cells of a screen.
+
+A picture is sent once, under a number. It then appears wherever cells hold a certain character whose colour is that
+number and whose combining marks say which row and column of the picture belong there: such cells can be scrolled,
+covered and cut off as any others, in tmux too.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+
+from cinch_tui.transcript.lines import Line
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.picture import Cells
+
+QUERY = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
+"""Asks whether the terminal speaks it; one that does not says nothing."""
+
+CHUNK = 4096
+_CELL = "\U0010eeee"
+# The marks that stand for 0, 1, 2 …, as the protocol lists them; no picture is shown in more cells.
+_RANGES = (
+    *((0x305, 0x305), (0x30D, 0x30E), (0x310, 0x310), (0x312, 0x312), (0x33D, 0x33F), (0x346, 0x346), (0x34A, 0x34C)),
+    *((0x350, 0x352), (0x357, 0x357), (0x35B, 0x35B), (0x363, 0x36F), (0x483, 0x487), (0x592, 0x595), (0x597, 0x599)),
+    *((0x59C, 0x5A1), (0x5A8, 0x5A9), (0x5AB, 0x5AC), (0x5AF, 0x5AF), (0x5C4, 0x5C4), (0x610, 0x617)),
+)
+MARKS = "".join(chr(code) for first, last in _RANGES for code in range(first, last + 1))
+
+
+def sending(number: int, png: bytes) -> Iterator[str]:
+    """Give the terminal a picture under a number; it is not seen yet. Nothing is answered."""
+    data = b64encode(png).decode("ascii")
+    for start in range(0, len(data), CHUNK):
+        more = int(start + CHUNK < len(data))
+        keys = f"a=t,t=d,f=100,q=2,i={number},m={more}" if not start else f"q=2,m={more}"
+        yield f"\x1b_G{keys};{data[start : start + CHUNK]}\x1b\\"
+
+
+def placing(number: int, cells: Cells) -> str:
+    """Have it shown in so many cells, wherever they are."""
+    return f"\x1b_Ga=p,U=1,q=2,i={number},c={cells.columns},r={cells.rows}\x1b\\"
+
+
+def taking_away(number: int) -> str:
+    """Show it nowhere any more, but keep it."""
+    return f"\x1b_Ga=d,d=i,q=2,i={number}\x1b\\"
+
+
+def freeing(number: int) -> str:
+    """Forget it."""
+    return f"\x1b_Ga=d,d=I,q=2,i={number}\x1b\\"
+
+
+def picture_lines(number: int, cells: Cells, ground: Style) -> list[Line]:
+    """The cells that it appears in."""
+    style = ground + Style(color=Color.from_rgb(number >> 16, number >> 8 & 0xFF, number & 0xFF))
+    lines: list[Line] = []
+    for row in range(cells.rows):
+        # Each cell says where it belongs: what is left of it may be covered.
+        text = "".join(f"{_CELL}{MARKS[row]}{MARKS[column]}" for column in range(cells.columns))
+        lines.append(Line((Segment(text, style),), gutter=len(text), end=""))
+    return lines

@@ -1,0 +1,137 @@
+"""Addresses and places in files, made links: only of kinds that do no harm, and to files only where they exist."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
+
+from rich.style import Style
+
+from cinch_tui.rendering.harmless import harmless
+from cinch_tui.transcript.lines import Line, Run
+
+KINDS = ("http", "https", "mailto", "file")
+LONGEST = 2_000
+_KEPT = "%/:?#[]@!$&'()*+,;=~-._"
+_BRACKETS = {")": "(", "]": "["}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What is read, and where it leads."""
+
+    label: str
+    url: str
+
+
+def safe_url(url: str) -> str:
+    """The address as a terminal may be told it, or nothing where it could do harm or is none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    is_far_file = parts.scheme == "file" and parts.netloc not in ("", "localhost", _host())
+    if parts.scheme not in KINDS or is_far_file or harmless(url) != url or len(url) > LONGEST:
+        return ""
+    return quote(url, safe=_KEPT) if parts.netloc or parts.path else ""
+
+
+def linked(runs: Sequence[Run], root: str, style: Style) -> list[Run]:
+    """The runs with what leads somewhere made a link that looks like `style`; what is one already stays as it is.
+
+    `root` is the folder that paths start from; without one, no path is a link.
+    """
+    if not any(_HINT.search(text) for text, _ in runs):
+        return list(runs)
+    result: list[Run] = []
+    for text, look in runs:
+        result.extend([(text, look)] if look.link else _divided(text, look, root, style))
+    return result
+
+
+def links_in(lines: Iterable[Line]) -> list[Link]:
+    """The links of drawn lines in their order, each once."""
+    found: dict[str, str] = {}
+    before = ""
+    for line in lines:
+        for segment in line.segments:
+            url = segment.style.link if segment.style else None
+            if url and (url == before or url not in found):
+                found[url] = found.get(url, "") + segment.text
+            before = url or ""
+    return [Link(" ".join(label.split()) or url, url) for url, label in found.items()]
+
+
+def place_in_file(url: str) -> tuple[Path, int] | None:
+    """The file on this machine, and the line or 0, that a link names."""
+    parts = urlsplit(url)
+    if parts.scheme != "file" or safe_url(url) != url:
+        return None
+    return Path(unquote(parts.path)), int(parts.fragment) if parts.fragment.isdecimal() else 0
+
+
+# What every link has something of, so that most text is looked at only once.
+_HINT = re.compile(r"://|mailto:|[/.]\w")
+_FOUND = re.compile(
+    r"(?P<url>(?:https?|file)://[^\s<>\"`{}|\\^\x00-\x1f]+|mailto:[^\s<>\"`{}|\\^@]+@[\w.-]+)"
+    r"|(?P<path>(?:~?/|\.{1,2}/)?(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-])(?P<line>:\d+)?(?P<column>:\d+)?"
+)
+
+
+def _divided(text: str, look: Style, root: str, style: Style) -> Iterator[Run]:
+    done = 0
+    for match in _FOUND.finditer(text):
+        label, url = _target(match, root)
+        if not url:
+            continue
+        start = match.start()
+        if start > done:
+            yield text[done:start], look
+        yield label, look + style + Style(link=url)
+        done = start + len(label)
+    if done < len(text):
+        yield text[done:], look
+
+
+def _target(match: re.Match[str], root: str) -> tuple[str, str]:
+    """What of a match is the link, and where it leads; nothing where it leads nowhere."""
+    if match["url"]:
+        label = _without_the_sentence(match["url"])
+        return label, safe_url(label)
+    path = match["path"]
+    is_path = "/" in path.strip("/") or match["line"]
+    if not root or not is_path or len(path) > LONGEST:
+        return "", ""
+    return match[0], _file_url(path, (match["line"] or "")[1:], root)
+
+
+def _file_url(path: str, line: str, root: str) -> str:
+    file = Path(root, path).expanduser() if path.startswith("~") else Path(root, path)
+    try:
+        if not file.is_file():
+            return ""
+    except (OSError, ValueError):
+        return ""
+    # Where the terminal runs on another machine, the host tells it that the file is not there.
+    return f"file://{_host()}{quote(str(file))}" + (f"#{line}" if line else "")
+
+
+def _without_the_sentence(url: str) -> str:
+    """Without the full stop after it, and the bracket around it."""
+    while url and (url[-1] in ".,;:!?'*_" or _closes_what_it_did_not_open(url)):
+        url = url[:-1]
+    return url
+
+
+def _closes_what_it_did_not_open(url: str) -> bool:
+    return url[-1] in _BRACKETS and url.count(url[-1]) > url.count(_BRACKETS[url[-1]])
+
+
+@cache
+def _host() -> str:
+    return socket.gethostname()

@@ -1,0 +1,82 @@
+"""Lines marked by key: from the line where it begins to the one that the keys have come to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from cinch_tui.transcript.copying import place_of_key, selected_text
+from cinch_tui.transcript.layout import Row, row_key
+from cinch_tui.transcript.searched import SearchedSheet
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.layout import Place
+
+
+class MarkedSheet(SearchedSheet):
+    """What is marked is the screen's own selection, which the mouse makes too: it is copied in the same ways."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._anchor: int | None = None
+        self._head = 0
+
+    @property
+    def is_marking(self) -> bool:
+        return self._anchor is not None
+
+    def begin_marking(self, block: Block) -> None:
+        """Mark the first line of a block; keys that scroll carry the other end with them from now on."""
+        place = self._page.place_of(block)
+        self._anchor = self._head = row_key(block, place.part, place.line)
+        self._mark(place)
+
+    def end_marking(self) -> None:
+        """Nothing is marked any more, by key or mouse."""
+        self._anchor = None
+        self.screen.clear_selection()
+
+    @property
+    def marked_text(self) -> str:
+        """What is marked, by key or mouse, as it was said."""
+        selection = self.text_selection
+        return selected_text(self._page, selection) if selection is not None else ""
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        if selection is None:
+            self._anchor = None
+        super().selection_updated(selection)
+
+    def action_scroll_up(self) -> None:
+        self._carry(-1) if self.is_marking else super().action_scroll_up()
+
+    def action_scroll_down(self) -> None:
+        self._carry(1) if self.is_marking else super().action_scroll_down()
+
+    def action_page_up(self) -> None:
+        self._carry(1 - self.size.height) if self.is_marking else super().action_page_up()
+
+    def action_page_down(self) -> None:
+        self._carry(self.size.height - 1) if self.is_marking else super().action_page_down()
+
+    def _carry(self, lines: int) -> None:
+        page = self._page
+        place = place_of_key(page, self._head)
+        place = page.below(place, lines) if lines > 0 else page.above(place, -lines)
+        if place == page.end:
+            place = page.above(page.end, 1)
+        rows = page.rows(place, 1)
+        if rows:
+            self._head = rows[0].key
+            self._mark(place)
+
+    def _mark(self, place: Place) -> None:
+        assert self._anchor is not None, "marking has begun"
+        low, high = sorted((self._anchor, self._head))
+        rows: list[Row] = self._page.rows(place_of_key(self._page, high), 1)
+        end = len(rows[0].line.text) if rows else 0
+        self.screen.selections = {self: Selection(Offset(0, low), Offset(end, high))}
+        self._bring(place, above=1 if self._head == low else self.size.height - 2)

@@ -1,0 +1,110 @@
+"""A picture in the conversation: what it is, and how many cells it takes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+
+from cinch_tui.rendering.harmless import harmless
+
+if TYPE_CHECKING:
+    from harness.messages import Image
+
+MOST_COLUMNS = 60
+MOST_ROWS = 15
+# About what a cell has in pixels: a small picture is not blown up.
+CELL_WIDTH, CELL_HEIGHT = 8, 16
+_HEAD = 64 * 1024
+
+Colour: TypeAlias = "tuple[int, int, int] | None"
+"""Red, green, blue, or nothing where the picture is transparent."""
+
+
+class Cells(NamedTuple):
+    columns: int
+    rows: int
+
+
+@dataclass(eq=False, slots=True)
+class Picture:
+    """`data` is base64; the size in pixels is 0 where the picture does not tell. `path` is where it was read from.
+
+    `points` are its colours, two to a cell, once it was decoded for them; one that `is_broken` never will be.
+    """
+
+    name: str
+    media_type: str
+    data: str
+    width: int = 0
+    height: int = 0
+    path: str = ""
+    points: Sequence[Sequence[Colour]] = ()
+    is_broken: bool = False
+    _number: int = field(default=0, repr=False)
+
+    @classmethod
+    def of(cls, image: Image, name: str, path: str = "") -> Self:
+        # Few conversations have pictures.
+        from tools.picture import picture_of
+
+        try:
+            seen = picture_of(b64decode(image.data[:_HEAD]))
+        except NotBase64:
+            seen = None
+        return cls(name, image.media_type, image.data, seen.width if seen else 0, seen.height if seen else 0, path)
+
+    @property
+    def number(self) -> int:
+        """What the terminal knows it by: the same picture has the same, but not in another cinch beside this one."""
+        if not self._number:
+            # It takes milliseconds where a picture has megabytes, and is asked for with every frame.
+            digest = hashlib.sha256(f"{os.getpid()} ".encode())
+            digest.update(self.data.encode())
+            self._number = int.from_bytes(digest.digest()[:3], "big") or 1
+        return self._number
+
+    @property
+    def label(self) -> str:
+        """As it stands in a text."""
+        return f"[image: {harmless(self.name)}{f' {self._pixels}' if self.width else ''}]"
+
+    @property
+    def caption(self) -> str:
+        size = len(self.data) * 3 // 4 - self.data[-2:].count("=")
+        return " · ".join(part for part in (self.media_type, self._pixels, in_bytes(size)) if part)
+
+    @property
+    def _pixels(self) -> str:
+        return f"{self.width}×{self.height}" if self.width else ""
+
+    def cells(self, width: int) -> Cells | None:
+        """How many cells it takes in a view that has so many columns; None where its size is not known."""
+        if not (self.width and self.height) or self.is_broken:
+            return None
+        columns, rows = self.width / CELL_WIDTH, self.height / CELL_HEIGHT
+        scale = min(1.0, min(MOST_COLUMNS, width) / columns, MOST_ROWS / rows)
+        return Cells(max(1, round(columns * scale)), max(1, round(rows * scale)))
+
+
+def in_bytes(count: int) -> str:
+    if count < 1_000:
+        return f"{count} bytes"
+    return f"{count / 1_000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
+def file_of(picture: Picture) -> Path:
+    """Where it is; what has no file, or none any more, is written to one that only the person can read."""
+    if picture.path and Path(picture.path).is_file():
+        return Path(picture.path)
+    kind = picture.media_type.partition("/")[2]
+    descriptor, path = tempfile.mkstemp(prefix="cinch-picture-", suffix=f".{kind}" if kind.isalnum() else "")
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(b64decode(picture.data))
+    return Path(path)

@@ -1,0 +1,132 @@
+"""Pictures drawn: by the terminal, in half blocks, or as a frame with their name."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+
+from cinch_tui.transcript.block import Block, Part
+from cinch_tui.transcript.lines import Line, Run, plain_line
+from cinch_tui.transcript.plain import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.picture import Cells, Colour, Picture
+
+EDGE = 4
+
+
+class PicturePart(Part):
+    """Takes as many lines before the picture was decoded as after: nothing moves."""
+
+    __slots__ = ("picture",)
+
+    def __init__(self, picture: Picture) -> None:
+        super().__init__()
+        self.picture = picture
+
+    def cells(self, look: Look, width: int) -> Cells | None:
+        """How many it takes; None where it is a frame that says what it would be."""
+        return self.picture.cells(width - EDGE) if look.ways.images != "off" else None
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        picture = self.picture
+        cells = self.cells(look, width)
+        if cells is None:
+            return [_indented(line, look) for line in frame((picture.name, picture.caption), look, width - EDGE)]
+        if look.ways.images == "kitty":
+            # Late: it is spoken by few.
+            from cinch_tui.transcript.kitty import picture_lines
+
+            lines = picture_lines(picture.number, cells, look.base)
+        elif len(picture.points) == 2 * cells.rows and len(picture.points[0]) == cells.columns:
+            points = picture.points
+            lines = [_block_line(points[row], points[row + 1], look) for row in range(0, 2 * cells.rows, 2)]
+        else:
+            lines = _empty(cells, look)
+        words = set_cell_size(one_line(f"{picture.name} · {picture.caption}"), width - EDGE).rstrip()
+        return [_indented(line, look) for line in (*lines, plain_line(words, look.on_base("muted")))]
+
+    def guess(self, width: int) -> int:
+        cells = self.picture.cells(width - EDGE)
+        return cells.rows + 1 if cells else 4
+
+
+class PictureBlock(Block):
+    """A picture that the person showed."""
+
+    def __init__(self, picture: Picture) -> None:
+        super().__init__()
+        self.picture = picture
+
+    @property
+    def source(self) -> str:
+        return self.picture.label
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        return (self.picture,)
+
+    def make_parts(self) -> list[Part]:
+        return [PicturePart(self.picture)]
+
+
+def frame(words: tuple[str, ...], look: Look, width: int) -> list[Line]:
+    """A frame in the place of a picture, with what is known of it."""
+    said = [_fitted(one_line(text), width - 4) for text in words]
+    inner = max(cell_len(text) for text in said) + 2
+    edge = look.on_base("rule")
+    rows = [
+        Line((Segment("│ ", edge), Segment(set_cell_size(text, inner - 2), look.base), Segment(" │", edge)), gutter=2)
+        for text in said
+    ]
+    return [plain_line(f"╭{'─' * inner}╮", edge), *rows, plain_line(f"╰{'─' * inner}╯", edge)]
+
+
+def _fitted(text: str, cells: int) -> str:
+    if cell_len(text) <= cells:
+        return text
+    return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
+
+
+def _indented(line: Line, look: Look) -> Line:
+    gutter = Segment(" " * EDGE, look.base)
+    return Line((gutter, *line.segments), line.gutter + EDGE, line.end, line.fill)
+
+
+def _empty(cells: Cells, look: Look) -> list[Line]:
+    """Where the picture will be."""
+    edge = look.on_base("rule")
+    if cells.columns < 2 or cells.rows < 2:
+        return [plain_line("░" * cells.columns, edge)] * cells.rows
+    inner = cells.columns - 2
+    rows = [f"╭{'─' * inner}╮", *[f"│{' ' * inner}│"] * (cells.rows - 2), f"╰{'─' * inner}╯"]
+    return [Line((Segment(row, edge),), gutter=len(row), end="") for row in rows]
+
+
+def _block_line(upper: Sequence[Colour], lower: Sequence[Colour], look: Look) -> Line:
+    """Two rows of colours in one row of cells."""
+    runs: list[Run] = []
+    for (above, below), same in groupby(zip(upper, lower, strict=True)):
+        runs.append(_half_blocks(above, below, len(list(same)), look))
+    length = len(upper)
+    return Line(tuple(Segment(text, style) for text, style in runs), gutter=length, end="")
+
+
+def _half_blocks(above: Colour, below: Colour, count: int, look: Look) -> Run:
+    if above == below:
+        return " " * count, look.base + Style(bgcolor=_rgb(below)) if below else look.base
+    if above is None:
+        return "▄" * count, look.base + Style(color=_rgb(below))
+    return "▀" * count, look.base + Style(color=_rgb(above), bgcolor=_rgb(below))
+
+
+def _rgb(colour: Colour) -> Color | None:
+    return Color.from_rgb(*colour) if colour else None

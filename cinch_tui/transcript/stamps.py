@@ -1,0 +1,62 @@
+"""When things were said, at the right edge of their first line, or of the blank one above it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from rich.style import Style
+
+from cinch_tui.transcript.lines import Line
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.layout import Layout, Row
+
+ROOM = 7
+"""Cells of a time of the same day, and of what parts it from the text."""
+
+
+def stamped(rows: list[Row], layout: Layout) -> list[Row]:
+    """The rows with the times that belong on them. Nothing moves: where there is no room, there is no time."""
+    return [_stamped(row, layout) for row in rows]
+
+
+def _stamped(row: Row, layout: Layout) -> Row:
+    place = _stamp_place(row.block, layout)
+    if place != (row.part, row.number):
+        return row
+    for label in _labels(row.block, layout):
+        if line := _with_stamp(row.line, label, layout):
+            return replace(row, dressed=line)
+    return row
+
+
+def _stamp_place(block: Block, layout: Layout) -> tuple[int, int] | None:
+    """The part and the line where a block's time stands: on the line itself where that is always short."""
+    if not block.time or block.index < 0:
+        return None
+    first = layout.place_of(block)
+    return (first.part, 0) if block.foldable or not first.part else (0, 0)
+
+
+def _with_stamp(line: Line, label: str, layout: Layout) -> Line | None:
+    ground = line.fill or layout.look.base
+    room = layout.width - line.width - len(label)
+    if room < 1:
+        return None
+    style = ground + Style(color=layout.look["muted"].color)
+    blank, stamp = Segment(" " * room, ground), Segment(label, style)
+    return replace(line, segments=(*line.segments, blank, stamp))
+
+
+def _labels(block: Block, layout: Layout) -> tuple[str, ...]:
+    """What would be best to say, and what is if there is no room."""
+    assert block.time, "only what has a time is stamped"
+    then = time.localtime(block.time)
+    before = layout.beside(block.index, -1, lambda other: bool(other.time))
+    since = time.localtime(before.time) if before else time.localtime()
+    short = time.strftime("%H:%M", then)
+    return (short,) if then[:3] == since[:3] else (time.strftime("%Y-%m-%d %H:%M", then), short)

@@ -1,0 +1,86 @@
+"""The area beside or under the conversation: the lines of one panel, under the names of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+from textual.binding import BindingType
+from textual.message import Message
+
+from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.widgets.item_list import ItemList, ItemRow
+from cinch_tui.widgets.panel_keys import PanelKeys
+
+Deed: TypeAlias = Literal["open", "stop", "turn", "next", "previous", "close"]
+
+
+class PanelArea(ItemList, PanelKeys, can_focus=True, inherit_bindings=False):  # pyright: ignore[reportIncompatibleMethodOverride] - Textual's own classes disagree
+    """Knows nothing of what its lines stand for: what is done to one is told."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("panel")]
+
+    @dataclass
+    class Done(Message):
+        """Something is to be done, to the line of this key where it is about one."""
+
+        deed: Deed
+        key: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._empty = ""
+        self._keys_inside = ""
+
+    def entitle(self, titles: Sequence[str], current: int, keys: str) -> None:
+        """The names of all panels, with a mark at the one that is shown, and what can be done in it."""
+        marked = (f"[b]‹{title}›[/b]" if place == current else title for place, title in enumerate(titles))
+        self.border_title = " ".join(marked)
+        self._keys_inside = " · ".join(filter(None, (keys, hint("panel.next next", "panel.leave back"))))
+        self._tell_keys()
+
+    def watch_has_focus(self, has_focus: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
+        super().watch_has_focus(has_focus)
+        self._tell_keys()
+
+    def _tell_keys(self) -> None:
+        way_in = hint("chat.focus_panel enters", "chat.next_panel next")
+        self.border_subtitle = self._keys_inside if self.has_focus else way_in
+
+    def fill(self, rows: Sequence[ItemRow], empty: str, *, follow: bool) -> None:
+        """Show these lines. The cursor stays on its line, wherever that is now, or, with `follow`, at the end if it was
+        there."""
+        was_at_end = self.cursor >= len(self._rows) - 1 or not self._rows
+        self._empty = "" if rows else empty
+        place = len(rows) - 1 if follow and was_at_end else self._place_in(rows)
+        self.show(rows or [ItemRow(empty, "")], "", max(0, place))
+
+    def action_move(self, by: int) -> None:
+        self.move(by)
+
+    def action_page(self, direction: int) -> None:
+        self.move(direction * max(1, self.size.height - 1))
+
+    def action_do(self, deed: Deed) -> None:
+        if not (self._empty and deed in ("open", "stop")):
+            self.post_message(self.Done(deed, self._key))
+
+    def on_item_list_clicked(self, message: ItemList.Clicked) -> None:
+        message.stop()
+        again = message.index == self.cursor and self.has_focus
+        self.cursor = message.index
+        self.focus()
+        if again:
+            self.action_do("open")
+
+    @property
+    def _key(self) -> str:
+        return self._rows[self.cursor].key if self.cursor < len(self._rows) else ""
+
+    def _place_in(self, rows: Sequence[ItemRow]) -> int:
+        key = self._key
+        return next((place for place, row in enumerate(rows) if key and row.key == key), self.cursor)
+
+    def on_item_list_moved(self, message: ItemList.Moved) -> None:
+        message.stop()

@@ -1,0 +1,154 @@
+"""A text field with a popup that offers what fits the text before the cursor."""
+
+from __future__ import annotations
+
+from textual import work
+from textual.actions import SkipAction
+from textual.containers import Vertical
+from textual.reactive import var
+
+from cinch_tui.keys.keymap import bound
+from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
+from cinch_tui.widgets.prompt.input import PromptInput, run_first
+from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.paths import PathCompletion
+from cinch_tui.widgets.prompt.popup import CompletionPopup
+from cinch_tui.words import Said
+
+
+class CompletingField(Vertical):
+    """Runs its own bindings for the keys that mean nothing to the text."""
+
+    is_shell = var(default=False, toggle_class="-shell")
+    """What stands here is a command of the person's own."""
+
+    def __init__(self, commands: CompletionSource, mentions: MentionCompletion) -> None:
+        super().__init__()
+        self._commands = commands
+        self._mentions = mentions
+        self._paths = PathCompletion(mentions.root)
+        self._input = PromptInput(self._run_key, self.receive)
+        self._popup = CompletionPopup()
+        # Text that was not typed opens no popup: it would catch the arrows that walk the history.
+        self._shown = ""
+        self._dismissed_at: tuple[int, int] | None = None
+        self._offered_for = ("", (0, 0))
+
+    @property
+    def uses_vim(self) -> bool:
+        """Whether the keys of vi edit the text."""
+        return self._input.uses_vim
+
+    @uses_vim.setter
+    def uses_vim(self, wanted: bool) -> None:
+        self._input.uses_vim = wanted
+
+    def action_complete(self) -> None:
+        if self.is_shell and not self._popup.is_open:
+            self._complete_path()
+            return
+        if not self._popup.is_open:
+            raise SkipAction
+        self._accept()
+
+    def action_close_popup(self) -> None:
+        if self._popup.completion is None:
+            raise SkipAction
+        self._dismiss(self._popup.completion)
+
+    async def receive(self, text: str) -> None:
+        """Insert what was pasted."""
+        self._input.put(text)
+
+    def _show(self, said: Said) -> None:
+        """Let this stand here as if it had always stood here."""
+        self._input.show(said)
+        self._shown = self._input.text
+        self._close()
+
+    async def _run_key(self, key: str) -> bool:
+        own = bound(self._bindings, key)
+        if own:
+            self._keep_up()
+        return await run_first(own, self)
+
+    def _keep_up(self) -> None:
+        """Offer what fits the text as it is now; the message that it has changed may be late, or late and old."""
+        place = (self._input.text, self._input.cursor_location)
+        if place != self._offered_for:
+            self._offered_for = place
+            self._offer()
+
+    def _offer(self) -> None:
+        """Open, change or close the popup, as the text before the cursor asks for."""
+        completion = self._completion()
+        place = self._place_of(completion)
+        if place != self._dismissed_at:
+            self._dismissed_at = None
+        if completion is None or place == self._dismissed_at:
+            self._close()
+            return
+        self._popup.open(completion)
+        self._input.yields_arrows = True
+
+    def _offer_more(self) -> None:
+        # Whoever walks through what was found is not thrown back to its start.
+        if not self._popup.has_moved and self._mentions.goes_on:
+            self._offer()
+
+    @work(exclusive=True, group="mentions")
+    async def _load_mentions(self) -> None:
+        await self._mentions.load()
+        self._offer()
+
+    def _complete_path(self) -> None:
+        completion = self._paths.complete(self._input.before_cursor, one_line=True)
+        if completion is None:
+            return
+        if len(completion.candidates) == 1:
+            only = completion.candidates[0]
+            self._input.replace_before_cursor(completion.start, only.text + only.then)
+        else:
+            self._popup.open(completion)
+            self._input.yields_arrows = True
+
+    def _completion(self) -> Completion | None:
+        field = self._input
+        if self.is_shell:
+            return self._paths.complete(field.before_cursor, one_line=True) if self._popup.is_open else None
+        if field.text == self._shown or field.selected_text or not field.is_at_end_of_word:
+            return None
+        before = field.before_cursor
+        if self._mentions.is_asked(before) and self._mentions.is_stale:
+            self._load_mentions()
+        one_line = field.document.line_count == 1
+        completion = self._commands.complete(before, one_line=one_line)
+        if completion is None:
+            completion = self._mentions.complete(before, one_line=one_line)
+            if self._mentions.goes_on:
+                self.call_later(self._offer_more)
+        return completion
+
+    def _accept(self) -> None:
+        completion, candidate = self._popup.completion, self._popup.highlighted
+        if completion is None or candidate is None:
+            return
+        if candidate.text.endswith("/"):
+            # A folder is gone into.
+            self._close()
+        else:
+            self._dismiss(completion)
+        if self._mentions.is_asked(self._input.before_cursor):
+            self._mentions.used(candidate.text)
+        self._input.replace_before_cursor(completion.start, candidate.text + candidate.then)
+
+    def _dismiss(self, completion: Completion) -> None:
+        self._dismissed_at = self._place_of(completion)
+        self._close()
+
+    def _close(self) -> None:
+        self._popup.close()
+        self._input.yields_arrows = False
+
+    def _place_of(self, completion: Completion | None) -> tuple[int, int] | None:
+        return (self._input.cursor_location[0], completion.start) if completion else None

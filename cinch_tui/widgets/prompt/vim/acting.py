@@ -1,0 +1,228 @@
+"""What vi's operators and single letters do to a text; and what they keep to be put elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from cinch_tui.widgets.prompt.line_edits import Change
+from cinch_tui.widgets.prompt.vim.motions import first_letter, line_end, line_start, resting
+from cinch_tui.widgets.prompt.vim.reading import Command
+
+
+class Field(Protocol):
+    """Port: a text with a cursor."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def index(self) -> int:
+        """Where the cursor is, in characters."""
+        ...
+
+    def whole(self, start: int, end: int) -> tuple[int, int]:
+        """The span, widened to what must not be cut in two."""
+        ...
+
+    def go(self, index: int) -> None: ...
+
+    def mark(self, start: int, end: int) -> None: ...
+
+    def apply(self, change: Change) -> None:
+        """As one step of undo."""
+        ...
+
+    def undo(self) -> None: ...
+
+    def redo(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """With `lines`, whole ones, without the break behind the last."""
+
+    start: int
+    end: int
+    lines: bool = False
+
+
+class Hand:
+    """What returns a bool says whether the person is to write now."""
+
+    def __init__(self, field: Field) -> None:
+        self._field = field
+        self._kept = ""
+        self._kept_lines = False
+        self._actions: dict[str, Callable[[int], bool]] = {
+            "x": lambda count: self.operate("d", self._letters(count)),
+            "X": lambda count: self.operate("d", Span(max(self._line_start, self._at - count), self._at)),
+            "D": lambda _: self.operate("d", Span(self._at, self._line_end)),
+            "C": lambda _: self.operate("c", Span(self._at, self._line_end)),
+            "Y": lambda count: self.operate("y", self._lines(count)),
+            "s": lambda count: self.operate("c", self._letters(count)),
+            "S": lambda count: self.operate("c", self._lines(count)),
+            "~": self._swap_case,
+            "p": lambda count: self._put(count, behind=True),
+            "P": lambda count: self._put(count, behind=False),
+            "J": self._join,
+            "u": lambda count: self._again(self._field.undo, count),
+            "redo": lambda count: self._again(self._field.redo, count),
+            "o": lambda _: self._open(self._line_end, "\n", 1),
+            "O": lambda _: self._open(self._line_start, "\n", 0),
+            "a": lambda _: self._write_at(min(self._at + 1, self._line_end)),
+            "A": lambda _: self._write_at(self._line_end),
+            "i": lambda _: self._write_at(self._at),
+            "I": lambda _: self._write_at(first_letter(self._field.text, self._at)),
+        }
+
+    def act(self, command: Command) -> bool:
+        if command.action == "r":
+            return self._replace(self._letters(command.times), command)
+        return self._actions[command.action](command.times)
+
+    def operate(self, operator: str, span: Span) -> bool:
+        span = self._whole(span)
+        self._keep(span)
+        if operator == "y":
+            if not (span.lines and span.start <= self._at <= span.end):
+                self._field.go(span.start)
+            return False
+        if operator == "c":
+            self._field.apply(Change(span.start, span.end, "", span.start))
+            return True
+        self._delete(span)
+        return False
+
+    def change_marked(self, command: Command, span: Span) -> bool:
+        match command.action:
+            case "d" | "x":
+                return self.operate("d", span)
+            case "c" | "s":
+                return self.operate("c", span)
+            case "y":
+                return self.operate("y", span)
+            case "p" | "P":
+                return self._put_over(span)
+            case "J":
+                return self._join(self._field.text.count("\n", span.start, span.end) + 1)
+            case "r":
+                return self._replace(span, command, whole=True)
+            case _:
+                span = self._whole(span)
+                text = self._recased(span, {"u": str.lower, "U": str.upper, "~": str.swapcase}[command.action])
+                self._field.apply(Change(span.start, span.end, text, span.start))
+                return False
+
+    @property
+    def _at(self) -> int:
+        return self._field.index
+
+    @property
+    def _line_start(self) -> int:
+        return line_start(self._field.text, self._at)
+
+    @property
+    def _line_end(self) -> int:
+        return line_end(self._field.text, self._at)
+
+    def _letters(self, count: int) -> Span:
+        end = self._at
+        for _ in range(count):
+            end = min(self._field.whole(end, end + 1)[1], self._line_end)
+        return Span(self._at, end)
+
+    def _whole(self, span: Span) -> Span:
+        """What cannot be cut in two is kept, and changed, as one."""
+        return Span(*self._field.whole(span.start, span.end), span.lines) if span.start < span.end else span
+
+    def _recased(self, span: Span, case: Callable[[str], str]) -> str:
+        """The text in another case, but for what stands for something else."""
+        text, said, at = self._field.text, "", span.start
+        while at < span.end:
+            _, end = self._field.whole(at, at + 1)
+            said += case(text[at:end]) if end == at + 1 else text[at:end]
+            at = end
+        return said
+
+    def _lines(self, count: int) -> Span:
+        end = self._at
+        for _ in range(count):
+            end = min(line_end(self._field.text, end) + 1, len(self._field.text) + 1)
+        return Span(self._line_start, end - 1, lines=True)
+
+    def _keep(self, span: Span) -> None:
+        text = self._field.text[span.start : span.end]
+        if text or span.lines:
+            self._kept, self._kept_lines = text, span.lines
+
+    def _delete(self, span: Span) -> None:
+        start, end, text = span.start, span.end, self._field.text
+        if span.lines:
+            # A break goes with the lines: the one behind, or that before the last.
+            start, end = (start, end + 1) if end < len(text) else (max(0, start - 1), end)
+        self._field.apply(Change(start, end, "", start))
+        rest = self._field.text
+        here = min(span.start, len(rest))
+        self._field.go(first_letter(rest, min(here, len(rest))) if span.lines else resting(rest, here))
+
+    def _swap_case(self, count: int) -> bool:
+        span = self._letters(count)
+        text = self._recased(span, str.swapcase)
+        self._field.apply(Change(span.start, span.end, text, resting(self._field.text, span.end)))
+        return False
+
+    def _replace(self, span: Span, command: Command, *, whole: bool = False) -> bool:
+        old = self._field.text[span.start : span.end]
+        if whole or len(old) == command.times:
+            new = "".join(letter if letter == "\n" else command.letter for letter in old)
+            self._field.apply(Change(span.start, span.end, new, span.start if whole else span.end - 1))
+        return False
+
+    def _put(self, count: int, *, behind: bool) -> bool:
+        text = self._kept
+        if self._kept_lines:
+            several = "\n".join([text] * count)
+            place = self._line_end if behind else self._line_start
+            added = f"\n{several}" if behind else f"{several}\n"
+            self._field.apply(Change(place, place, added, place + behind))
+            self._field.go(first_letter(self._field.text, place + behind))
+        elif text:
+            here = self._letters(1)
+            place = here.end if behind else here.start
+            self._field.apply(Change(place, place, text * count, place + len(text) * count - 1))
+        return False
+
+    def _put_over(self, span: Span) -> bool:
+        span = self._whole(span)
+        text, is_lines = self._kept, self._kept_lines
+        self._keep(span)
+        if is_lines and not span.lines:
+            text = f"\n{text}\n"
+        self._field.apply(Change(span.start, span.end, text, span.start))
+        return False
+
+    def _join(self, count: int) -> bool:
+        for _ in range(max(1, count - 1)):
+            text, end = self._field.text, self._line_end
+            if end == len(text):
+                break
+            stop = end + 1 + len(text[end + 1 :]) - len(text[end + 1 :].lstrip(" \t"))
+            blank = "" if text[stop : stop + 1] in ("", "\n", ")") or text[end - 1 : end].isspace() else " "
+            self._field.apply(Change(end, stop, blank, end))
+        return False
+
+    def _again(self, do: Callable[[], None], count: int) -> bool:
+        for _ in range(count):
+            do()
+        self._field.go(resting(self._field.text, self._at))
+        return False
+
+    def _open(self, place: int, added: str, by: int) -> bool:
+        self._field.apply(Change(place, place, added, place + by))
+        return True
+
+    def _write_at(self, place: int) -> bool:
+        self._field.go(place)
+        return True

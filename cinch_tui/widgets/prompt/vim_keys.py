@@ -1,0 +1,101 @@
+"""The keys of vi in the prompt: from the text area to the machine and back."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from textual.widgets.text_area import Selection
+
+from cinch_tui.keys.table import KEYS
+from cinch_tui.widgets.prompt.line_edits import Change
+from cinch_tui.widgets.prompt.vim.machine import Outcome, Vim
+from cinch_tui.widgets.prompt.vim.motions import resting
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from cinch_tui.widgets.prompt.line_input import LineInput
+    from cinch_tui.widgets.prompt.vim.acting import Field
+
+
+class VimKeys:
+    def __init__(self, line: LineInput) -> None:
+        self._field = InputField(line)
+        self._vim = Vim(self._field)
+
+    @property
+    def shown(self) -> str:
+        """The mode, and what of a command is typed."""
+        return f"{self._vim.mode.upper()} {self._vim.pending}".rstrip()
+
+    @property
+    def inserts(self) -> bool:
+        return self._vim.mode == "insert"
+
+    def press(self, event: events.Key) -> Outcome:
+        key = event.key
+        letter = key.removeprefix("alt+")
+        if len(letter) == 1 and letter != key and key not in _elsewhere():
+            # Esc and a letter in quick succession: many terminals send the same for both.
+            self._vim.key("escape")
+            return self._vim.key(letter)
+        return self._vim.key(event.character if event.is_printable and event.character else key)
+
+    def begin(self) -> None:
+        """Another text is begun."""
+        self._vim.reset()
+
+    def rest(self) -> None:
+        """Another text stands here: the cursor is on a letter of it."""
+        if not self.inserts:
+            self._field.go(resting(self._field.text, self._field.index))
+
+
+class InputField:
+    """A text area as the machine sees it. What must not be cut in two is changed whole."""
+
+    def __init__(self, line: LineInput) -> None:
+        self._line = line
+
+    @property
+    def text(self) -> str:
+        return self._line.text
+
+    @property
+    def index(self) -> int:
+        return self._line.index
+
+    def whole(self, start: int, end: int) -> tuple[int, int]:
+        return self._line.whole(start, end)
+
+    def go(self, index: int) -> None:
+        start, end = self._line.whole(index, index + 1)
+        # Over it, in the direction of the step.
+        to = (end if self.index < index else start) if start < index < end else index
+        self._line.go(to)
+
+    def mark(self, start: int, end: int) -> None:
+        start, end = self._line.whole(start, end)
+        self._line.selection = Selection(self._line.location_of(start), self._line.location_of(end))
+
+    def apply(self, change: Change) -> None:
+        start, end = self._line.whole(change.start, change.end) if change.start < change.end else (change.start,) * 2
+        cursor = change.cursor if (start, end) == (change.start, change.end) else start
+        self._line.apply(Change(start, end, change.text, cursor))
+
+    def undo(self) -> None:
+        self._line.undo()
+
+    def redo(self) -> None:
+        self._line.redo()
+
+
+@cache
+def _elsewhere() -> frozenset[str]:
+    """Keys that mean something around the text."""
+    return frozenset(key for each in KEYS if each.owner in ("prompt", "chat", "app") for key in each.keys.split(","))
+
+
+if TYPE_CHECKING:
+    _: type[Field] = InputField

@@ -1,0 +1,114 @@
+"""What a person says: text, and images whose marks stand in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from harness.messages import Image, UserContent, UserMessage
+
+MARK = re.compile(r"\[image (\d+): [^\[\]\n]*\]")
+_NUMBER = re.compile(r"\[image \d+:")
+_SIZE = re.compile(r" \d+×\d+$")
+_UNNAMED = "picture"
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """An image, and the `mark` that stands for it in a text."""
+
+    mark: str
+    image: Image
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    text: str
+    images: tuple[Attachment, ...] = ()
+
+    def saying(self, text: str) -> Words:
+        """The same images in another text, as far as it has their marks."""
+        return Words(text, tuple(each for each in self.images if each.mark in text))
+
+    @property
+    def prompt(self) -> str | tuple[UserContent, ...]:
+        """As it is said to an agent: each image stands behind its mark."""
+        if not self.images:
+            return self.text
+        from harness.messages import Text  # not before the first paint
+
+        content: list[UserContent] = []
+        rest = self.text
+        for each in sorted(self.images, key=lambda each: self.text.find(each.mark)):
+            before, mark, behind = rest.partition(each.mark)
+            if mark:
+                content += [Text(before + mark), each.image]
+                rest = behind
+        # Services refuse a text of blanks.
+        return (*content, Text(rest)) if rest.strip() else tuple(content)
+
+
+Said: TypeAlias = str | Words
+
+
+def as_words(said: Said) -> Words:
+    return Words(said) if isinstance(said, str) else said
+
+
+def words_in(message: UserMessage) -> Words:
+    """What a message says, as it was typed; an image that has no mark gets one."""
+    from harness.messages import Text  # not before the first paint
+
+    said, images = "", list[Attachment]()
+    numbers = count(1)
+    for block in message.content:
+        if isinstance(block, Text):
+            said += block.text
+            continue
+        found = [match for match in MARK.finditer(said) if match.end() == len(said)]
+        mark = found[0][0] if found else mark_of(next(numbers), _UNNAMED)
+        said += "" if found else mark
+        images.append(Attachment(mark, block))
+    return Words(said, tuple(images))
+
+
+def joined(several: Sequence[Words], between: str = "\n") -> Words:
+    """All of them as one; of two images with the same mark one gets another."""
+    text, images = "", list[Attachment]()
+    for words in several:
+        added = renumbered(words, {each.mark: each.image for each in images})
+        text = f"{text}{between}{added.text}" if text else added.text
+        images += [each for each in added.images if each not in images]
+    return Words(text, tuple(images))
+
+
+def renumbered(words: Words, taken: Mapping[str, Image]) -> Words:
+    """The words with marks that stand for no other image of `taken`."""
+    marks = [*taken, *(each.mark for each in words.images)]
+    numbers = count(1 + max((int(found[1]) for mark in marks if (found := MARK.search(mark))), default=0))
+    text, images = words.text, list[Attachment]()
+    for each in words.images:
+        mark = each.mark
+        if taken.get(mark, each.image) != each.image:
+            mark = _NUMBER.sub(f"[image {next(numbers)}:", mark, count=1)
+            text = text.replace(each.mark, mark, 1)
+        images.append(Attachment(mark, each.image))
+    return Words(text, tuple(images))
+
+
+def name_of(mark: str) -> str:
+    """What an image is called, by its mark."""
+    return _SIZE.sub("", mark.partition(": ")[2].removesuffix("]"))
+
+
+def mark_of(number: int, name: str, width: int = 0, height: int = 0) -> str:
+    """The mark of an image; one whose size is not known has none."""
+    plain = "".join("_" if letter in "[]" or not letter.isprintable() else letter for letter in name)
+    if len(plain) > _LONGEST_NAME:
+        plain = f"{plain[: _LONGEST_NAME // 2]}…{plain[-_LONGEST_NAME // 2 :]}"
+    return f"[image {number}: {plain}{f' {width}×{height}' if width else ''}]"

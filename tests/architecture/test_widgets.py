@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCES = sorted((Path(__file__).parents[2] / "cinch_tui").rglob("*.py"))
+SHOWS_MARKUP = {"Static", "Label", "notify"}
+
+
+def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            named = node.func
+            yield named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", ""), node
+
+
+def comes_from_elsewhere(call: ast.Call) -> bool:
+    """Its text may hold anything: it is neither written there nor styled by us."""
+    words = call.args[0] if call.args else None
+    is_ours = words is None or isinstance(words, ast.Constant | ast.Call)
+    return not is_ours and not (isinstance(words, ast.Name) and words.id.isupper())
+
+
+def test_no_text_from_elsewhere_is_read_as_markup() -> None:
+    careless = [
+        f"{path.name}:{call.lineno}"
+        for path in SOURCES
+        for name, call in calls(path)
+        if name in SHOWS_MARKUP
+        and comes_from_elsewhere(call)
+        and not any(each.arg == "markup" and getattr(each.value, "value", True) is False for each in call.keywords)
+    ]
+
+    assert careless == []
+
+
+def test_nothing_animates_that_costs_a_twentieth_of_a_processor() -> None:
+    users = [path.name for path in SOURCES for name, _ in calls(path) if name == "LoadingIndicator"]
+
+    assert users == []

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes.chat import chat, ready
+from fakes.model_server import ModelServer
+from fakes.painting import Painting, paint, side_by_side
+from fakes.stages import SPOKEN, STAGES, Stage
+from soak.keyboard import every_screen
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual.pilot import Pilot
+
+from cinch_tui.app import CinchApp
+from cinch_tui.screens.conversation import ConversationScreen
+from cinch_tui.screens.dialog import Dialog
+from cinch_tui.screens.panelled import PanelledScreen
+from cinch_tui.screens.selecting import SelectingScreen
+
+SIZES = ((80, 24), (120, 40), (200, 60))
+TERMINAL = {
+    "ANTHROPIC_API_KEY": "sk-ant-not-a-key",
+    "CINCH_UI_MOTION": "reduced",
+    "COLORTERM": "truecolor",
+    "TERM": "xterm-256color",
+}
+STILL = 0.06
+THEMES = ("cinch-dark", "cinch-light")
+PATTERNS = {ConversationScreen, Dialog, PanelledScreen, SelectingScreen}
+"""What other screens are made from, and nobody sees by itself."""
+
+
+class Painted(SingleFileSnapshotExtension):
+    _file_extension = "txt"
+    _write_mode = WriteMode.TEXT
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CinchApp]:
+    (tmp_path / "shop").mkdir()
+    monkeypatch.chdir(tmp_path / "shop")
+    for name, value in TERMINAL.items():
+        monkeypatch.setenv(name, value)
+    with ModelServer(SPOKEN) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        yield chat(tmp_path / "shop")
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
+async def test_a_screen_looks_as_it_did(app: CinchApp, stage: Stage, snapshot: SnapshotAssertion):
+    async with app.run_test(size=SIZES[0]) as pilot:
+        await ready(pilot, app)
+        await stage.show(pilot, app)
+        assert type(app.screen) is stage.screen
+        for field in (field for screen in app.screen_stack for field in screen.query("Input, TextArea")):
+            field.cursor_blink = False
+
+        for columns, rows in SIZES:
+            await pilot.resize_terminal(columns, rows)
+            painted = {name: await worn(pilot, app, name) for name in THEMES}
+            kept = snapshot.use_extension(Painted)(name=f"{columns}x{rows}")
+            assert side_by_side(painted) == kept
+
+
+async def worn(pilot: Pilot[object], app: CinchApp, theme: str) -> Painting:
+    """What stands there when the theme is on and nothing is painted any more."""
+    app.wardrobe.try_on(theme)
+    before, now = None, paint(app)
+    async with asyncio.timeout(30):
+        while before != now:
+            await app.desk.screen.board.transcript.drained()
+            await pilot.pause(STILL)
+            before, now = now, paint(app)
+    return now
+
+
+def test_every_screen_has_a_picture():
+    assert {stage.screen for stage in STAGES} == set(every_screen()) - PATTERNS

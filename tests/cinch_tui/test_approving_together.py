@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.dialogs import Host, until_listening
+from textual.events import Key
+from textual.widgets import OptionList, Static
+
+from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.widgets.diff_view import ViewPane
+from harness.messages import ToolCall
+from harness.person import (
+    Always,
+    Approval,
+    ApprovalRequest,
+    Denied,
+    ForCall,
+    Once,
+    OneApproval,
+    Partly,
+    RefusedHunk,
+    Reworded,
+    Session,
+    Together,
+)
+from harness.tool import Risk, RiskLevel
+from harness.views import DiffView, TerminalView
+
+OLD = "".join(f"line {number}\n" for number in range(40))
+NEW = OLD.replace("line 3\n", "three\n").replace("line 33\n", "thirty-three\n")
+
+
+class Giving(Host):
+    """An app that can give its terminal away."""
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        yield
+
+
+def command(call_id: str, text: str, level: RiskLevel = "execute") -> ApprovalRequest:
+    return ApprovalRequest(
+        ToolCall(call_id, "bash", {"command": text}),
+        "Run command",
+        text,
+        Risk(level),
+        TerminalView(text, ""),
+        Path("/work"),
+        rule=f"commands that start with `{text}`" if level == "execute" else "",
+        can_trust=level != "dangerous",
+    )
+
+
+def edit(call_id: str, path: str) -> ApprovalRequest:
+    call = ToolCall(call_id, "edit_file", {"path": path})
+    view = DiffView(path, OLD, NEW)
+    return ApprovalRequest(call, "Edit file", path, Risk("edit"), view, Path("/work"), is_revisable=True)
+
+
+def batch(first: ApprovalRequest, *others: ApprovalRequest) -> ApprovalRequest:
+    placed = [replace(each, position=at, total=len(others) + 1) for at, each in enumerate((first, *others), 1)]
+    return replace(placed[0], others=tuple(placed[1:]))
+
+
+FIVE = batch(command("1", "make"), edit("2", "a.py"), command("3", "rm -rf x", "dangerous"), edit("4", "b.py"))
+PLAIN = batch(command("1", "make"), command("2", "ls"), edit("3", "a.py"))
+
+
+def said(**answers: OneApproval) -> Together:
+    return Together(tuple(ForCall(call_id.strip("_"), answer) for call_id, answer in answers.items()))
+
+
+ALL = said(_1=Once(), _2=Once(), _3=Once())
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        ("y", Once()),
+        ("right y", said(_2=Once())),
+        ("right right s", said(_3=Session())),
+        ("right a", said(_2=Always())),
+        ("left n", said(_3=Denied())),
+        ("right left d n o enter", Denied("no")),
+        ("right right right y", Once()),
+        ("A", ALL),
+        ("right A", ALL),
+        ("T", said(_1=Once(), _2=Once())),
+        ("N", said(_1=Denied(), _2=Denied(), _3=Denied())),
+        ("right escape", said(_2=Denied())),
+    ],
+)
+async def test_each_is_answered_alone_or_all_together(keys: str, answer: Approval):
+    app = Host(ApprovalScreen(PLAIN, grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*keys.split())
+
+    assert app.results == [answer]
+
+
+async def test_what_is_dangerous_is_not_among_all_that_are_allowed():
+    app = Host(ApprovalScreen(FIVE, grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        words = [str(option.prompt) for option in app.screen.query_one(OptionList).options]
+        await pilot.press("A")
+
+    assert "A  Yes to the 3 that are not dangerous" in words
+    assert "N  No to all 4 that wait" in words
+    assert app.results == [said(_1=Once(), _2=Once(), _4=Once())]
+
+
+async def test_a_dangerous_one_is_not_allowed_by_enter_where_it_is_come_to():
+    app = Host(ApprovalScreen(FIVE, grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("right", "right", "enter")
+
+    assert app.results == [said(_3=Denied())]
+
+
+async def test_what_is_left_out_of_one_change_stays_out_when_all_are_allowed():
+    app = Host(ApprovalScreen(batch(edit("1", "a.py"), edit("2", "b.py")), grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("right", "h", "n", "enter", "left", "A")
+
+    assert app.results == [said(_1=Once(), _2=Partly((RefusedHunk(0),)))]
+
+
+async def test_another_of_the_calls_is_shown_with_all_that_belongs_to_it():
+    app = Host(ApprovalScreen(FIVE, grace=0))
+
+    async with app.run_test(size=(80, 30)) as pilot:
+        first = str(app.screen.query_one("#others", Static).render())
+        await pilot.press("right")
+        others, heading, why = (
+            str(app.screen.query_one(name, Static).render()) for name in ("#others", "#heading", "#why")
+        )
+        pane = app.screen.query_one(ViewPane)
+        lines = "\n".join(pane.render_line(y).text for y in range(pane.size.height))
+        await pilot.press("right")
+        dangerous = app.screen.query_one("#why").has_class("-dangerous")
+
+    assert first.splitlines()[0].startswith("1 of 4")
+    assert first.splitlines()[1:] == [
+        "  2  Edit file  a.py",
+        "  3  Run command  rm -rf x  (dangerous)",
+        "  4  Edit file  b.py",
+    ]
+    assert others.splitlines()[:2] == ["2 of 4 calls of this reply · ← → shows the others", "  1  Run command  make"]
+    assert heading == "Edit file  a.py  +2 −2"
+    assert why == "changes files · in /work"
+    assert "+ three" in lines
+    assert dangerous
+
+
+async def test_one_call_alone_has_no_answers_to_all():
+    app = Host(ApprovalScreen(edit("1", "a.py"), grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        shown = app.screen.query_one("#others").display
+        await pilot.press("right", "A")
+        assert app.results == []
+        await until_listening(pilot)
+        await pilot.press("n")
+
+    assert not shown
+    assert app.results == [Denied()]
+    assert "".join(app.typed) == "A"
+
+
+async def test_the_last_that_waits_says_which_of_them_it_is():
+    app = Host(ApprovalScreen(replace(command("3", "make"), position=3, total=4), grace=0))
+
+    async with app.run_test(size=(80, 24)):
+        others = app.screen.query_one("#others", Static)
+        told, is_shown = str(others.render()), others.display
+
+    assert told == "3 of 4 calls of this reply"
+    assert is_shown
+
+
+async def test_a_command_may_be_allowed_always_exactly_as_it_stands():
+    request = replace(command("1", "make"), exact_rule="exactly `make` with bash")
+    app = Host(ApprovalScreen(request, grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        words = [str(option.prompt) for option in app.screen.query_one(OptionList).options]
+        await pilot.press("x")
+
+    assert "x  Yes, and always allow exactly `make` with bash here" in words
+    assert app.results == [Always(exact=True)]
+
+
+async def test_the_files_that_a_command_writes_are_told():
+    risk = Risk("execute", touches=tuple(f"out{number}.txt" for number in range(6)))
+    app = Host(ApprovalScreen(replace(command("1", "sh build"), risk=risk), grace=0))
+
+    async with app.run_test(size=(120, 24)):
+        why = str(app.screen.query_one("#why", Static).render())
+
+    assert why == "runs a program · changes out0.txt, out1.txt, out2.txt, out3.txt and 2 more · in /work"
+
+
+async def test_another_call_can_be_changed_before_its_turn(tmp_path: Path):
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nprintf 'make all\\n' > \"$1\"\n")
+    editor.chmod(0o755)
+    request = batch(edit("1", "a.py"), replace(command("2", "make"), is_revisable=True))
+    app = Giving(ApprovalScreen(request, grace=0, editor=str(editor)))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("right", "e")
+        while not app.results:
+            await pilot.pause(0.01)
+
+    assert app.results == [said(_2=Reworded("make all"))]
+
+
+async def test_enter_allows_no_other_call_than_the_one_it_was_pressed_on():
+    app = Host(ApprovalScreen(PLAIN, grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        # Over a slow line both keys come at once.
+        app.post_message(Key("enter", None))
+        app.post_message(Key("right", None))
+        await pilot.pause(0.1)
+        await pilot.pause()
+
+    assert app.results in ([], [Once()])
+
+
+@pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)])
+async def test_at_any_size_the_answers_are_in_sight(size: tuple[int, int]):
+    app = Host(ApprovalScreen(FIVE, grace=0))
+
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        answers, pane = app.screen.query_one("#answers"), app.screen.query_one("#view")
+        assert answers.region.bottom <= size[1]
+        assert answers.region.height >= 4
+        assert pane.region.height >= 1
+        await pilot.press("right", "right", "right", "y")
+
+    assert app.results == [said(_4=Once())]
+
+
+def test_picture_of_a_batch(snap_compare):
+    assert snap_compare(Host(ApprovalScreen(FIVE, grace=0)), terminal_size=(80, 30))

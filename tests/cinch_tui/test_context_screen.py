@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from fakes.dialogs import Host
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from cinch_tui.context_text import report, whole_text
+from cinch_tui.screens.context import ContextScreen, texts_of
+from cinch_tui.theming import BUILTIN_FOLDER, load_theme
+from cinch_tui.widgets.diff_view import ViewPane
+from cinch_tui.widgets.item_list import ItemList
+from harness.context.breakdown import Frame, breakdown
+from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage, user
+from harness.provider import ToolSpec
+
+RULES = "# Instruction files\nWrite tests first."
+FRAME = Frame(
+    f"{'You are cinch. ' * 150}\n\n{RULES}",
+    [ToolSpec("bash", "runs it " * 90, {})],
+    RULES,
+    size=200_000,
+    reserve=16_000,
+)
+
+
+def conversation(turns: int) -> list[Message]:
+    messages: list[Message] = [
+        user("fix the [red]failing[/] test\x1b[2J"),
+        UserMessage((Text("hurry"),), synthetic=True),
+    ]
+    for number in range(turns):
+        call = ToolCall(f"c{number}", "read_file", {"path": f"shop/{number}.py"})
+        usage = Usage(input=2, output=60, cache_read=1_500 + number * 400, cache_write=340)
+        messages.append(AssistantMessage((Text(f"Looking at {number}."), call), "m", "p", usage))
+        messages.append(ToolResult(f"c{number}", "read_file", (Text(f"line {number}\n" * 200),)))
+    return messages
+
+
+def host(turns: int = 12) -> Host:
+    whole = breakdown(conversation(turns), FRAME)
+    return Host(ContextScreen(whole, lambda piece: whole_text(piece, texts_of(FRAME))))
+
+
+def lines(app: Host) -> list[str]:
+    items = app.screen.query_one(ItemList)
+    return [" ".join(items.render_line(y).text.split()) for y in range(items.size.height)]
+
+
+def cursor(app: Host) -> int:
+    return app.screen.query_one(ItemList).cursor
+
+
+async def test_each_message_tells_its_mark_its_tokens_and_what_it_is():
+    app = host(1)
+
+    async with app.run_test(size=(80, 30)) as pilot:
+        await pilot.press("home")
+        shown = [line for line in lines(app) if line]
+
+    assert [line.split()[0] for line in shown] == ["●", "●", "●", "●", "◑", "⌇", "⌇"]
+    assert shown[3].split(maxsplit=2)[2] == "you fix the [red]failing[/] test start"
+    assert shown[4].split()[2:] == ["reminder", "hurry", "recent"]
+    assert shown[5].split()[1:] == ["60", "reply", "Looking", "at", "0.", "→", "read_file", "recent"]
+    assert shown[6].split()[1].startswith("~")
+
+
+async def test_zones_and_what_is_free_are_told():
+    app = host()
+
+    async with app.run_test(size=(80, 30)):
+        zones = str(app.screen.query_one("#zones", Static).render()).splitlines()
+
+    assert [line.split("  ")[0] for line in zones] == [
+        "tools",
+        "system prompt",
+        "instructions",
+        "conversation: start",
+        "conversation: middle",
+        "conversation: recent",
+        "free",
+        "room for the reply",
+    ]
+    assert zones[-1].split()[-3:] == ["16,000", "8", "%"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [("home", 0), ("home down down", 2), ("home pagedown", 10), ("end", 28), ("end pageup up", 17), ("", 28)],
+)
+async def test_each_key_moves_the_cursor(keys: str, place: int):
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*keys.split())
+
+        assert cursor(app) == place
+
+
+@pytest.mark.parametrize("key", ["escape", "c", "enter"])
+async def test_a_message_is_read_and_closed_before_the_view(key: str):
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("end", "up", "enter")
+        await pilot.pause()
+        pane = app.screen.query_one(ViewPane)
+        read = pane.render_line(0).text.strip()
+        await pilot.press(key)
+        await pilot.pause()
+        is_list, at = app.screen.query_one(ItemList).display, cursor(app)
+        await pilot.press("escape")
+        await pilot.pause()
+
+    assert (read, is_list, at) == ("Looking at 11.", True, 27)
+    assert app.results == [None]
+
+
+async def test_what_is_sent_before_all_messages_can_be_read():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("home", "down", "down", "enter")
+        await pilot.pause()
+        pane = app.screen.query_one(ViewPane)
+
+        assert [pane.render_line(y).text.strip() for y in (0, 1)] == RULES.splitlines()
+
+
+async def test_ten_thousand_messages_are_there_and_only_those_seen_are_drawn():
+    app = host(5_000)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("end")
+
+        assert cursor(app) == 10_004
+        assert "Looking at 4999." in lines(app)[-2]
+
+
+def test_without_a_screen_it_is_told_in_lines():
+    told = report(breakdown(conversation(1), FRAME)).splitlines()
+
+    assert told[0].endswith("of 200,000 tokens, 1 %")
+    assert told[-1].split()[2:4] == ["result", "read_file:"]
+    assert not any("\x1b" in line for line in told)
+
+
+@pytest.mark.parametrize("theme", ["cinch-dark", "cinch-light"])
+@pytest.mark.parametrize("size", [(40, 10), (80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_picture_of_the_context(snap_compare: Callable[..., bool], size: tuple[int, int], theme: str):
+    app = host()
+
+    async def show(pilot: Pilot[None]) -> None:
+        app.register_theme(load_theme(theme, (BUILTIN_FOLDER,)))
+        app.theme = theme
+        await pilot.press("up", "up")
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+def test_picture_of_a_message_that_is_read(snap_compare: Callable[..., bool]):
+    assert snap_compare(host(), terminal_size=(80, 24), press=["end", "enter"])

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+from textual._xterm_parser import XTermParser
+from textual.events import Key as KeyEvent
+
+from cinch_tui.keys.keymap import read_chords_of_plain_terminals
+from cinch_tui.terminal.key_bytes import spelled_anew
+
+
+def keys_in(sent: str) -> list[str]:
+    read_chords_of_plain_terminals()
+    parser = XTermParser()
+    return [event.key for event in (*parser.feed(spelled_anew(sent)), *parser.tick()) if isinstance(event, KeyEvent)]
+
+
+@pytest.mark.parametrize(
+    ("sent", "key"),
+    [
+        # an Esc before the key's own sequence
+        ("\x1b\x1b[A", "alt+up"),
+        ("\x1b\x1bOB", "alt+down"),
+        ("\x1b\x1b[5~", "alt+pageup"),
+        ("\x1b\x1b[D", "alt+left"),
+        ("\x1b\r", "alt+enter"),
+        ("\x1bs", "alt+s"),
+        ("\x1b\x7f", "alt+backspace"),
+        # modifyOtherKeys
+        ("\x1b[27;3;13~", "alt+enter"),
+        ("\x1b[27;2;13~", "shift+enter"),
+        ("\x1b[27;5;13~", "ctrl+enter"),
+        ("\x1b[27;3;115~", "alt+s"),
+        ("\x1b[27;3;127~", "alt+backspace"),
+        ("\x1b[27;5;102~", "ctrl+f"),
+        ("\x1b[27;6;90~", "ctrl+shift+z"),
+        ("\x1b[27;2;9~", "shift+tab"),
+        ("\x1b[27;1;27~", "escape"),
+        ("\x1b[27;2;65~", "A"),
+        # kitty
+        ("\x1b[13;3u", "alt+enter"),
+        ("\x1b[13;2u", "shift+enter"),
+        ("\x1b[115;3u", "alt+s"),
+        ("\x1b[102;5u", "ctrl+f"),
+        ("\x1b[9;2u", "shift+tab"),
+        ("\x1b[27u", "escape"),
+        ("\x1b[1;3A", "alt+up"),
+        ("\x1b[1;2D", "shift+left"),
+        # function keys, of the VT100 and later
+        ("\x1bOP", "f1"),
+        ("\x1b[11~", "f1"),
+        ("\x1b[[A", "f1"),
+        ("\x1b[P", "f1"),
+        ("\x1b[24~", "f12"),
+        ("\x1b[25~", "f13"),
+        ("\x1b[34~", "f20"),
+        # rxvt
+        ("\x1b[7~", "home"),
+        ("\x1b[d", "shift+left"),
+    ],
+)
+def test_every_spelling_of_a_key_is_that_key(sent: str, key: str):
+    assert keys_in(sent) == [key]
+
+
+def test_several_keys_in_one_go_are_all_there():
+    assert keys_in("a\x1b\x1b[A\x1b[27;3;115~b") == ["a", "alt+up", "alt+s", "b"]
+
+
+@pytest.mark.parametrize("text", ["plain", "", "中文 é", "27;3;97~", "\x1b[200~pasted\x1b[201~"])
+def test_all_else_is_left_as_it_is(text: str):
+    assert spelled_anew(text) == text

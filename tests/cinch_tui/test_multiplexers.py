@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+
+import pytest
+
+from cinch_tui.terminal.multiplexers import around, clipboard_sequence, wrapped
+
+
+@pytest.mark.parametrize(
+    ("environ", "inside"),
+    [
+        ({"TERM": "xterm-256color"}, ""),
+        ({"TERM": "screen-256color", "TMUX": "/tmp/tmux-0/default,1,0"}, "tmux"),
+        ({"TERM": "tmux-256color"}, "tmux"),
+        ({"TERM": "screen", "STY": "1.pts-0.host"}, "screen"),
+        ({"TERM": "screen.xterm-256color"}, "screen"),
+        ({}, ""),
+    ],
+)
+def test_it_is_told_what_cinch_runs_in(environ: dict[str, str], inside: str) -> None:
+    assert around(environ) == inside
+
+
+def test_tmux_hands_on_what_is_wrapped_for_it() -> None:
+    sequence = clipboard_sequence("héllo")
+
+    sent = wrapped(sequence, "tmux")
+
+    assert sent.startswith("\x1bPtmux;")
+    assert sent.endswith("\x1b\\")
+    assert sent[7:-2].replace("\x1b\x1b", "\x1b") == sequence
+
+
+def test_for_screen_a_long_text_is_cut_into_what_it_keeps() -> None:
+    text = "long " * 1000
+    sequence = clipboard_sequence(text)
+
+    strings = re.findall("\x1bP(.*?)\x1b\\\\", wrapped(sequence, "screen"), re.DOTALL)
+
+    assert "".join(strings) == sequence
+    assert max(len(string) for string in strings) + 4 <= 768
+    assert b64decode("".join(strings)[7:-1]).decode() == text
+
+
+def test_without_a_multiplexer_nothing_is_said_twice() -> None:
+    assert wrapped(clipboard_sequence("x"), "") == ""

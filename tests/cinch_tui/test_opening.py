@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from cinch_tui.terminal import opening
+from cinch_tui.terminal.opening import at_line, edit_at, show_on_desktop, viewer
+
+
+def program(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
+    return file
+
+
+@pytest.fixture
+def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    return tmp_path
+
+
+def test_without_a_desktop_nothing_is_opened(bin_folder: Path) -> None:
+    program(bin_folder, "xdg-open", "exit 0")
+
+    assert viewer({}, "linux") == []
+    assert viewer({"WAYLAND_DISPLAY": "w"}, "linux") == ["xdg-open"]
+    assert viewer({}, "darwin") == ["open"]
+
+
+def test_the_viewer_is_given_the_address(bin_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = bin_folder / "told"
+    program(bin_folder, "xdg-open", f'printf %s "$1" > {told}.part; mv {told}.part {told}')
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(opening.sys, "platform", "linux")
+
+    assert show_on_desktop("https://example.org/a?b=c&d")
+
+    for thread in opening.threading.enumerate():
+        if thread.name == "viewer":
+            thread.join()
+    assert told.read_text() == "https://example.org/a?b=c&d"
+
+
+@pytest.mark.parametrize(
+    ("editor", "words"),
+    [("vim", ["+7", "a b.py"]), ("code", ["-g", "a b.py:7"]), ("hx", ["a b.py:7"]), ("my-own", ["a b.py"])],
+)
+def test_an_editor_is_told_the_line_in_its_own_way(editor: str, words: list[str]) -> None:
+    assert at_line(f"/opt/bin/{editor}", Path("a b.py"), 7) == words
+
+
+def test_an_editor_that_fails_or_is_missing_is_told_of(bin_folder: Path) -> None:
+    program(bin_folder, "vim", "exit 3")
+
+    failed = edit_at(Path("a.py"), 1, "vim", nullcontext)
+    missing = edit_at(Path("a.py"), 1, "not-there", nullcontext)
+
+    assert failed == "The editor vim ended with status 3."
+    assert missing.startswith("No editor was found")

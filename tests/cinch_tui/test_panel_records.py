@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from cinch_tui.log import KEPT_RECENT, MOST_RECENT, RecentRecords, recent_records
+from cinch_tui.panels.registry import BESIDE, PANELS, find_panel
+from cinch_tui.panels.remembered import Shown, recall_panels, remember_panels
+from cinch_tui.panels.sub_agents import MOST, SubAgents
+from harness.events import (
+    AgentEnd,
+    Event,
+    MessageEnd,
+    SubagentEvent,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    TurnStart,
+    UsageUpdate,
+)
+from harness.filters import without_secrets
+from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, Usage
+
+
+def begins(session: str, call_id: str, summary: str) -> ToolExecutionStart:
+    return ToolExecutionStart(call=ToolCall(call_id, "look", {}), label="Look", summary=summary, session_id=session)
+
+
+def inside(event: Event, call_id: str = "1", caller: str = "main") -> SubagentEvent:
+    return SubagentEvent(call_id=call_id, event=event, session_id=caller)
+
+
+def test_a_sub_agent_is_known_by_its_call_and_told_by_its_events():
+    agents = SubAgents()
+    agents.hear(begins("main", "1", "scout"))
+    agents.hear(inside(TurnStart(session_id="child")))
+    agents.hear(inside(begins("child", "7", "at all")))
+    doing = agents.newest_first[0].doing
+    agents.hear(
+        inside(ToolExecutionEnd(result=ToolResult("7", "look", (Text("no"),), is_error=True), session_id="child"))
+    )
+    agents.hear(
+        inside(UsageUpdate(usage=Usage(), total=Usage(input=90, output=10), context=0, window=0, session_id="child"))
+    )
+    agents.hear(inside(MessageEnd(message=AssistantMessage((Text("Nothing there."),)), session_id="child")))
+    agents.hear(inside(AgentEnd(stop_reason="stop", session_id="child")))
+
+    (scout,) = agents.newest_first
+    assert doing == "Look at all"
+    assert (scout.name, scout.call_id, scout.caller, scout.turns, scout.tokens) == ("scout", "1", "main", 1, 100)
+    assert (scout.state, scout.doing) == ("done", "")
+    assert scout.story.split() == ["●", "Look", "at", "all", "✗", "no", "Nothing", "there."]
+
+
+def test_sub_agents_of_sub_agents_stand_under_them_and_the_newest_comes_first():
+    agents = SubAgents()
+    agents.hear(inside(TurnStart(session_id="old"), "1"))
+    agents.hear(inside(begins("old", "1", "below"), "1"))
+    agents.hear(inside(inside(TurnStart(session_id="nested"), "1", "old"), "1"))
+    agents.hear(inside(TurnStart(session_id="new"), "2"))
+
+    assert [(agent.caller, agent.depth) for agent in agents.newest_first] == [("main", 0), ("main", 0), ("old", 1)]
+    assert agents.newest_first[2].name == "below"
+
+
+def test_of_many_sub_agents_the_newest_are_kept_and_those_that_run():
+    agents = SubAgents()
+    agents.hear(inside(TurnStart(session_id="runs")))
+    for number in range(2 * MOST):
+        agents.hear(inside(TurnStart(session_id=str(number))))
+        agents.hear(inside(AgentEnd(stop_reason="aborted", session_id=str(number))))
+
+    kept = agents.newest_first
+    assert len(kept) == MOST
+    assert kept[-1].state == "running"
+    assert kept[0].state == "stopped"
+    assert agents.find(kept[0].session_id) is kept[0]
+    assert agents.find("0") is None
+
+
+def test_choices_of_panels_are_kept_for_their_owner_alone(tmp_path: Path):
+    file = tmp_path / "state" / "panels.json"
+
+    remember_panels(file, Shown("jobs", ("todo",)))
+
+    assert recall_panels(file) == Shown("jobs", ("todo",))
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("text", [None, "", "no json", "[]", '{"beside": 3, "closed": "x"}', '{"closed": [1]}'])
+def test_choices_that_cannot_be_read_open_and_close_nothing(tmp_path: Path, text: str | None):
+    file = tmp_path / "panels.json"
+    if text is not None:
+        file.write_text(text)
+
+    assert recall_panels(file) == Shown()
+
+
+def test_a_disk_that_refuses_costs_only_the_choice(tmp_path: Path):
+    (tmp_path / "state").write_text("a file where the folder should be")
+
+    remember_panels(tmp_path / "state" / "panels.json", Shown("jobs"))
+
+    assert recall_panels(tmp_path / "state" / "panels.json") == Shown()
+
+
+def test_only_the_last_records_are_kept():
+    kept = RecentRecords()
+    logger = logging.getLogger("cinch_tui.test.recent")
+    logger.addHandler(kept)
+    for number in range(MOST_RECENT + 1):
+        logger.warning("record %d", number)
+    logger.removeHandler(kept)
+
+    assert len(kept.records) == KEPT_RECENT + 1
+    assert kept.records[-1].getMessage() == f"record {MOST_RECENT}"
+
+
+def test_records_are_kept_once():
+    kept = recent_records()
+
+    assert recent_records() is kept
+
+    logging.getLogger().removeHandler(kept)
+
+
+def test_what_looks_like_a_key_is_cut_to_its_first_letters():
+    key = "sk-ant-api03-" + "a1b2c3d4e5f6" * 4
+
+    assert without_secrets(f"sent {key} to it") == "sent sk-a… to it"
+    assert without_secrets("nothing here") == "nothing here"
+
+
+def test_every_panel_has_a_name_of_its_own_and_can_be_found():
+    assert len({spec.name for spec in PANELS}) == len(PANELS)
+    assert [find_panel(spec.name) for spec in PANELS] == list(PANELS)
+    assert find_panel("none") is None
+    assert all(spec.source for spec in BESIDE)

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from cinch_tui.rounds import ModelRound
+
+
+def test_the_models_at_hand_follow_each_other_and_begin_anew():
+    models = ModelRound()
+    at_hand = ["a/one", "b/two"]
+
+    gone_through = [current := "c/chosen"]
+    for _ in range(4):
+        current = models.step(current, at_hand)
+        gone_through.append(current)
+
+    assert gone_through == ["c/chosen", "a/one", "b/two", "c/chosen", "a/one"]
+
+
+def test_where_there_is_no_other_model_the_one_in_use_stays():
+    assert ModelRound().step("a/one", ["", "a/one"]) == "a/one"
+
+
+def test_a_preset_without_a_model_is_no_model_to_go_to():
+    assert ModelRound().step("a/one", ["anthropic"]) == "a/one"

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import io
+
+import pyte
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+
+from cinch_tui.terminal.screenful import Screenful
+
+COLUMNS, ROWS = 24, 3
+CONSOLE = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", legacy_windows=False)
+STYLES = [
+    Style(),
+    Style(color="red"),
+    Style(color="#112233", bgcolor="#000000", meta={"offset": (1, 2)}),
+    Style(color="red", link="https://example.org"),
+    Style(bold=True, meta={"offset": (0, 7)}),
+]
+TEXTS = st.text("ab 漢e\u0301•", max_size=COLUMNS)
+SEGMENTS = st.lists(st.builds(Segment, TEXTS, st.sampled_from(STYLES), st.none()), max_size=4)
+# A column where one widget ends and another begins.
+CUTS = st.sampled_from([5, 12, 23])
+LINES = st.lists(st.tuples(st.integers(0, ROWS - 1), CUTS, SEGMENTS, SEGMENTS), min_size=1, max_size=ROWS)
+
+
+def chop(segments: list[Segment], width: int) -> Strip:
+    return Strip(segments).adjust_cell_length(width).crop(0, width)
+
+
+def update(lines: list) -> ChopsUpdate:
+    chops: list[dict[int, Strip | None]] = [{0: None} for _ in range(ROWS)]
+    ends = [[COLUMNS] for _ in range(ROWS)]
+    for y, cut, left, right in lines:
+        chops[y] = {0: chop(left, cut), cut: chop(right, COLUMNS - cut)}
+        ends[y] = [cut, COLUMNS]
+    return ChopsUpdate(chops, [(y, 0, COLUMNS) for y in sorted({line[0] for line in lines})], ends)
+
+
+class Painted:
+    """A terminal, and what was written to it."""
+
+    def __init__(self) -> None:
+        self.screen = pyte.Screen(COLUMNS, ROWS)
+        self.written = ""
+
+    def write(self, rendered) -> str:
+        self.written = rendered.render_segments(CONSOLE)
+        pyte.Stream(self.screen).feed(self.written)
+        return self.written
+
+    @property
+    def cells(self) -> list:
+        return [[self.screen.buffer[y][x] for x in range(COLUMNS)] for y in range(ROWS)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(frames=st.lists(LINES, min_size=1, max_size=6))
+def test_what_is_left_out_stood_there_already(frames: list) -> None:
+    whole, spared, screenful = Painted(), Painted(), Screenful()
+
+    for lines in frames:
+        whole.write(update(lines))
+        spared.write(screenful.sparing(update(lines)))
+
+    assert spared.cells == whole.cells
+
+
+def test_only_the_cells_that_differ_are_written() -> None:
+    screenful, terminal = Screenful(), Painted()
+    terminal.write(screenful.sparing(update([(1, 12, [Segment("working | 00:01")], [Segment("model")])])))
+
+    terminal.write(screenful.sparing(update([(1, 12, [Segment("working / 00:01")], [Segment("model")])])))
+
+    assert terminal.written == "\x1b[2;9H/"
+
+
+def test_the_same_again_writes_nothing_even_where_its_offsets_moved() -> None:
+    screenful, terminal = Screenful(), Painted()
+    before, after = (Style(color="red", meta={"offset": (0, line)}) for line in (1, 2))
+    terminal.write(screenful.sparing(update([(0, 5, [Segment("text", before)], [])])))
+
+    terminal.write(screenful.sparing(update([(0, 5, [Segment("text", after)], [])])))
+
+    assert terminal.written == ""
+
+
+def test_a_whole_picture_is_written_whole_and_so_is_the_first_change_after_it() -> None:
+    screenful, terminal = Screenful(), Painted()
+    line = update([(0, 5, [Segment("text")], [])])
+    terminal.write(screenful.sparing(line))
+    everything = LayoutUpdate([[Strip.blank(COLUMNS)]] * ROWS, Region(0, 0, COLUMNS, ROWS))
+
+    assert screenful.sparing(everything) is everything
+    terminal.write(everything)
+    terminal.write(screenful.sparing(line))
+
+    assert terminal.screen.display[0].rstrip() == "text"

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cinch_tui.config.layers import Sources
+from cinch_tui.config.names import keys
+from cinch_tui.config.settings import Value
+from cinch_tui.config.store import SettingStore, Standing, settings_text
+from cinch_tui.effects import AT_ONCE, NEXT_PROMPT, NEXT_START, when
+from harness.errors import ConfigError
+
+
+def store(
+    folder: Path, own: str = "", project: str = "", flags: dict[str, Value] | None = None, **environ: str
+) -> SettingStore:
+    """The settings of a folder whose project is not trusted."""
+    (folder / "own.toml").write_text(own)
+    (folder / "project.toml").write_text(project)
+    return SettingStore(
+        Sources(folder / "own.toml", folder / "project.toml", environ, folder / "trust.json", flags or {})
+    )
+
+
+def standing(store: SettingStore, name: str) -> Standing:
+    return next(each for each in store.read().standings if each.key.name == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "source", "is_over"),
+    [
+        ("ui.motion", '"full"', "", False),
+        ("ui.theme", '"paper"', "yours", False),
+        ("limits.max_turns", "3", "project", True),
+        ("retry.max_retries", '"5"', "variable", True),
+        ("approval.mode", '"on"', "flag", True),
+        ("approval.allow", '["grep"]', "yours", False),
+    ],
+)
+def test_each_setting_tells_what_is_in_force_and_from_where(
+    tmp_path: Path, name: str, value: str, source: str, is_over: bool
+):
+    settings = store(
+        tmp_path,
+        '[ui]\ntheme = "paper"\n[limits]\nmax_turns = 9\n[approval]\nallow = ["grep"]\n',
+        "[limits]\nmax_turns = 3\n",
+        {"approval.mode": "on"},
+        CINCH_RETRY_MAX_RETRIES="5",
+    )
+
+    found = standing(settings, name)
+
+    assert (found.value, found.source, found.over is not None) == (value, source, is_over)
+
+
+def test_what_a_variable_stands_for_is_not_shown(tmp_path: Path):
+    found = standing(
+        store(tmp_path, '[model]\nbase_url = "http://me:${SECRET}@h"\n', SECRET="s3cret"), "model.base_url"
+    )
+
+    assert found.value == '"http://…@h"'
+    assert found.written == "http://me:${SECRET}@h"
+
+
+def test_what_an_untrusted_project_sets_is_told_and_not_in_force(tmp_path: Path):
+    found = standing(store(tmp_path, project='[ui]\neditor = "evil"\n'), "ui.editor")
+
+    assert (found.value, found.is_held_back) == ('""', True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("limits.max_turns", " 7 ", "max_turns = 7"),
+        ("ui.title", "no", "title = false"),
+        ("ui.theme", "paper", 'theme = "paper"'),
+        ("ui.status", "state, model", 'status = ["state", "model"]'),
+        ("approval.allow", '["bash:a, b", "grep"]', 'allow = ["bash:a, b", "grep"]'),
+        ("limits.max_turns", "${TURNS}", 'max_turns = "${TURNS}"'),
+        ("approval.allow", "${TOOL}, grep", 'allow = ["${TOOL}", "grep"]'),
+    ],
+)
+def test_what_is_typed_is_written_as_the_setting_needs_it(tmp_path: Path, name: str, text: str, line: str):
+    settings = store(tmp_path, TURNS="4", TOOL="bash")
+
+    settings.set(keys()[name], text)
+
+    assert line in (tmp_path / "own.toml").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("limits.max_turns", "few", "must be a whole number"),
+        ("limits.max_turns", "-1", "must be 0 or more"),
+        ("ui.motion", "fast", "must be one of full, reduced"),
+        ("approval.allow", '["a', "is no list"),
+        ("approval.allow", "[1]", "must be a list of texts"),
+        ("limits.max_turns", "${NOTHING}", "needs the environment variable NOTHING"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path: Path, name: str, text: str, told: str):
+    settings = store(tmp_path, "# mine\n")
+
+    with pytest.raises(ValueError, match=told):
+        settings.set(keys()[name], text)
+
+    assert (tmp_path / "own.toml").read_text() == "# mine\n"
+
+
+def test_a_field_begins_with_what_would_be_typed(tmp_path: Path):
+    settings = store(tmp_path, '[approval]\nallow = ["bash:a, b"]\n[ui]\nstatus = ["state", "model"]\n')
+
+    assert standing(settings, "approval.allow").written == '["bash:a, b"]'
+    assert standing(settings, "ui.status").written == "state, model"
+    assert standing(settings, "limits.max_turns").written == "50"
+
+
+def test_choices_follow_each_other_in_a_ring(tmp_path: Path):
+    settings = store(tmp_path, '[model]\nthinking = "extra-high"\n')
+
+    assert standing(settings, "model.thinking").stepped(1) == "off"
+    assert standing(settings, "model.thinking").stepped(-1) == "high"
+    assert standing(settings, "ui.title").stepped(1) == "false"
+    assert standing(settings, "ui.theme").stepped(1) is None
+
+
+def test_a_reset_leaves_the_rest_of_the_file(tmp_path: Path):
+    settings = store(tmp_path, "# mine\n[ui]\ntitle = false  # quiet\n# theirs\n")
+
+    settings.reset(keys()["ui.title"])
+
+    assert (tmp_path / "own.toml").read_text() == "# mine\n[ui]\n# theirs\n"
+
+
+def test_a_broken_file_is_told_and_kept(tmp_path: Path):
+    settings = store(tmp_path, "[ui\n")
+
+    with pytest.raises(ConfigError, match="line 1: is not valid TOML"):
+        settings.read()
+    with pytest.raises(ConfigError, match="line 1: is not valid TOML"):
+        settings.set(keys()["ui.theme"], "paper")
+
+    assert (tmp_path / "own.toml").read_text() == "[ui\n"
+
+
+def test_all_settings_are_told_without_a_screen(tmp_path: Path):
+    lines = settings_text(store(tmp_path, "[limits]\nmax_turns = 3\n")).splitlines()
+
+    assert "limits.max_turns = 3  (yours)" in lines
+    assert "ui.title = true" in lines
+
+
+@pytest.mark.parametrize(
+    ("name", "then"),
+    [("ui.theme", AT_ONCE), ("approval.mode", AT_ONCE), ("limits.max_turns", NEXT_PROMPT), ("ui.plain", NEXT_START)],
+)
+def test_when_a_change_counts_is_known(name: str, then: str):
+    assert when(name) == then

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from cinch_tui.config.settings import Images
+from cinch_tui.terminal.background import ReplyParser, TerminalPictures
+from cinch_tui.terminal.pictures import first_way, may_be_asked, tmux_hands_on
+
+
+@pytest.mark.parametrize(
+    ("wanted", "colours", "way"),
+    [
+        ("auto", "truecolor", "blocks"),
+        ("auto", "256", "blocks"),
+        ("auto", "standard", "off"),
+        ("auto", None, "off"),
+        ("off", "truecolor", "off"),
+        ("kitty", "truecolor", "kitty"),
+        # The number of a picture is a colour: with fewer of them it would be another's.
+        ("kitty", "256", "off"),
+        ("blocks", None, "off"),
+    ],
+)
+def test_how_pictures_are_shown_at_first(wanted: Images, colours: str | None, way: str) -> None:
+    assert first_way(wanted, colours) == way
+
+
+@pytest.mark.parametrize(
+    ("environ", "may"),
+    [
+        ({"TERM": "xterm-kitty"}, True),
+        ({"TERM": "xterm-ghostty"}, True),
+        ({"TERM": "xterm-256color", "KITTY_WINDOW_ID": "1"}, True),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, False),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, False),
+        ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1", "TMUX": "x"}, False),
+        ({"TERM": "screen", "KITTY_WINDOW_ID": "1", "STY": "x"}, False),
+        ({}, False),
+    ],
+)
+def test_only_terminals_that_would_not_print_the_question_are_asked(environ: Mapping[str, str], may: bool) -> None:
+    assert may_be_asked(environ) is may
+
+
+@pytest.mark.parametrize("cut", [0, 2, 3, 9, 11])
+def test_an_answer_is_heard_wherever_it_is_cut_and_never_typed(cut: int) -> None:
+    parser, answer = ReplyParser(), "\x1b_Gi=31;OK\x1b\\"
+
+    heard = [*parser.feed("a"), *parser.feed(answer[:cut] or "b"), *parser.feed(answer[cut:]), *parser.feed("c")]
+
+    keys = [event.character for event in heard if hasattr(event, "character")]
+    assert sum(isinstance(event, TerminalPictures) for event in heard) == 1
+    assert keys == (["a", "c"] if cut else ["a", "b", "c"])
+
+
+def test_a_refusal_is_heard_too_and_shows_nothing() -> None:
+    heard = list(ReplyParser().feed("\x1b_Gi=31;ENOTSUPPORTED:no\x1b\\"))
+
+    assert heard == []
+
+
+@pytest.mark.parametrize(
+    ("said", "hands_on"),
+    [("on xterm-kitty", True), ("all xterm-ghostty", True), ("off xterm-kitty", False), ("on xterm-256color", False)],
+)
+def test_tmux_is_asked_what_it_may_and_what_shows_it(
+    said: str, hands_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmux = tmp_path / "tmux"
+    tmux.write_text(f"#!/bin/sh\necho {said}\n")
+    tmux.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert tmux_hands_on() is hands_on

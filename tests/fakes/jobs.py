@@ -1,0 +1,26 @@
+"""Agents whose commands go on in the background, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fakes.runs import results_of, texts_of
+
+from harness.agent import Agent
+
+
+def lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def answers(agent: Agent) -> list[str]:
+    """What the model was answered, call by call."""
+    return [result.text for result in results_of(agent)]
+
+
+def news(agent: Agent) -> list[str]:
+    """What the model was told of jobs without asking."""
+    return [text for text in texts_of(agent) if text.startswith("[Background")]

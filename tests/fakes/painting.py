@@ -1,0 +1,82 @@
+"""What a terminal would show of an app, as text that a person can read and compare: letters, and their colours below.
+
+Much smaller than an SVG, and a change of one cell is a change of one line.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from rich.cells import cell_len
+from rich.color import Color
+from rich.style import Style
+from textual._context import visible_screen_stack
+from textual.app import App
+
+MARKS = string.ascii_letters + string.digits + "αβγδεζηθικλμνξοπρστυφχψω"
+ATTRIBUTES = ("bold", "dim", "italic", "underline", "strike", "reverse", "blink")
+
+
+@dataclass(frozen=True, slots=True)
+class Painting:
+    """Rows of text, and how each of their cells looks."""
+
+    rows: tuple[str, ...]
+    looks: tuple[tuple[str, ...], ...]
+
+
+def paint(app: App[object]) -> Painting:
+    rows: list[str] = []
+    looks: list[tuple[str, ...]] = []
+    # A dialog is painted over the screen below it.
+    visible_screen_stack.set(app._background_screens)
+    for strip in app.screen._compositor.render_strips():
+        cells = [cell for segment in strip for cell in _cells(segment.text, _look(segment.style))]
+        rows.append("".join(text for text, _ in cells).rstrip())
+        looks.append(tuple(look for text, look in cells for _ in range(cell_len(text))))
+    return Painting(tuple(rows), tuple(looks))
+
+
+def side_by_side(paintings: dict[str, Painting]) -> str:
+    """Paintings of the same screen in several themes, in one text. They may differ in nothing but colours."""
+    first, *others = paintings.values()
+    assert all(other.rows == first.rows for other in others), "a theme has changed what is written"
+    stacked = [list(zip(*rows, strict=True)) for rows in zip(*(each.looks for each in paintings.values()), strict=True)]
+    seen = dict.fromkeys(cell for row in stacked for cell in row)
+    marks = dict(zip(seen, MARKS, strict=False))
+    assert len(marks) == len(seen), "more looks than there are marks for them"
+    legend = [f"{mark}  {'  |  '.join(look)}" for look, mark in marks.items()]
+    return "\n".join([*first.rows, "", " | ".join(paintings), *legend, "", *_runs(stacked, marks), ""])
+
+
+def _runs(stacked: Sequence[Sequence[tuple[str, ...]]], marks: dict[tuple[str, ...], str]) -> Iterator[str]:
+    for row in stacked:
+        yield " ".join(f"{marks[look]}{len(list(same))}" for look, same in groupby(row))
+
+
+def _cells(text: str, look: str) -> Iterator[tuple[str, str]]:
+    """Letters, each with the marks that stand on it."""
+    letter = ""
+    for character in text:
+        if letter and cell_len(letter + character) > cell_len(letter):
+            yield letter, look
+            letter = ""
+        letter += character
+    if letter:
+        yield letter, look
+
+
+def _look(style: Style | None) -> str:
+    if style is None:
+        return "as it comes"
+    on = [name for name in ATTRIBUTES if getattr(style, name)]
+    return " ".join([_colour(style.color), "on", _colour(style.bgcolor), *on])
+
+
+def _colour(colour: Color | None) -> str:
+    if colour is None or colour.is_default:
+        return "default"
+    return colour.triplet.hex if colour.triplet else colour.name

@@ -1,0 +1,37 @@
+"""The whole app with panels, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fakes.chat import ready, until
+from textual.pilot import Pilot
+
+from cinch_tui.app import CinchApp
+from cinch_tui.widgets.panel_area import PanelArea
+
+SLEEPER = "echo begun; sleep 300"
+
+
+def area(app: CinchApp) -> PanelArea | None:
+    found = app.desk.screen.query(PanelArea)
+    return found.first() if found else None
+
+
+def lines(app: CinchApp) -> list[str]:
+    """What the panel beside the conversation lists."""
+    shown = area(app)
+    return [" ".join(f"{row.label} {row.detail}".split()) for row in shown._rows] if shown else []
+
+
+def calls(app: CinchApp) -> str:
+    panel = app.desk.screen.board.tool_panel
+    return str(panel.render()) if panel.has_calls else ""
+
+
+async def say(pilot: Pilot[object], app: CinchApp, text: str, seen: Callable[[], object]) -> None:
+    """Send a prompt or a command, and wait for what comes of it."""
+    await ready(pilot, app)
+    app.desk.screen.prompt.restore(text)
+    await pilot.press("enter")
+    await until(pilot, seen)

@@ -1,0 +1,256 @@
+"""Every screen of the app in the states that are worth a picture, and how to come there.
+
+A stage gets an app that is ready, in a folder of its own, with a model that `SPOKEN` plays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fakes.chat import until
+from fakes.painting import paint
+from fakes.scenes import (
+    CHANGED,
+    COMMAND,
+    DANGER,
+    EDIT,
+    FORM,
+    OPEN_QUESTION,
+    PLAN,
+    QUESTION,
+    SAID,
+    SEVERAL,
+    TODO,
+    talk,
+    work,
+)
+from fakes.script import Hang, Reply
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from cinch_tui.app import CinchApp
+from cinch_tui.changes import Ledger
+from cinch_tui.config.layers import Sources
+from cinch_tui.config.store import SettingStore
+from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.screens.changes import ChangesScreen
+from cinch_tui.screens.chat import ChatScreen
+from cinch_tui.screens.context import ContextScreen
+from cinch_tui.screens.help import HelpScreen
+from cinch_tui.screens.picker import Item, Picker
+from cinch_tui.screens.plan_review import PlanScreen
+from cinch_tui.screens.question import QuestionScreen
+from cinch_tui.screens.reader import Reader
+from cinch_tui.screens.sessions import SessionPicker
+from cinch_tui.screens.settings import Hands, SettingsScreen
+from cinch_tui.screens.welcome import WelcomeScreen
+from cinch_tui.widgets.item_list import ItemRow
+from cinch_tui.widgets.panel_area import PanelArea
+from harness.context.breakdown import Frame, breakdown
+from harness.person import ApprovalRequest, Question
+from harness.provider import ToolSpec
+from harness.session.listing import SessionSummary
+from harness.session.originals import Originals
+from harness.workspace import Workspace
+from providers.offers.local import LocalServer
+
+Show = Callable[[Pilot[object], CinchApp], Awaitable[None]]
+SPOKEN = [Hang(Reply("The loader reads **every** line first, which is"), after_events=9)]
+NOW = 1_790_000_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    name: str
+    screen: type[Screen[object]]
+    show: Show
+
+
+async def nothing_said(pilot: Pilot[object], app: CinchApp) -> None:
+    del app
+    await pilot.pause()
+
+
+async def conversation(pilot: Pilot[object], app: CinchApp) -> None:
+    board = app.desk.screen.board
+    board.show(talk())
+    board.status.status = replace(board.status.status, tokens_in=12_345, tokens_out=987, cost=0.1234)
+    board.status.update_context(130_000, 200_000)
+    await board.transcript.drained()
+    await pilot.pause()
+
+
+async def tools(pilot: Pilot[object], app: CinchApp) -> None:
+    app.desk.screen.board.show(work())
+    await app.desk.screen.board.transcript.drained()
+    await pilot.pause()
+
+
+async def streaming(pilot: Pilot[object], app: CinchApp) -> None:
+    await pilot.press(*"why", "enter")
+    await until(pilot, lambda: any("reads" in row for row in paint(app).rows))
+    await pilot.press(*"and", "space", *"then")
+
+
+async def queued(pilot: Pilot[object], app: CinchApp) -> None:
+    await streaming(pilot, app)
+    await pilot.press("alt+enter", *"commit", "alt+enter", *"more")
+    app.desk.screen.board.todo_panel.todo = TODO
+    await pilot.pause()
+
+
+async def panels(pilot: Pilot[object], app: CinchApp) -> None:
+    await tools(pilot, app)
+    app.desk.screen.board.tool_panel._clock = lambda: NOW
+    app.desk.screen.board.tool_panel.started("1", "Run command", "make serve")
+    app.desk.screen.board.tool_panel.updated("1", "listening on 8000")
+    await pilot.press("f10")
+    await until(pilot, lambda: app.screen.query(PanelArea))
+    app.screen.query_one(PanelArea).fill([ItemRow(name, detail) for name, detail in CHANGED], "", follow=False)
+    await pilot.pause()
+
+
+async def searching(pilot: Pilot[object], app: CinchApp) -> None:
+    await tools(pilot, app)
+    await pilot.press("ctrl+f", *"price")
+    await app.desk.screen.board.transcript.drained()
+    await pilot.pause(0.1)
+
+
+async def completing(pilot: Pilot[object], app: CinchApp) -> None:
+    await conversation(pilot, app)
+    await pilot.press("slash", "m")
+    await pilot.pause(0.1)
+
+
+async def pasted(pilot: Pilot[object], app: CinchApp) -> None:
+    await conversation(pilot, app)
+    app.desk.screen.prompt.text = "Here is what I saw,\nand what it says in 中文:\n"
+    app.desk.screen.prompt.insert("line\n" * 40)
+    await pilot.pause()
+
+
+def approval(request: ApprovalRequest, *keys: str) -> Show:
+    async def show(pilot: Pilot[object], app: CinchApp) -> None:
+        await put(pilot, app, ApprovalScreen(request, grace=0))
+        await pilot.press(*keys)
+
+    return show
+
+
+def asking(*questions: Question) -> Show:
+    return lambda pilot, app: put(pilot, app, QuestionScreen(questions, grace=0))
+
+
+async def plan(pilot: Pilot[object], app: CinchApp) -> None:
+    await put(pilot, app, PlanScreen(PLAN, grace=0))
+
+
+async def picker(pilot: Pilot[object], app: CinchApp) -> None:
+    names = (
+        "claude-sonnet-5-5",
+        "claude-opus-5",
+        "gpt-5.5",
+        "qwen3:8b",
+        "a-model-with-a-name-that-is-longer-than-most",
+    )
+    items = [Item(name, f"{200 + 100 * number}K  $3.00 / $15.00", name) for number, name in enumerate(names)]
+    await put(pilot, app, Picker("Which model?", items, current=names[1]))
+
+
+async def sessions(pilot: Pilot[object], app: CinchApp) -> None:
+    told = (("Mend the prices", 40.0, False), ("为什么这么慢？", 7_200.0, True), ("A title " * 20, 400_000.0, False))
+    summaries = [
+        SessionSummary(
+            Path(f"{title}.jsonl"), f"{size}", title, title, "/shop", "main", 0.0, NOW - before, size, locked
+        )
+        for size, (title, before, locked) in enumerate(told, 1_000)
+    ]
+    await put(pilot, app, SessionPicker(summaries, now=NOW))
+
+
+async def helping(pilot: Pilot[object], app: CinchApp) -> None:
+    await conversation(pilot, app)
+    await pilot.press("f1")
+    await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+
+
+async def changes(pilot: Pilot[object], app: CinchApp) -> None:
+    root = app.desk.options.cwd
+    (root / "src").mkdir()
+    (root / "src" / "price.py").write_text(EDIT.view.old)
+    workspace = Workspace(root)
+    originals = Originals(lambda: root.parent / "kept")
+    workspace.on_change(originals.hear)
+    await workspace.read("src/price.py")
+    for path, text in (("src/price.py", EDIT.view.new), ("notes.md", "# Notes\n\nPrices are in cents.\n")):
+        await workspace.write(path, text)
+    await put(pilot, app, ChangesScreen(Ledger(originals, workspace, lambda _: None), "session"))
+
+
+async def settings(pilot: Pilot[object], app: CinchApp) -> None:
+    # A picture must not depend on where it is painted: the app is in its folder.
+    own, project = Path("config.toml"), Path("project.toml")
+    own.write_text('[ui]\ntheme = "paper"  # by day\n\n[limits]\nmax_turns = 9\n')
+    project.touch()
+    sources = Sources(own, project, {}, Path("trust.json"), {})
+    await put(pilot, app, SettingsScreen(SettingStore(sources), Hands(lambda *_: None, lambda _: None, {})))
+
+
+async def context(pilot: Pilot[object], app: CinchApp) -> None:
+    frame = Frame("You are cinch. " * 300, [ToolSpec("bash", "runs it " * 90, {})], "", size=200_000, reserve=16_000)
+    await put(pilot, app, ContextScreen(breakdown(SAID, frame), lambda piece: str(piece)))
+
+
+async def reader(pilot: Pilot[object], app: CinchApp) -> None:
+    await put(pilot, app, Reader("make serve", lambda: "".join(f"request {number} done\n" for number in range(50))))
+
+
+async def welcome(pilot: Pilot[object], app: CinchApp) -> None:
+    async def find() -> Sequence[LocalServer]:
+        return [LocalServer("ollama", "http://127.0.0.1:11434/v1", ("qwen3:8b",))]
+
+    app.push_screen(WelcomeScreen(find, grace=0))
+    await pilot.pause(0.1)
+
+
+async def put(pilot: Pilot[object], app: CinchApp, screen: Screen[object]) -> None:
+    await conversation(pilot, app)
+    app.push_screen(screen)
+    await pilot.pause(0.1)
+
+
+STAGES = (
+    Stage("empty", ChatScreen, nothing_said),
+    Stage("conversation", ChatScreen, conversation),
+    Stage("tools", ChatScreen, tools),
+    Stage("streaming", ChatScreen, streaming),
+    Stage("queue", ChatScreen, queued),
+    Stage("panels", ChatScreen, panels),
+    Stage("searching", ChatScreen, searching),
+    Stage("completing", ChatScreen, completing),
+    Stage("pasted", ChatScreen, pasted),
+    Stage(
+        "approval-of-an-edit", ApprovalScreen, approval(replace(EDIT, rule="every edit in src/shop", is_revisable=True))
+    ),
+    Stage("approval-by-hunk", ApprovalScreen, approval(replace(EDIT, is_revisable=True), "h", "n")),
+    Stage(
+        "approval-of-a-command", ApprovalScreen, approval(replace(COMMAND, rule="commands that start with `python`"))
+    ),
+    Stage("approval-of-danger", ApprovalScreen, approval(replace(DANGER, can_trust=False))),
+    Stage("approval-of-several", ApprovalScreen, approval(SEVERAL)),
+    Stage("question", QuestionScreen, asking(QUESTION)),
+    Stage("question-in-words", QuestionScreen, asking(OPEN_QUESTION)),
+    Stage("questions", QuestionScreen, asking(*FORM)),
+    Stage("plan", PlanScreen, plan),
+    Stage("picker", Picker, picker),
+    Stage("sessions", SessionPicker, sessions),
+    Stage("help", HelpScreen, helping),
+    Stage("changes", ChangesScreen, changes),
+    Stage("settings", SettingsScreen, settings),
+    Stage("context", ContextScreen, context),
+    Stage("reader", Reader, reader),
+    Stage("welcome", WelcomeScreen, welcome),
+)

@@ -144,3 +144,20 @@ def test_every_benchmark_that_is_named_exists():
     text = (ROOT / "docs" / "criteria.md").read_text(encoding="utf-8")
 
     assert all((ROOT / path).is_file() for path in re.findall(r"`(benchmarks/\w+\.py)`", text))
+
+
+def test_every_picture_is_there_and_shown_somewhere():
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {
+        (document.parent / link).resolve()
+        for document in documents
+        for link in re.findall(r"!\[[^]]*\]\(([^)]+)\)", document.read_text(encoding="utf-8"))
+    }
+
+    assert shown == {path.resolve() for path in (ROOT / "docs" / "images").iterdir()}
+
+
+def test_every_picture_is_one_that_the_app_draws_of_itself():
+    drawn = re.findall(r'draw\(pilot, "(\w+)"\)', (ROOT / "docs" / "pictures.py").read_text(encoding="utf-8"))
+
+    assert sorted(drawn) == sorted(path.stem for path in (ROOT / "docs" / "images").iterdir())

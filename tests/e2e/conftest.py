@@ -91,3 +91,18 @@ def printed(project: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture
+def cinch(terminal, serve):
+    """Starts the app on a model that answers from a script."""
+
+    def start(script, *args, **options):
+        server = serve(script)
+        env = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
+        started = terminal(*args, env=env | options.pop("env", {}), **options)
+        started.see(r"anthropic/claude|Ask for a change")
+        started.server = server
+        return started
+
+    return start

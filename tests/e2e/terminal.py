@@ -14,6 +14,8 @@ from pathlib import Path
 import pexpect
 import pyte
 
+from cinch_tui.screens.dialog import NOT_YET
+
 PATIENCE = 20.0
 CINCH = (sys.executable, "-m", "cinch_tui")
 KIND = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
@@ -42,7 +44,28 @@ class Terminal:
             dimensions=(rows, columns),
             timeout=PATIENCE,
         )
-        self.raw = b""
+        self._raw = bytearray()
+
+    @property
+    def raw(self) -> bytes:
+        """All that was written so far."""
+        return bytes(self._raw)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self._screen.columns, self._screen.lines
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Its column and row, counted from zero."""
+        return self._screen.cursor.x, self._screen.cursor.y
+
+    def colour_of(self, letter: str) -> str:
+        """In which colour it is written, where it stands first from the bottom."""
+        rows = (self._screen.buffer[row] for row in reversed(range(self._screen.lines)))
+        return next(
+            row[column].fg for row in rows for column in range(self._screen.columns) if row[column].data == letter
+        )
 
     @property
     def pid(self) -> int:
@@ -55,7 +78,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        self._read(0.02)
+        self.read(0.02)
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def see(self, wanted: str, *, seconds: float = PATIENCE) -> str:
@@ -86,8 +109,20 @@ class Terminal:
     def answer(self, question: str, key: str) -> None:
         """Wait for a dialog that shows the pattern, press the key, and wait until that dialog is gone."""
         self.see(question)
+        self.miss(NOT_YET)
         self.type(key)
         self.miss(question)
+
+    def choose(self, key: str, wanted: str) -> None:
+        """Press a key until it is heard: what is pressed in the first moment of a dialog is taken for typing."""
+        for _ in range(40):
+            self.type(key)
+            try:
+                self.see(wanted, seconds=0.6)
+            except AssertionError:
+                continue
+            return
+        raise AssertionError(f"{key!r} was not heard; the screen is:\n{self.text}")
 
     def resize(self, columns: int, rows: int) -> None:
         self._process.setwinsize(rows, columns)
@@ -96,20 +131,23 @@ class Terminal:
     def settle(self) -> None:
         """Wait until nothing more is written for a moment."""
         before = -1
-        while before != len(self.raw):
-            before = len(self.raw)
-            self._read(0.1)
+        while before != len(self._raw):
+            before = len(self._raw)
+            self.read(0.1)
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         os.kill(self.pid, number)
         self._process.wait()
 
+    def is_alive(self) -> bool:
+        return self._process.isalive()
+
     def wait(self) -> int:
         """Read to the end; the exit status."""
         deadline = time.monotonic() + PATIENCE
         while self._process.isalive() and time.monotonic() < deadline:
-            self._read(0.05)
-        self._read(0.05)
+            self.read(0.05)
+        self.read(0.05)
         self._process.close(force=True)
         return self._process.exitstatus if self._process.exitstatus is not None else -(self._process.signalstatus or 0)
 
@@ -122,6 +160,13 @@ class Terminal:
         return not self._process.isalive()
 
     def close(self) -> None:
+        """Have it end, politely first: pexpect's own patience is a tenth of a second."""
+        for number, seconds in ((signal.SIGHUP, 2), (signal.SIGKILL, PATIENCE)):
+            if self._process.isalive():
+                os.kill(self._process.pid, number)
+            deadline = time.monotonic() + seconds
+            while self._process.isalive() and time.monotonic() < deadline:
+                time.sleep(0.01)
         self._process.close(force=True)
 
     def _until(self, holds, what: str, seconds: float) -> str:
@@ -132,10 +177,11 @@ class Terminal:
                 return text
         raise AssertionError(f"waited {seconds:g} s for {what}; the screen is:\n{self.text}")
 
-    def _read(self, seconds: float) -> None:
+    def read(self, seconds: float) -> None:
+        """Read what is written, or wait so long for something."""
         try:
             data = self._process.read_nonblocking(1 << 16, timeout=seconds)
         except (pexpect.TIMEOUT, pexpect.EOF):
             return
-        self.raw += data
+        self._raw += data
         self._stream.feed(data)

@@ -10,21 +10,6 @@ pytestmark = pytest.mark.pty
 EVIL = "[red]markup[/] [/] [@click=app.quit]link[/] \x1b[31mred\x1b[0m \x00nul \x1b]0;title\x07 end"
 
 
-@pytest.fixture
-def cinch(terminal, serve):
-    """Starts the app on a model that answers from a script."""
-
-    def start(script, *args, **options):
-        server = serve(script)
-        env = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
-        started = terminal(*args, env=env | options.pop("env", {}), **options)
-        started.see(r"anthropic/claude|Ask for a change")
-        started.server = server
-        return started
-
-    return start
-
-
 def test_a_rate_limit_is_seen_while_it_is_waited_for_and_esc_ends_the_wait(cinch):
     app = cinch([Failure(429, headers={"retry-after": "60"}), Reply("hello again")])
     app.enter("hello")
@@ -150,12 +135,9 @@ def test_a_small_terminal_has_room_for_prompt_approval_and_question(cinch, proje
     screen = app.see("No, and say why")
     assert "Write file" in screen
     assert "Yes, once" in screen
-    app.type("y")
-    app.see("Which of these")
+    app.choose("y", "Which of these")
     app.see("beta")
-    app.type("2")
-    app.type("\r")
-    app.see("all done")
+    app.choose("2", "all done")
 
     assert (project / "x.txt").exists()
     assert "beta" in str(app.server.requests[-1].body["messages"][-1])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fakes.script import Reply
 
-from cinch_tui.first_frame import ENTER, LEAVE, cells, open_frame, read_picture, state_folder, typed
 from cinch_tui.paths import find_paths
+from cinch_tui.terminal.first_frame import ENTER, LEAVE, cells, open_frame, read_picture, state_folder, typed
 
 pytestmark = pytest.mark.pty
 

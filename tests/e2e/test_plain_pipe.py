@@ -44,7 +44,7 @@ def test_lines_from_a_pipe_are_prompts_and_answers_in_their_order(piped, project
     assert done.returncode == 0
     assert done.stderr == ""
     assert "You: make it\n" in done.stdout
-    assert "Number, 1 to 5: maybe\nNotice: That is none of them" in done.stdout
+    assert "Number, 1 to 6: maybe\nNotice: That is none of them" in done.stdout
     assert "Assistant: Nothing.\n" in done.stdout
     assert "\x1b" not in done.stdout
 
@@ -101,3 +101,18 @@ def test_no_screen_is_loaded(piped):
     loaded = set(done.stderr.split())
     assert "cinch_tui.plain.talk" in loaded
     assert loaded.isdisjoint({"textual", "rich"})
+
+
+def test_a_job_is_listed_and_killed_by_its_id(piped):
+    sleeper = Reply(calls=[("bash", {"command": "sleep 300", "background": True})])
+    told = piped(
+        "go\n/jobs kill job-7\n/jobs kill job-1\n/jobs\n",
+        [sleeper, Reply(text="It runs.")],
+        "--plain",
+        "--approve",
+        "off",
+    ).stdout
+
+    assert "Error: no job 'job-7' runs; there runs job-1" in told
+    assert "job-1: sleep 300: " in told.rpartition("Jobs:")[2]
+    assert "Stopped 1 background job" not in told

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import termios
@@ -27,12 +28,14 @@ def keys(terminal):
 @pytest.mark.parametrize(
     ("pressed", "shown"),
     [
-        ("\x07", r"07 +· · ctrl\+g · .*\(prompt\.open_editor\)"),
-        ("\x1b[103;5u", r"1b 5b 31 30 33 3b 35 75 +ESC \[103;5u · ctrl\+g · .*\(prompt\.open_editor\)"),
-        ("\x1bOP", r"1b 4f 50 +ESC OP · f1 · .*\(chat\.help\)"),
-        ("\x1b\r", r"1b 0d +ESC · · alt\+enter · .*\(prompt\.follow_up\)"),
-        ("\x1b", r"1b +ESC +· escape · .*\(chat\.abort\)"),
-        ("x", r"78 +x · x · a letter"),
+        ("\x07", r"07 +· · ctrl\+g\n +In the prompt: .*\(prompt\.open_editor\) +\"prompt.open_editor\" = \"…\""),
+        ("\x1b[103;5u", r"1b 5b 31 30 33 3b 35 75 +ESC \[103;5u · ctrl\+g\n.*\(prompt\.open_editor\)"),
+        ("\x1bOP", r"1b 4f 50 +ESC OP · f1\n.*\(chat\.help\)"),
+        ("\x1b\r", r"1b 0d +ESC · · alt\+enter\n.*\(prompt\.follow_up\)"),
+        ("\x1b", r"1b +ESC +· escape\n(.*\n)*.*\(chat\.abort\)"),
+        ("x", r"78 +x · x\n(.*\n)*.*\(changes\.put_back_file\)"),
+        ("w", r"77 +w · w\n"),
+        ("\x1b[24~", r"f12\n +no key of cinch; to use it: \"ID\" = \"F12\""),
         ("\x1b[200~two words\x1b[201~", r"a past\ne of 9 characters"),
     ],
 )
@@ -94,4 +97,20 @@ def test_they_take_no_arguments(printed, command: str):
     done = printed(command, "--all")
 
     assert done.returncode == 2
-    assert f"cinch {command} takes no arguments, not '--all'" in done.stderr
+    assert f"cinch {command} takes no arguments" in done.stderr
+    assert "not '--all'" in done.stderr
+
+
+def test_all_keys_are_listed_with_ones_own_marked_and_what_cannot_be(printed, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text('[keys]\n"chat.search" = "F20"\n"chat.help" = "Ctrl+G"\n')
+
+    done = printed("keys", "--list", CINCH_HOME=str(home))
+
+    assert done.returncode == 0
+    assert re.search(
+        r"^\* F20 +chat\.search +find in the conversation \(by default Ctrl\+F\)$", done.stdout, re.MULTILINE
+    )
+    assert re.search(r"^  F1 +chat\.help ", done.stdout, re.MULTILINE)
+    assert re.search(r"^! .*config\.toml, line 3: keys: chat\.help .* cannot be Ctrl\+G", done.stdout, re.MULTILINE)

@@ -9,6 +9,8 @@ from e2e.sabotage import sabotaged
 from e2e.shell import SHELL, Shell, child_of, left_on
 from fakes.script import Reply
 
+from cinch_tui.terminal.first_frame import ENTER
+
 pytestmark = pytest.mark.pty
 
 UNHANDLED = [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT]
@@ -114,7 +116,7 @@ def test_a_kill_is_heard_while_the_app_stands_still(terminal, tmp_path, model_en
 
 @pytest.mark.parametrize("by", ["raise MemoryError", "def deep(): deep()\n    deep()"])
 def test_a_fault_leaves_a_report_and_the_terminal_as_it_was(terminal, tmp_path, own_home, model_env, by: str):
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.desk Desk run", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.talking Talk run", by)})
     before = screen.attributes
     screen.see("anthropic/claude")
 
@@ -140,6 +142,22 @@ def test_a_fault_in_a_thread_is_in_the_log_and_the_app_goes_on(terminal, tmp_pat
     screen.see("hello to you")
     assert "ZeroDivisionError" in (own_home / "cinch" / "state" / "cinch.log").read_text()
     assert b"ZeroDivisionError" not in screen.raw
+
+
+def test_killed_during_the_first_frame_it_gives_the_terminal_back(shell, own_home, tmp_path):
+    pictures = own_home / "cinch" / "state" / "first-frame"
+    before = shell()
+    before.start()
+    before.screen.until(lambda: list(pictures.glob("[!.]*")), "a picture to be kept")
+    os.kill(before.pid, signal.SIGKILL)
+    now = shell(**sabotaged(tmp_path, "cinch_tui.cli - main", WAITS))
+    now.start()
+    assert ENTER in now.screen.raw
+
+    os.kill(now.pid, signal.SIGKILL)
+
+    now.screen.until(now.is_whole, "the terminal to be given back")
+    assert now.attributes() == now.before
 
 
 def test_when_its_shell_was_killed_it_ends_and_the_session_is_whole(shell, own_home):

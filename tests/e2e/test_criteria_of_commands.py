@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+import re
+import stat
+from pathlib import Path
+
+import pytest
+from fakes.script import Hang, Reply
+
+from cinch_tui.screens.dialog import NOT_YET
+
+pytestmark = pytest.mark.pty
+
+PLAN = ("submit_plan", {"plan": "# The plan\n\nwrite x.txt"})
+BETWEEN = "# between\n" * 12
+OLD = f"first = 1\n{BETWEEN}second = 1\n{BETWEEN}third = 1\n"
+NEW = OLD.replace("= 1", "= 2")
+
+
+def writes(name: str, content: str = "content") -> Reply:
+    return Reply(calls=[("write_file", {"path": name, "content": content})])
+
+
+@pytest.fixture
+def editor(tmp_path: Path):
+    """An editor that does as told with the file it is given."""
+
+    def make(does: str) -> dict[str, str]:
+        script = tmp_path / "an editor"
+        script.write_text(f"#!/bin/sh\n{does}\n")
+        script.chmod(0o700)
+        return {"EDITOR": f"'{script}' --wait"}
+
+    return make
+
+
+def told(app) -> str:
+    """What the model was told last."""
+    return json.dumps(app.server.requests[-1].body["messages"], ensure_ascii=False)
+
+
+def prompts(app) -> list[str]:
+    """What the person said, of all requests the last has."""
+    contents = [m["content"] for m in app.server.requests[-1].body["messages"] if m["role"] == "user"]
+    return [content if isinstance(content, str) else content[-1].get("text", "") for content in contents]
+
+
+def test_what_is_written_in_the_editor_is_sent(cinch, editor):
+    app = cinch([Reply("heard")], env=editor('printf "from the\\neditor" > "$2"'))
+
+    app.enter("/editor")
+    app.see("heard")
+
+    assert prompts(app) == ["from the\neditor"]
+
+
+def test_an_editor_that_leaves_nothing_sends_nothing(cinch, editor):
+    app = cinch([Reply("heard")], env=editor(': > "$2"'))
+
+    app.enter("/editor")
+    app.see("[Nn]othing|empty")
+    app.enter("by hand")
+    app.see("heard")
+
+    assert prompts(app) == ["by hand"]
+
+
+def test_an_editor_that_fails_is_told_and_the_screen_is_back(cinch, editor):
+    app = cinch([Reply("heard")], env=editor("exit 3"))
+
+    app.enter("/editor")
+    app.see("status 3")
+    app.enter("by hand")
+    app.see("heard")
+
+    assert app.raw.count(b"\x1b[?1049h") == 1 + app.raw.count(b"\x1b[?1049l")
+
+
+def test_in_plan_mode_nothing_is_written_until_the_plan_is_accepted(cinch, project):
+    app = cinch([writes("x.txt"), Reply(calls=[PLAN]), writes("x.txt"), Reply("all done")], "--plan")
+    app.see("PLAN")
+    app.enter("write x.txt")
+    app.see(r"│ +The plan")
+    assert "write_file is not available in plan mode" in told(app)
+    assert not (project / "x.txt").exists()
+
+    app.answer(r"│ +The plan", "y")
+    app.answer(r"│ Write file +x\.txt", "y")
+    app.see("all done")
+
+    assert (project / "x.txt").exists()
+    assert "PLAN" not in app.text
+    assert [tool["name"] for tool in app.server.requests[0].body["tools"]].count("write_file") == 0
+    assert [tool["name"] for tool in app.server.requests[-1].body["tools"]].count("write_file") == 1
+
+
+def test_a_plan_that_is_refused_leaves_the_agent_in_plan_mode(cinch, project):
+    app = cinch([Reply(calls=[PLAN]), writes("x.txt"), Reply("all done")], "--plan")
+    app.enter("write x.txt")
+
+    app.answer(r"│ +The plan", "\x1b")
+    app.enter("then just do it")
+    app.see("all done")
+
+    assert "PLAN" in app.text
+    assert not (project / "x.txt").exists()
+
+
+def test_a_tool_is_trusted_for_the_session_until_that_is_taken_back(cinch, project):
+    reads = Reply(calls=[("read_file", {"path": "till/receipt.py"})])
+    app = cinch([reads, writes("1"), writes("2"), writes("3"), Reply("all done"), writes("4"), Reply("once more")])
+
+    app.enter("read, then write")
+    app.answer(r"│ Write file +1", "y")
+    app.answer(r"│ Write file +2", "s")
+    app.see("all done")
+    assert {name for name in "1234" if (project / name).exists()} == set("123")
+    app.enter("#approve untrust write_file")
+    app.see("asks again|no longer|untrust")
+    app.enter("one more")
+    app.answer(r"│ Write file +4", "n")
+    app.see("once more")
+
+    assert not (project / "4").exists()
+
+
+def reviewed(cinch, project: Path, keys: str):
+    (project / "three.py").write_text(OLD)
+    reads = Reply(calls=[("read_file", {"path": "three.py"})])
+    app = cinch([reads, writes("three.py", NEW), Reply("all done")], rows=44)
+    app.enter("change all three")
+    app.see("Yes, once")
+    app.see("Choose among")
+    app.settle()
+    app.miss(NOT_YET)
+    app.type("h")
+    app.see("y take")
+    app.type(keys)
+    return app
+
+
+def test_of_three_hunks_the_first_and_third_are_written_and_the_model_hears_of_the_second(cinch, project):
+    app = reviewed(cinch, project, "yny\r")
+    app.see(r"Yes, 2 of 3 changes")
+    app.type("y")
+    app.see("all done")
+
+    assert (project / "three.py").read_text() == NEW.replace("second = 2", "second = 1")
+    assert re.search(r"change 2|hunk 2|2 of 3", told(app))
+
+
+def test_refusing_all_hunks_leaves_the_bytes_as_they_are(cinch, project):
+    app = reviewed(cinch, project, "r\r")
+    app.see(r"without|Yes, .*|No")
+    app.type("y")
+    app.see("all done")
+
+    assert (project / "three.py").read_text() == OLD
+    assert "denied" in told(app)
+
+
+def test_a_key_in_a_longer_prompt_is_kept_and_never_seen_again(cinch, own_home: Path):
+    secret = "sk-never-seen-again-0123456789"
+    app = cinch([Reply("heard")], "--verbose")
+    app.type(f"\x1b[200~look at this\r#key openai {secret}\rand go on\x1b[201~")
+    app.see("and go on")
+    app.type("\r")
+    app.see("heard")
+    app.see("The key for openai is kept")
+    app.type("\x1b[A")
+    app.see("│ look at this")
+
+    assert "and go on" in prompts(app)[0]
+    files = [path for path in own_home.rglob("*") if path.is_file()]
+    holding = [path for path in files if secret.encode() in path.read_bytes()]
+    assert [path.name for path in holding] == ["credentials.json"]
+    assert stat.S_IMODE(holding[0].stat().st_mode) == 0o600
+    assert secret not in told(app)
+    assert secret not in app.text
+    app.type("\x15" * 4)
+    app.enter("#keys")
+    app.see("openai")
+
+
+def test_what_is_no_command_reaches_the_model_and_what_looks_like_one_is_asked_about(cinch):
+    app = cinch([Reply("one"), Reply("two"), Reply("three")])
+    app.enter("#load")
+    app.see("#load.*(id|needs|which)|#load <id>")
+    app.type("\x1b\x15")
+    app.enter("#frobnicate")
+    app.see("frobnicate.*no command|what did you mean")
+    app.type("\x1b")
+    app.see("│ #frobnicate")
+    app.type("\x15")
+    app.type("# Heading\nbody\r")
+    app.see("one")
+    app.enter("/usr/bin/x is broken")
+    app.see("two")
+
+    assert prompts(app) == ["# Heading\nbody", "/usr/bin/x is broken"]
+
+
+def test_what_has_to_wait_for_the_run_says_so_and_is_not_lost(cinch):
+    app = cinch([Hang(Reply("half of it and more"), after_events=4)])
+    app.enter("hello")
+    app.see("half")
+
+    app.enter("/compact")
+
+    app.see("wait|while|when")
+    app.see("│ /compact")
+
+
+def test_a_question_that_nobody_answers_in_time_is_timed_out_and_one_choice_is_none(cinch):
+    asks = ("ask_user", {"prompt": "Which?", "choices": ["a", "b", "c"], "timeout_s": 1})
+    one = ("ask_user", {"prompt": "Which?", "choices": ["a"]})
+    app = cinch([Reply(calls=[asks]), Reply(calls=[one]), Reply("all done")])
+
+    app.enter("hello")
+    app.see("Which")
+    app.see("all done")
+
+    assert "timed_out" in told(app)
+    assert "one choice is no choice" in told(app)
+
+
+def test_where_nobody_is_a_question_is_timed_out_at_once(printed, serve):
+    asks = ("ask_user", {"prompt": "Which?", "choices": ["a", "b", "c"]})
+    server = serve([Reply(calls=[asks]), Reply("all done")])
+
+    done = printed("-p", "hello", ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="sk-x")
+
+    assert done.stdout == "all done\n"
+    assert "timed_out" in json.dumps(server.requests[-1].body["messages"])

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+from fakes.script import Hang, Reply
+
+from harness.messages import Usage
+
+pytestmark = pytest.mark.pty
+
+WORDS = " ".join(f"w{number:03}" for number in range(60))
+TREE = "def total(prices, discount=0):\n    return sum(prices) * (1 - discount / 100)\n"
+WRITE = ("write_file", {"path": "till/receipt.py", "content": TREE})
+READ = ("read_file", {"path": "till/receipt.py"})
+WINDOW = 200_000
+"""Of HAIKU, and of a model of which nothing is known yet: a figure is the same whenever the price data is read."""
+HAIKU = "anthropic/claude-haiku-4-5"
+
+
+def said(app, number: int) -> str:
+    """The last that the person said in a request."""
+    content = app.server.requests[number].body["messages"][-1]["content"]
+    return content if isinstance(content, str) else content[-1]["text"]
+
+
+def row_of(screen: str, words: str) -> str:
+    return next(line for line in screen.split("\n") if words in line)
+
+
+def test_what_a_model_has_said_stands_there_before_it_has_finished(cinch):
+    app = cinch([Hang(Reply("The first words of a reply that never ends"), after_events=6)])
+
+    app.enter("hello")
+
+    app.see("The first words")
+    assert "RUNNING" in app.text
+
+
+@pytest.mark.parametrize("newline", ["\n", "\x1b[13;2u", "\\\r"], ids=["ctrl+j", "shift+enter", "backslash"])
+def test_several_lines_are_typed_and_enter_sends_them(cinch, newline: str):
+    app = cinch([Reply("heard")])
+
+    app.type(f"first line{newline}second line")
+    app.see("second line")
+    app.type("\r")
+    app.see("heard")
+
+    assert said(app, 0) == "first line\nsecond line"
+
+
+@pytest.mark.parametrize("key", ["\x1b", "\x03"], ids=["escape", "ctrl+c"])
+def test_a_key_stops_the_agent_which_says_so_and_hears_the_next_prompt(cinch, key: str):
+    app = cinch([Hang(Reply("half of it and no more"), after_events=5), Reply("at your service")])
+    app.enter("hello")
+    app.see("half of")
+
+    app.type(key)
+
+    app.see(r"\[ABORTED\]")
+    app.enter("and now?")
+    app.see("at your service")
+
+
+def test_tools_are_shown_while_they_run_and_with_what_came_of_them(cinch, project):
+    calls = [("bash", {"command": "while [ ! -e go ]; do sleep 0.05; done; echo it has gone"})]
+    app = cinch([Reply(calls=calls), Reply("all done")], env={"CINCH_APPROVAL_MODE": "off"})
+
+    app.enter("wait for it")
+    app.see(r"● Run command while.*\d\d:\d\d")
+    (project / "go").touch()
+
+    app.see(r"✓ Run command while(.|\n)*it has gone")
+    app.see("all done")
+
+
+def test_the_layout_follows_the_size_of_the_terminal_and_loses_nothing(cinch):
+    app = cinch([Reply(WORDS)], columns=160, rows=30)
+    app.enter("count")
+    assert len(row_of(app.see("w059"), "w000").split()) > 20
+
+    app.resize(60, 30)
+    app.settle()
+
+    narrow = app.see("w059")
+    assert len(row_of(narrow, "w000").split()) < 14
+    assert re.findall(r"w\d{3}", narrow) == WORDS.split()
+    assert all(len(line) <= 60 for line in narrow.split("\n"))
+    app.resize(160, 30)
+    assert len(row_of(app.see("w000.*w020"), "w000").split()) > 20
+
+
+@pytest.mark.parametrize(("columns", "is_split"), [(120, False), (170, True)])
+def test_the_two_sides_of_a_change_stand_beside_each_other_where_there_is_room(cinch, columns: int, is_split: bool):
+    app = cinch([Reply(calls=[READ]), Reply(calls=[WRITE]), Reply("all done")], columns=columns, rows=40)
+
+    app.enter("mend it")
+    screen = app.see("Yes, once")
+
+    row = row_of(screen, "(1 - discount / 100)")
+    assert ("(1 - discount)" in row) is is_split
+    app.answer("Yes, once", "y")
+    app.see("all done")
+
+
+def test_a_call_folds_to_a_line_when_it_is_over_and_opens_by_key(cinch):
+    calls = [("bash", {"command": "seq 41 43"})]
+    app = cinch([Reply(calls=calls), Reply("all done")], env={"CINCH_APPROVAL_MODE": "off"})
+
+    app.enter("count")
+    app.see(r"▾ ✓ Run command seq 41 43(.|\n)*41\n")
+    app.see(r"▸ ✓ Run command seq 41 43")
+    app.miss(r"\n +42\n")
+    app.type("\x1b[1;2D")
+    app.see("Run command")
+    app.type("\x1bOQ")
+
+    app.see(r"▾ ✓ Run command seq 41 43(.|\n)*42\n")
+
+
+def test_the_gauge_changes_at_the_end_of_a_turn_and_by_the_window_of_the_model(cinch):
+    percents = (59, 60, 84, 86)
+    replies = [Reply(f"turn {percent}", usage=Usage(input=percent * WINDOW // 100)) for percent in percents]
+    held = Hang(Reply("held back", usage=Usage(input=WINDOW // 10)), after_events=4)
+    app = cinch([*replies, held], "-m", HAIKU)
+    colours: list[str] = []
+    for percent in percents:
+        app.enter(f"say {percent}")
+        app.see(rf"█ *░* +{percent}%")
+        colours.append(app.colour_of("█"))
+
+    app.enter("and now")
+    app.see("held")
+
+    assert colours[0] != colours[1] == colours[2] != colours[3] != colours[0]
+    assert "86%" in app.text
+
+
+def test_a_reader_is_left_where_they_are_and_told_what_is_new(cinch):
+    gate = threading.Event()
+    calls = [("bash", {"command": f"sleep 0.{number}; echo result-{number}"}) for number in (3, 2, 1)]
+    replies = iter([Reply("\n\n".join(f"line {number}" for number in range(60))), Reply(calls=calls), Reply(WORDS * 9)])
+
+    def answer(body):
+        reply = next(replies)
+        if reply.text.startswith("w000"):
+            gate.wait(20)
+        return reply
+
+    app = cinch(answer, env={"CINCH_APPROVAL_MODE": "off"})
+    app.enter("hello")
+    app.see("line 59")
+    app.enter("run the three")
+    app.see("result-1")
+    for number in (3, 2, 1):
+        app.see(rf"Run command sleep 0\.{number}; echo(.|\n)*result-{number}")
+    app.type("\x1b[5~\x1b[5~")
+    before = app.miss("result-1")
+    top = before.split("\n")[0]
+    gate.set()
+
+    app.see(r"↓ \d+ new lines? · Ctrl\+End")
+    app.type("q")
+
+    screen = app.see("│ q ")
+    assert screen.split("\n")[0] == top
+    assert app.text.count("w000") == 0

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from fakes.script import Reply
+
+pytestmark = pytest.mark.pty
+
+SAID = "See https://example.org/a and `till/label.py:2` and [bad](javascript:alert(1))."
+
+
+@pytest.fixture
+def app(terminal, serve, tmp_path):
+    editor = tmp_path / "vim"
+    editor.write_text('#!/bin/sh\necho "EDITS $*"\nread -r done\n')
+    editor.chmod(0o755)
+    server = serve([Reply(SAID)])
+    app = terminal(env={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x", "EDITOR": str(editor)})
+    app.see(r"anthropic/claude|Ask for a change")
+    app.enter("go")
+    app.see("See https")
+    app.see("IDLE")
+    app.settle()
+    return app
+
+
+def test_the_terminal_is_told_of_links_that_do_no_harm(app):
+    told = set(re.findall(rb"\x1b\]8;id=[^;]*;([^\x1b]+)\x1b\\", app.raw))
+
+    assert {url.decode().rpartition("/")[2] for url in told} == {"a", "label.py#2"}
+
+
+def test_a_click_on_a_place_in_a_file_goes_there_in_the_editor(app):
+    y, line = next((y, row) for y, row in enumerate(app.text.split("\n"), 1) if "label.py:2" in row)
+    x = line.index("label.py") + 1
+
+    app.type(f"\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m")
+
+    # The path may be too long for one row.
+    app.see(r"EDITS \+2 \S*/shop/till")
+    app.type("\r")
+    app.see("See https")
+
+
+def test_links_are_opened_or_copied_by_key_alone(app):
+    app.type("\t")
+    app.type("\x1b[1;2A")
+    app.type("l")
+    app.see("Links of this block")
+    app.type("label")
+    app.see("1 of 2")
+    app.type("\r")
+    app.see("in the browser or the editor")
+    app.type("\r")
+
+    app.see(r"EDITS \+2")
+    app.type("\r")
+    app.see("See https")

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from e2e.conftest import ROOT
+from e2e.lines import Lines
+from fakes.script import Reply
+
+pytestmark = pytest.mark.pty
+
+FORM = {
+    "questions": [
+        {"prompt": "Which till?", "choices": ["The red one", "The blue one"], "editable": True, "max_edit_length": 5},
+        {"prompt": "Which days?", "choices": ["Monday", "Tuesday", "Friday"], "multi_select": True},
+        {"prompt": "What name?"},
+    ]
+}
+
+
+@pytest.fixture
+def cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
+    started: list[Lines] = []
+
+    def start(*script: Reply) -> Lines:
+        start.server = serve(script)
+        own = {"ANTHROPIC_BASE_URL": start.server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
+        lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT), **own}, "--plain")
+        started.append(lines)
+        lines.see("You: ")
+        return lines
+
+    yield start
+    for each in started:
+        each.close()
+
+
+def writes(*names: str) -> Reply:
+    return Reply(calls=[("write_file", {"path": name, "content": name}) for name in names])
+
+
+def test_calls_that_wait_are_named_and_answered_together(cinch, project: Path):
+    lines = cinch(writes("one", "two", "three"), writes("four", "five"), Reply("all done"))
+
+    lines.enter("go on")
+    lines.see(r"Batch: 1 of 3; these wait too: Write file {2}two; Write file {2}three")
+    lines.answer("Yes to all 3 that wait", "all")
+    lines.see(r"Batch: 1 of 2")
+    lines.answer("No to all 2 that wait", "none")
+    lines.see("all done")
+
+    made = [name for name in ("one", "two", "three", "four", "five") if (project / name).exists()]
+    assert made == ["one", "two", "three"]
+
+
+def test_several_questions_are_asked_one_after_another(cinch):
+    lines = cinch(Reply(calls=[("ask_user", FORM)]), Reply("all done"))
+
+    lines.enter("go on")
+    lines.answer("Question 1 of 3: Which till", "2")
+    lines.see("Your words in its place")
+    lines.enter("the green one")
+    lines.see("13 characters are too many: 5 at most")
+    lines.enter("green")
+    lines.answer("Question 2 of 3: Which days", "1 3")
+    lines.see("Question 3 of 3: What name")
+    lines.see("Answer, or nothing to skip it: ")
+    lines.enter("")
+    lines.see("all done")
+
+    told = json.dumps(cinch.server.requests[-1].body["messages"])
+    assert r"\"status\": \"edited\", \"index\": 1, \"text\": \"green\"" in told
+    assert r"\"text\": \"Monday, Friday\", \"indexes\": [0, 2]" in told
+    assert r"\"status\": \"skipped\"" in told

@@ -33,13 +33,13 @@ from providers.bedrock.frames import FrameDecoder  # noqa: E402
 from providers.catalog import presets  # noqa: E402
 from providers.endpoint import Endpoint  # noqa: E402
 from providers.gemini.decode import ContentDecoder  # noqa: E402
-from providers.lines import LineDecoder  # noqa: E402
+from providers.net.lines import LineDecoder  # noqa: E402
+from providers.net.sse import EventDecoder  # noqa: E402
+from providers.net.stream import Framing, ReplyDecoder, decoded  # noqa: E402
 from providers.ollama.decode import LineReplyDecoder  # noqa: E402
 from providers.openai_chat.decode import ChatDecoder  # noqa: E402
 from providers.openai_responses.decode import ResponseDecoder  # noqa: E402
 from providers.proxy.decode import ProxyDecoder  # noqa: E402
-from providers.sse import EventDecoder  # noqa: E402
-from providers.stream import Framing, ReplyDecoder, decoded  # noqa: E402
 
 TOKENS = 20_000
 RUNS = 7

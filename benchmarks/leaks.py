@@ -1,4 +1,4 @@
-"""Runs that are broken off, in mid-sentence and in mid-command, against a real server: what is left of them."""
+"""Runs that are broken off, in mid-sentence, in mid-command, with a job in the background: what is left of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def main() -> None:
         outside, small, began = held(), memory(), time.perf_counter()
         before, after = asyncio.run(work(base_url, Path(name)))
         took, grown, end = time.perf_counter() - began, memory() - small, held()
-    print(f"{ROUNDS * 8} runs broken off in {took:.1f} s; memory grew by {grown:.1f} MB, imports included")
+    print(f"{ROUNDS * 12} runs broken off in {took:.1f} s; memory grew by {grown:.1f} MB, imports included")
     for each in fields(Held):
         first, last = (after, before) if each.name != "threads" else (end, outside)
         counts = getattr(first, each.name), getattr(last, each.name)

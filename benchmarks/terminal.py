@@ -18,10 +18,14 @@ from measure import memory
 
 ROWS, COLUMNS = 40, 120
 PATIENCE = 30.0
+ASKS_FOR_FRAMES = b"\x1b[?2026$p"
+HAS_FRAMES = b"\x1b[?2026;2$y"
+FRAME_ENDS = b"\x1b[?2026l"
+"""A program brackets each frame so, once the terminal has said that it can show whole frames."""
 
 
 class Watched:
-    """A running program. `written` counts the bytes it has sent to the terminal."""
+    """A running program. `written` counts the bytes it has sent to the terminal, `frames` how often it painted."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
         self.began = time.perf_counter()
@@ -30,7 +34,8 @@ class Watched:
             ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
             os.chdir(cwd)
             os.execvpe(command[0], list(command), dict(env))
-        self.written = 0
+        self.written = self.frames = 0
+        self.last_wrote = 0.0
         self._seen = b""
 
     def see(self, sign: bytes) -> float:
@@ -48,8 +53,38 @@ class Watched:
         while select.select([self._fd], [], [], seconds)[0]:
             self._read()
 
+    def forget(self) -> None:
+        """Only what is written from here on will be seen."""
+        self._seen = b""
+
+    def watch(self, seconds: float) -> None:
+        """Read for so long, whatever is written."""
+        end = time.perf_counter() + seconds
+        while (rest := end - time.perf_counter()) > 0:
+            if select.select([self._fd], [], [], rest)[0]:
+                self._read()
+
     def type(self, text: str) -> None:
-        os.write(self._fd, text.encode())
+        """All of it, however much, while what is painted meanwhile is read."""
+        rest = text.encode()
+        while rest:
+            readable, writable, _ = select.select([self._fd], [self._fd], [], PATIENCE)
+            if readable:
+                self._read()
+            elif writable:
+                # The kernel takes in 4 KB at a time, and waits for room before it takes part of what is longer.
+                rest = rest[os.write(self._fd, rest[:1024]) :]
+            else:
+                raise SystemExit("nobody reads what is typed")
+
+    def echo(self, character: str) -> float:
+        """Milliseconds from a key to its letter on the screen; it must be one that nothing else paints."""
+        typed = time.perf_counter()
+        self.type(character)
+        return self.see(character.encode()) - (typed - self.began) * 1e3
+
+    def resize(self, rows: int, columns: int) -> None:
+        ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def cpu(self) -> float:
         """Seconds of processor time so far."""
@@ -62,8 +97,12 @@ class Watched:
 
     def _read(self) -> None:
         data = os.read(self._fd, 65_536)
+        self.last_wrote = time.perf_counter()
         self.written += len(data)
+        self.frames += data.count(FRAME_ENDS)
         self._seen += data
+        if ASKS_FOR_FRAMES in data:
+            os.write(self._fd, HAS_FRAMES)
 
     def end(self) -> None:
         os.kill(self.pid, signal.SIGKILL)

@@ -15,6 +15,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.paste_parser import PasteParser
+from cinch_tui.terminal.placed import placed
 from cinch_tui.terminal.terse import terse
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class GuardedDriver(LinuxDriver):
         writer = self._writer_thread
         # It ends when the terminal hangs up; what is put into its queue then would fill it, and hold us for ever.
         if not is_needless and (writer is None or writer.is_alive()):
-            super().write(terse(data))
+            super().write(placed(terse(data)))
 
     def run_input_thread(self) -> None:
         frame, self._taken = self._taken, None

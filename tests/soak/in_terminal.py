@@ -35,6 +35,8 @@ BOUND = 20.0
 ESCAPES = 5
 REMEMBERED = 60
 PARTS = 3
+"""At least so often it comes to rest and is looked at, and once a minute."""
+
 EDITOR = """#!/bin/sh
 n=$(cat "$0.count" 2>/dev/null || echo 0)
 echo $((n + 1)) > "$0.count"
@@ -63,8 +65,9 @@ class Soak:
         with ModelServer(Played(self.seed), models=("fake-model", "another", "one", "two")) as server:
             self._environ["ANTHROPIC_BASE_URL"] = server.url
             with self._terminal() as terminal:
-                for _ in range(PARTS):
-                    self._use(terminal, seconds / PARTS)
+                parts = max(PARTS, round(seconds / 60))
+                for _ in range(parts):
+                    self._use(terminal, seconds / parts)
                     self._rest(terminal)
                     self.record.append(vitals(terminal.pid))
                 self._expect(not (more := grown(self.record[0], self.record[-1])), "; ".join(more))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +21,14 @@ POOL = 4
 class Vitals:
     memory_kb: int
     threads: int
-    files: int
+    files: tuple[str, ...]
+    """What its file descriptors stand for; a socket or pipe by its kind alone."""
+
     children: int
 
     def __str__(self) -> str:
-        return f"{self.memory_kb / 1000:.1f} MB, {self.threads} threads, {self.files} files, {self.children} children"
+        counts = f"{self.threads} threads, {len(self.files)} files, {self.children} children"
+        return f"{self.memory_kb / 1000:.1f} MB, {counts}"
 
 
 def vitals(pid: int) -> Vitals:
@@ -31,7 +36,17 @@ def vitals(pid: int) -> Vitals:
     status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
     children = (process / "task" / str(pid) / "children").read_text().split()
     private = int(status["RssAnon"].split()[0])
-    return Vitals(private, int(status["Threads"]), len(list((process / "fd").iterdir())), len(children))
+    return Vitals(private, int(status["Threads"]), _files(process), len(children))
+
+
+def _files(process: Path) -> tuple[str, ...]:
+    names: list[str] = []
+    for descriptor in (process / "fd").iterdir():
+        try:
+            names.append(re.sub(r":\[\d+\]$", "", str(descriptor.readlink())))
+        except FileNotFoundError:
+            continue
+    return tuple(sorted(names))
 
 
 def grown(before: Vitals, after: Vitals) -> list[str]:
@@ -39,7 +54,11 @@ def grown(before: Vitals, after: Vitals) -> list[str]:
     more = [
         ("memory", after.memory_kb - before.memory_kb, GROWTH_KB),
         ("threads", after.threads - before.threads, POOL),
-        ("open files", after.files - before.files, 1),
+        (f"open files ({_new(before, after)})", len(after.files) - len(before.files), 1),
         ("children", after.children - before.children, 0),
     ]
     return [f"{name} grew by {by:,}: {before} → {after}" for name, by, allowed in more if by > allowed]
+
+
+def _new(before: Vitals, after: Vitals) -> str:
+    return ", ".join(sorted((Counter(after.files) - Counter(before.files)).elements()))

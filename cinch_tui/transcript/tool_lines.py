@@ -91,7 +91,7 @@ def _view_outcome(view: View, *, running: bool) -> str:
         case TerminalView(_, output, code):
             if running:
                 return one_line(output.rstrip().rpartition("\n")[2])
-            return f"exit {code}" if code else count_lines(output)
+            return f"exit {code}" if code else count_lines(output) or ("no output" if code == 0 else "")
         case ListingView(_, entries, total):
             one, many = ("match", "matches") if entries and _PLACE.search(entries[0]) else ("entry", "entries")
             return f"{total:,} {one if total == 1 else many}"

@@ -27,6 +27,13 @@ def test_a_command_that_ended_with_a_status_is_marked_as_failed(code: int | None
     assert header(block, 60).startswith(f"▸ {mark} Bash make")
 
 
+def test_a_command_that_printed_nothing_says_so():
+    block = ended("done", "git status --short", "Exit code: 0\n(no output)")
+    block.view = TerminalView("git status --short", "", 0)
+
+    assert header(block, 60) == "▸ ✓ Bash git status --short  no output"
+
+
 def test_what_came_out_takes_the_room_that_a_short_question_leaves():
     block = ended("failed", "a.py", "a.py does not exist; look for it with find_files")
 

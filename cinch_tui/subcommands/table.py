@@ -12,6 +12,21 @@ from cinch_tui.paths import find_paths
 from cinch_tui.printing.output import Output
 from harness.errors import ConfigError
 
+ASKS_FOR_HELP = (["--help"], ["-h"])
+HELP = {
+    "config": """\
+cinch config show     what is in force here, and where each value comes from
+cinch config path     all files and folders of cinch
+cinch config edit     open your file in $VISUAL or $EDITOR; a new one lists every setting
+cinch config trust    let this project's .cinch/config.toml set everything""",
+    "keys": """\
+cinch keys            show what arrives when a key is pressed, and what it does
+  --list              print every key, with a star before those that you changed""",
+    "reset-terminal": """\
+cinch reset-terminal  mend a terminal that a program has left broken""",
+}
+"""The subcommands whose arguments are a word at most; the others tell their own."""
+
 
 def run_subcommand(arguments: Arguments) -> int:
     """Run one subcommand; the result is the exit status.
@@ -28,6 +43,9 @@ def run_subcommand(arguments: Arguments) -> int:
 
 def _run(arguments: Arguments, out: Output) -> int:
     argv, cwd = arguments.rest, _cwd()
+    if list(argv) in ASKS_FOR_HELP and (text := HELP.get(arguments.command)):
+        out.write_text(text)
+        return 0
     match arguments.command:
         case "sessions":
             from cinch_tui.subcommands.sessions import main

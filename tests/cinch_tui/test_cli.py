@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -54,6 +55,16 @@ def test_a_commands_arguments_are_its_own(command: str) -> None:
     arguments = parse_arguments([command, "--list", "-p"])
 
     assert (arguments.command, arguments.rest, arguments.print_mode) == (command, ["--list", "-p"], False)
+
+
+@pytest.mark.parametrize("command", ["sessions", "config", "models", "doctor", "keys", "reset-terminal"])
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_every_subcommand_tells_how_it_is_used(command: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    # argparse leaves by SystemExit; either way the status is 0.
+    with contextlib.suppress(SystemExit):
+        assert main([command, flag]) == 0
+
+    assert f"cinch {command}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from harness.messages import Message, ToolResult, UserMessage
+from harness.messages import JsonValue, Message, ToolResult, UserMessage
 
 if TYPE_CHECKING:
     from harness.agent import Agent
@@ -22,6 +22,9 @@ def jobs_gone(messages: Sequence[Message], agent: Agent) -> tuple[str, ...]:
                     unfinished.pop(job_id, None)
             case ToolResult(details={"job_id": str(job_id)}):
                 begun[job_id] = unfinished[job_id] = message.call_id
+            case ToolResult(details={"jobs": list(left)}):
+                for job_id, call_id in _left_by_sub_agent(left):
+                    begun[job_id] = unfinished[job_id] = call_id
             case UserMessage(synthetic=True, text=text) if text.startswith("[Background "):
                 unfinished.pop(text.split(maxsplit=2)[1], None)
             case _:
@@ -34,6 +37,15 @@ def jobs_gone(messages: Sequence[Message], agent: Agent) -> tuple[str, ...]:
 def word_of_gone(jobs: Sequence[str]) -> str:
     """What the model is told of them."""
     return f"Not running any more, since the program that ran them has ended: {', '.join(jobs)}."
+
+
+def _left_by_sub_agent(left: Sequence[JsonValue]) -> Iterator[tuple[str, str]]:
+    for each in left:
+        match each:
+            case {"job_id": str(job_id), "call_id": str(call_id)}:
+                yield job_id, call_id
+            case _:
+                pass
 
 
 def _number(job_id: str) -> int:

@@ -1,6 +1,7 @@
 """Commands that go on after their call: begun in the background, or moved there while their call ran.
 
-An agent has one registry for itself and all that works for it. What a job prints is kept by the tool that began it.
+An agent has one registry for itself and all that works for it, and each of them hears of the jobs that it began. What
+a job prints is kept by the tool that began it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from harness.events import Event, JobEnded, JobStarted
+from harness.events import Event, JobEnded, JobStarted, Notice
 from harness.inbox import Queue
 from harness.messages import Text, UserMessage
 from harness.stopping import stop_tasks
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 MOST_RUNNING = 20
 MOST_KEPT = 20
 """Of those that are over, the newest stay to be asked about."""
+
+HOW_IT_GOES_ON = "You are told when it ends; job_output shows what it prints, job_kill stops it."
 
 JobState: TypeAlias = Literal["running", "ended", "killed", "failed"]
 Wait: TypeAlias = Literal["over", "late", "moved"]
@@ -58,9 +61,10 @@ class Errand:
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """An errand under way. It has an `id` once it is in the background."""
+    """An errand under way. It has an `id` once it is in the background; who began it hears of it through `owner`."""
 
     errand: Errand
+    owner: Jobs
     task: asyncio.Task[int]
     moved: asyncio.Future[None]
     id: str = ""
@@ -94,37 +98,74 @@ def _tell_nobody(event: Event) -> None:
     del event
 
 
+@dataclass(slots=True)
+class _Known:
+    """What all who share a registry see of it."""
+
+    publish: Callable[[Event], None]
+    begun: list[Job] = field(default_factory=list[Job])
+    background: list[Job] = field(default_factory=list[Job])
+    count: int = 0
+
+
 class Jobs:
     """`publish` tells observers of those in the background; `news` is what the model hears at the next turn."""
 
-    def __init__(self, publish: Callable[[Event], None] = _tell_nobody, news: Queue | None = None) -> None:
-        self._publish = publish
+    def __init__(
+        self,
+        publish: Callable[[Event], None] = _tell_nobody,
+        news: Queue | None = None,
+        *,
+        known: _Known | None = None,
+    ) -> None:
+        self._known = known or _Known(publish)
         self._news = Queue("all") if news is None else news
-        self._begun: list[Job] = []
-        self._background: list[Job] = []
-        self._count = 0
+        self._heir: Jobs | None = None
 
     @property
     def all(self) -> tuple[Job, ...]:
         """Those in the background, oldest first."""
-        return tuple(self._background)
+        return tuple(self._known.background)
 
     @property
     def running(self) -> tuple[Job, ...]:
-        return tuple(job for job in self._background if job.state == "running")
+        return tuple(job for job in self._known.background if job.state == "running")
+
+    def for_another(self, news: Queue) -> Jobs:
+        """The same registry, for an agent that works for this one; `news` is where it hears of the jobs it begins."""
+        return Jobs(news=news, known=self._known)
+
+    def leave_to(self, heir: Jobs) -> tuple[Job, ...]:
+        """Its agent is done: `heir` hears what it did not hear, and how its running jobs end; which those are."""
+        self._heir = heir
+        for message in self._news.clear():
+            heir.tell(message)
+        return tuple(job for job in self.running if job.owner is self)
+
+    def tell(self, message: UserMessage) -> None:
+        """Let the model hear this at the next turn, or the one whose model it is to hear now."""
+        if self._heir is None:
+            self._news.put(message)
+        else:
+            self._heir.tell(message)
+
+    def warn(self, job: Job, text: str) -> None:
+        """Tell all who may want to stop it what is odd about a job in the background."""
+        self._known.publish(Notice(text=f"{job.id} ({job.errand.title}) {text}", level="warning"))
+        job.owner.tell(_said(f"[Still running: {job.id} ({job.errand.title}) {text} job_kill stops it.]"))
 
     def count_from(self, number: int) -> None:
         """Give the next one a higher number than this."""
-        self._count = max(self._count, number)
+        self._known.count = max(self._known.count, number)
 
     def find(self, job_id: str) -> Job | None:
         """The job of that id; None where there is none, or it is over for long."""
-        return next((job for job in self._background if job.id == job_id), None)
+        return next((job for job in self._known.background if job.id == job_id), None)
 
     def begin(self, errand: Errand) -> Job:
         """Start it, for the call that waits for it."""
-        job = Job(errand, asyncio.create_task(errand.work()), asyncio.get_running_loop().create_future())
-        self._begun.append(job)
+        job = Job(errand, self, asyncio.create_task(errand.work()), asyncio.get_running_loop().create_future())
+        self._known.begun.append(job)
         job.task.add_done_callback(partial(self._over, job))
         return job
 
@@ -153,18 +194,18 @@ class Jobs:
         if job.moved.done():
             return
         job.moved.set_result(None)
-        self._count += 1
-        job.id = f"job-{self._count}"
-        self._begun.remove(job)
-        self._background.append(job)
+        self._known.count += 1
+        job.id = f"job-{self._known.count}"
+        self._known.begun.remove(job)
+        self._known.background.append(job)
         self._forget_old()
-        self._publish(JobStarted(job_id=job.id, call_id=job.errand.call_id, title=job.errand.title))
+        self._known.publish(JobStarted(job_id=job.id, call_id=job.errand.call_id, title=job.errand.title))
 
     def move(self, call_id: str) -> bool:
         """Let the call go on without what it waits for; whether there is such a call. From any thread."""
         if len(self.running) >= MOST_RUNNING:
             return False
-        waiting = [job for job in tuple(self._begun) if job.errand.call_id == call_id and _lives(job)]
+        waiting = [job for job in tuple(self._known.begun) if job.errand.call_id == call_id and _lives(job)]
         for job in waiting:
             call_in(job.task.get_loop(), partial(self._move, job))
         return bool(waiting)
@@ -187,7 +228,11 @@ class Jobs:
     async def close(self) -> tuple[Job, ...]:
         """Kill all that run; which they were. A job of an event loop that is closed went with it."""
         here = asyncio.get_running_loop()
-        mine = [job for job in (*self._begun, *self._background) if job.task.get_loop() is here and not job.task.done()]
+        mine = [
+            job
+            for job in (*self._known.begun, *self._known.background)
+            if job.task.get_loop() is here and not job.task.done()
+        ]
         for job in mine:
             job.killer = "leaving"
         await stop_tasks([job.task for job in mine])
@@ -195,7 +240,7 @@ class Jobs:
         return tuple(mine)
 
     def _move(self, job: Job) -> None:
-        if job in self._begun and _lives(job):
+        if job in self._known.begun and _lives(job):
             self.to_background(job)
 
     def _over(self, job: Job, task: asyncio.Task[int]) -> None:
@@ -206,23 +251,27 @@ class Jobs:
             job.state, job.problem = "failed", str(error)
         else:
             job.state, job.exit_code = "ended", task.result()
-        if job in self._begun:
-            self._begun.remove(job)
+        if job in self._known.begun:
+            self._known.begun.remove(job)
             settle(job.moved)
             return
-        self._publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
+        self._known.publish(JobEnded(job_id=job.id, state=job.state, exit_code=job.exit_code, duration=job.seconds))
         if not job.waiting and job.killer in ("", "person"):
-            self._news.put(UserMessage((Text(_word_of_end(job)),), synthetic=True))
+            job.owner.tell(_said(_word_of_end(job)))
 
     def _forget_old(self) -> None:
-        over = [job for job in self._background if job.state != "running"]
+        over = [job for job in self._known.background if job.state != "running"]
         for job in over[: max(0, len(over) - MOST_KEPT)]:
-            self._background.remove(job)
+            self._known.background.remove(job)
 
 
 def _lives(job: Job) -> bool:
     """Whether it goes on: one that is being stopped is no job to keep."""
     return not job.task.done() and not job.task.cancelling()
+
+
+def _said(text: str) -> UserMessage:
+    return UserMessage((Text(text),), synthetic=True)
 
 
 def _word_of_end(job: Job) -> str:

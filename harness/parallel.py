@@ -251,6 +251,8 @@ class _Runner:
             logger.exception("a parallel run failed")
             told = f"{type(error).__name__}: {error}"
             return AgentResult((), "", "error", self.agent.state.usage, told)
+        finally:
+            self.agent.jobs.leave_to(self._run.state.jobs)
 
     async def _know_price(self) -> None:
         """The agent may never ask this model again, and with that never learn what it cost."""
@@ -302,7 +304,7 @@ def _beside(agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -
     beside = Agent(branch.model, tools, system_prompt, options)
     beside.identity = identity
     beside.state.calls = state.calls
-    beside.state.jobs = state.jobs
+    beside.state.jobs = state.jobs.for_another(beside.inbox.news)
     if branch.options is None:
         # What the person permits, and may change meanwhile, is the same for all.
         beside.state.permissions = state.permissions

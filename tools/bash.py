@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, AliasChoices, Field
 
 from harness.execution.spill import spill_name
-from harness.jobs import MOST_RUNNING, Errand, Job, Jobs
+from harness.jobs import HOW_IT_GOES_ON, MOST_RUNNING, Errand, Job, Jobs
 from harness.messages import JsonObject, new_id
 from harness.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
@@ -35,7 +35,6 @@ _AT_ONCE_SECONDS = 0.2
 NOT_HERE = "Nothing can go on after its call here. Run it without background."
 NO_MORE = f"{MOST_RUNNING} jobs run in the background already: stop one with job_kill."
 MOVED = "The person moved it to the background, where it goes on"
-_HOW_TO_GO_ON = "You are told when it ends; job_output shows what it prints, job_kill stops it."
 
 
 def _seconds(value: float) -> float:
@@ -163,7 +162,7 @@ class _Execution:
 
     def _moved(self, job: Job, how: str) -> ToolOutput:
         printed = self._captured.news()
-        text = f"{how} as {job.id}. {_HOW_TO_GO_ON}\nWhat it has printed so far:\n{printed.strip() or '(nothing)'}"
+        text = f"{how} as {job.id}. {HOW_IT_GOES_ON}\nWhat it has printed so far:\n{printed.strip() or '(nothing)'}"
         return ToolOutput.text(text, view=TerminalView(self._command.text, printed), details={"job_id": job.id})
 
 

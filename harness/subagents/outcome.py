@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.execution.spill import HEAD, at_line_ends
 from harness.identity import Identity
+from harness.jobs import HOW_IT_GOES_ON, Job
 from harness.messages import AssistantMessage, JsonObject, Text
 from harness.result import AgentResult
 from harness.tool import ToolOutput
 from harness.views import TextView
 
 
-def outcome(identity: Identity, result: AgentResult, who: str, limit: int) -> ToolOutput:
-    """The result of the call that started it; `limit` characters of what it said at most, 0 for all."""
+def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left: Sequence[Job] = ()) -> ToolOutput:
+    """The result of the call that started it; `limit` characters of what it said at most, 0 for all. `left` are its
+    jobs that go on without it."""
     problem = _problem(result)
     said = result.text.strip() or (_last_words(result) if problem else "")
     told = clipped(said, limit)
     if problem:
         told = f"{who} did not finish: {problem}" + (f"\nWhat it said last:\n\n{told}" if told else "")
+    told = told or f"{who} has finished without a word about it."
     return ToolOutput(
-        content=(Text(told or f"{who} has finished without a word about it."),),
+        content=(Text(f"{told}{_word_of_jobs(left)}"),),
         view=TextView(said or told, language="markdown") if said else None,
-        details=_details(identity, result),
+        details={**_details(identity, result), **_jobs(left)},
         is_error=bool(problem),
         child_loop_id=identity.last_loop_id,
     )
@@ -58,3 +63,13 @@ def _details(identity: Identity, result: AgentResult) -> JsonObject:
         "turns": turns,
         "tokens": result.usage.context,
     }
+
+
+def _word_of_jobs(left: Sequence[Job]) -> str:
+    names = ", ".join(f"{job.id} ({job.errand.title})" for job in left)
+    return f"\n\n[It left in the background: {names}. {HOW_IT_GOES_ON}]" if left else ""
+
+
+def _jobs(left: Sequence[Job]) -> JsonObject:
+    """What is left, so that a later process knows that it is not there any more."""
+    return {"jobs": [{"job_id": job.id, "call_id": job.errand.call_id} for job in left]} if left else {}

@@ -97,8 +97,11 @@ class Spawner:
         child.subscribe(Relay(self._run.bus, delegation, deltas=self._family.limits.deltas))
         if not delegation.role.tools:
             child.subscribe(partial(self._keep_to_what_is_left, child.state))
-        result = await child.prompt(delegation.task)
-        return outcome(child.identity, result, _who(delegation), self._family.limits.result_chars)
+        try:
+            result = await child.prompt(delegation.task)
+        finally:
+            left = child.jobs.leave_to(self._run.state.jobs)
+        return outcome(child.identity, result, _who(delegation), self._family.limits.result_chars, left)
 
     def _child(self, delegation: Delegation, share: Share) -> Agent:
         run, role, session_id = self._run, delegation.role, new_id()
@@ -122,7 +125,7 @@ class Spawner:
         child.state.permissions = run.state.permissions
         child.state.pause = run.state.pause
         child.state.calls = run.state.calls
-        child.state.jobs = run.state.jobs
+        child.state.jobs = run.state.jobs.for_another(child.inbox.news)
         if not role.model:
             child.state.max_tokens = run.state.max_tokens
             child.state.budget = run.state.budget

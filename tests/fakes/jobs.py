@@ -7,6 +7,11 @@ from pathlib import Path
 from fakes.runs import results_of, texts_of
 
 from harness.agent import Agent
+from providers.demo import Call, Reply
+
+
+def background(command: str) -> Reply:
+    return Reply((Call("bash", {"command": command, "background": True}),))
 
 
 def lives(pid: int) -> bool:
@@ -24,3 +29,16 @@ def answers(agent: Agent) -> list[str]:
 def news(agent: Agent) -> list[str]:
     """What the model was told of jobs without asking."""
     return [text for text in texts_of(agent) if text.startswith("[Background")]
+
+
+class Silent:
+    """A job that prints nothing."""
+
+    def latest(self, limit: int) -> str:
+        return ""
+
+    def whole(self) -> str:
+        return ""
+
+    def news(self) -> str:
+        return ""

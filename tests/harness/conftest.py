@@ -15,6 +15,7 @@ from harness.retry import RetryPolicy
 from harness.tool import Tool
 from harness.workspace import Workspace
 from providers.demo import DemoProvider, Reply, scripted
+from tools import builtin_tools
 
 MakeAgent = Callable[..., Agent]
 AT_ONCE = RetryPolicy(initial=0.0, max_delay=0.0, empty_delay=0.0)
@@ -78,3 +79,17 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def workspace(root: Path) -> Workspace:
     return Workspace(root)
+
+
+@pytest.fixture
+async def agents(make_agent):
+    """Makes agents that may run commands, and closes them."""
+    made: list[Agent] = []
+
+    def make(*script: Reply | str, tools: Sequence[object] = ()) -> Agent:
+        made.append(make_agent(*script, tools=[*builtin_tools(), *tools], approval="off"))
+        return made[-1]
+
+    yield make
+    for agent in made:
+        await agent.close()

@@ -50,3 +50,16 @@ async def test_a_job_of_this_process_is_not_gone_and_another_gets_a_name_that_th
     assert here == ()
     assert names == ["job-1", "job-8"]
     assert "job-7" in word_of_gone(("job-7",))
+
+
+async def test_what_a_sub_agent_left_running_is_gone_with_its_process_too(make_agent):
+    serve = Reply((Call("bash", {"command": SERVER, "background": True}),))
+    delegate = Reply((Call("delegate_sub_agent", {"task": "serve"}),))
+    agent = make_agent(delegate, serve, "served", "done", tools=builtin_tools(), approval="off")
+    await agent.prompt("go")
+
+    here = jobs_gone(agent.history.messages, agent)
+    await agent.close()
+
+    assert here == ()
+    assert jobs_gone(agent.history.messages, make_agent()) == ("job-1",)

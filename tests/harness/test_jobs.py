@@ -3,17 +3,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-from fakes.jobs import answers, lives, news
+from fakes.jobs import Silent, answers, background, lives, news
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.agent import Agent
 from harness.codec import decode, encode
-from harness.events import Event, JobEnded, JobStarted, ToolExecutionStart, ToolExecutionUpdate
+from harness.events import (
+    Event,
+    JobEnded,
+    JobStarted,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+)
 from harness.jobs import MOST_KEPT, MOST_RUNNING, Errand, Jobs
 from harness.messages import JsonObject
 from harness.options import AgentOptions
@@ -23,24 +27,6 @@ from providers.demo import Call, Reply, scripted
 from tools import builtin_tools
 
 SLEEPER = "echo $$ > pid; echo begun; sleep 300"
-
-
-def background(command: str) -> Reply:
-    return Reply((Call("bash", {"command": command, "background": True}),))
-
-
-@pytest.fixture
-async def agents(make_agent):
-    """Makes agents that may run commands, and closes them."""
-    made: list[Agent] = []
-
-    def make(*script: Reply | str, tools: Sequence[object] = ()) -> Agent:
-        made.append(make_agent(*script, tools=[*builtin_tools(), *tools], approval="off"))
-        return made[-1]
-
-    yield make
-    for agent in made:
-        await agent.close()
 
 
 async def pid_in(folder: Path) -> int:
@@ -242,22 +228,6 @@ def test_jobs_of_a_blocking_prompt_end_with_it(tmp_path: Path):
     assert agent.jobs.running == ()
 
 
-async def test_a_job_of_a_sub_agent_outlives_it_and_is_told_to_its_caller(agents, record, tmp_path: Path):
-    command = "until [ -e go ]; do sleep 0.01; done"
-    agent = agents(calls("delegate_sub_agent", task="serve"), background(command), "served", "done", "heard")
-    happened = record(agent)
-    await agent.prompt("go")
-    running = len(agent.jobs.running)
-
-    (tmp_path / "go").touch()
-    await until(lambda: not agent.jobs.running)
-    await agent.prompt("what now")
-
-    assert running == 1
-    assert len(happened.of(JobStarted)) == len(happened.of(JobEnded)) == 1
-    assert len(news(agent)) == 1
-
-
 async def test_what_happens_to_jobs_survives_json(agents, record):
     agent = agents(background(SLEEPER), Reply((Call("job_kill", {"job_id": "job-1"}),)), "done")
     happened = record(agent)
@@ -266,17 +236,6 @@ async def test_what_happens_to_jobs_survives_json(agents, record):
 
     for event in (*happened.of(JobStarted), *happened.of(JobEnded)):
         assert decode(Event, json.loads(json.dumps(encode(event)))) == event
-
-
-class Silent:
-    def latest(self, limit: int) -> str:
-        return ""
-
-    def whole(self) -> str:
-        return ""
-
-    def news(self) -> str:
-        return ""
 
 
 async def test_only_so_many_jobs_run_and_only_so_many_that_are_over_are_kept():

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from cinch_tui import __version__
 
 COMMANDS = ("sessions", "config", "models", "doctor", "keys", "reset-terminal")
+
+IMAGE_FLAGS = ("-i", "--image")
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 EPILOG = """\
 commands:
@@ -50,6 +54,7 @@ class Arguments(argparse.Namespace):
     continue_last: bool
     resume: str | None
     fork: bool
+    images: list[str]
     keep_session: bool
     cwd: str
     add_dir: list[str]
@@ -79,7 +84,21 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         return _parse([], command=argv[0], rest=argv[1:])
     # Split here, since argparse loses the dashes when words and flags are mixed.
     at = list(argv).index("--") if "--" in argv else len(argv)
-    return _parse(argv[:at], words=argv[at + 1 :])
+    return _parse(each_with_its_flag(argv[:at]), words=argv[at + 1 :])
+
+
+def each_with_its_flag(argv: Sequence[str]) -> list[str]:
+    """A shell makes several words of `--image *.png`: what follows a picture and is called like one is one, too."""
+    spelled: list[str] = []
+    for word in argv:
+        follows = len(spelled) > 1 and spelled[-2] in IMAGE_FLAGS
+        spelled += [IMAGE_FLAGS[-1], word] if follows and _names_a_picture(word) else [word]
+    return spelled
+
+
+def _names_a_picture(word: str) -> bool:
+    """And is not a prompt that ends with the name of one."""
+    return word.lower().endswith(PICTURES) and (" " not in word or os.path.isfile(word))  # noqa: PTH113  pathlib is slow to load
 
 
 def _parse(
@@ -114,13 +133,24 @@ def _parser() -> _Parser:
         allow_abbrev=False,
     )
     parser.add_argument("words", nargs="*", metavar="prompt", help="what to do; without it the app opens and waits")
-    for group in (_add_front, _add_model, _add_safety, _add_session, _add_place):
+    for group in (_add_prompt, _add_front, _add_model, _add_safety, _add_session, _add_place):
         group(parser.add_argument)
     parser.add_argument(
         "--verbose", action="store_true", help="log more; in print mode also tell of each step on stderr"
     )
     parser.add_argument("-V", "--version", action="version", version=f"cinch {__version__}")
     return parser
+
+
+def _add_prompt(add: Callable[..., object]) -> None:
+    add(
+        *IMAGE_FLAGS,
+        action="append",
+        dest="images",
+        default=[],
+        metavar="FILE",
+        help="show the model a picture with the prompt: PNG, JPEG, GIF or WebP; several, or repeated",
+    )
 
 
 def _add_front(add: Callable[..., object]) -> None:

@@ -19,7 +19,7 @@ from cinch_tui.options import Options, Resume
 from cinch_tui.start import collect_garbage
 from cinch_tui.talking import Talk
 from cinch_tui.warming import load_next, warm
-from cinch_tui.words import Said
+from cinch_tui.words import Said, Words
 from harness.errors import CinchError, SessionError
 
 if TYPE_CHECKING:
@@ -202,9 +202,12 @@ class Desk:
         await self.show_branch()
         if self.options.beginning == Resume(""):
             await self.pick_session()
+        said = self.options.said
         if self.options.prompt:
-            self.screen.send(self.options.prompt)
+            self.screen.send(said)
         else:
+            if said.images:
+                self.screen.prompt.restore(Words(f"{said.text} ", said.images))
             self._invite()
             self.screen.keep_picture()
         await warm(self.agent.state)

@@ -20,6 +20,7 @@ from cinch_tui.printing.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.printing.output import Output
 from cinch_tui.printing.printers import Narrator, Printer, printer_for
 from cinch_tui.start import collect_garbage
+from cinch_tui.words import Words, illustrated
 from harness.agent import Agent
 from harness.cost import priced
 from harness.errors import ConfigError
@@ -49,7 +50,7 @@ class Streams:
 class Job:
     """One run of print mode."""
 
-    prompt: str
+    prompt: Words
     options: Options
     settings: Settings
     output: Output
@@ -69,7 +70,7 @@ def run_print(options: Options, settings: Settings, streams: Streams | None = No
     streams = streams or Streams()
     narrator = Narrator(streams.stderr, verbose=options.verbose)
     prompt = _whole_prompt(options.prompt, streams.stdin, narrator)
-    job = Job(prompt, options, settings, Output(streams.stdout), narrator)
+    job = Job(illustrated(prompt, options.images), options, settings, Output(streams.stdout), narrator)
     try:
         status = asyncio.run(_run(job))
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -104,7 +105,7 @@ async def _prompt(job: Job, agent: Agent) -> Outcome:
     for subscriber in (tally, job.narrator, printer.tell):
         agent.subscribe(subscriber)
     printer.begin(agent)
-    result = await agent.prompt(job.prompt)
+    result = await agent.prompt(job.prompt.prompt)
     if job.options.output_format in ("json", "stream-json"):
         result = await _priced(agent, result)
     outcome = Outcome(result, tally, agent.session_id, agent.state.model.spec.name)

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from cinch_tui.config.layers import Sources
 from cinch_tui.paths import Paths
+from cinch_tui.words import Attachment, Words, illustrated
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json", "events")
@@ -39,6 +40,7 @@ class Options:
     environ: Mapping[str, str]
     sources: Sources
     prompt: str = ""
+    images: tuple[Attachment, ...] = ()
     headless: bool = False
     output_format: OutputFormat = "text"
     beginning: Beginning = "new"
@@ -48,3 +50,8 @@ class Options:
     system: str = ""
     verbose: bool = False
     notices: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> Words:
+        """The first prompt, with its images."""
+        return illustrated(self.prompt, self.images)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from cinch_tui.arguments import Arguments
@@ -12,7 +13,8 @@ from cinch_tui.config.names import keys
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.options import OUTPUT_FORMATS, Beginning, Continue, Options, Resume
 from cinch_tui.paths import Paths, find_paths, project_config_file
-from harness.errors import ConfigError
+from cinch_tui.words import Attachment
+from harness.errors import CinchError, ConfigError
 
 YOUNG_OBJECTS = 10_000
 
@@ -34,7 +36,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
     """Options and settings for one start.
 
     Raises:
-        ConfigError: a folder, file, key or value cannot be used.
+        ConfigError: a folder, file, picture, key or value cannot be used.
     """
     paths = find_paths(os.environ)
     cwd = _folder(arguments.cwd, "--cwd")
@@ -53,6 +55,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         environ=os.environ,
         sources=sources,
         prompt=arguments.prompt,
+        images=_images(arguments.images, cwd),
         headless=arguments.print_mode,
         output_format=next(name for name in OUTPUT_FORMATS if name == arguments.output_format),
         beginning=_beginning(arguments),
@@ -115,6 +118,19 @@ def _record_to(name: str) -> None:
     Tape(path).open()
     # Read where a model is connected, as the addresses of services are.
     os.environ["CINCH_RECORD"] = str(path)
+
+
+def _images(names: Sequence[str], root: Path) -> tuple[Attachment, ...]:
+    """Read before anything is sent or painted: one that cannot be shown is a mistake in the command."""
+    if not names:
+        return ()
+    # Few starts show pictures.
+    from cinch_tui.pictures.taking import attachments, read_shot
+
+    try:
+        return attachments([read_shot(Path(name).expanduser().absolute(), root) for name in names])
+    except CinchError as error:
+        raise ConfigError(f"--image: {error}") from error
 
 
 def _folder(name: str, flag: str) -> Path:

@@ -77,6 +77,13 @@ def words_in(message: UserMessage) -> Words:
     return Words(said, tuple(images))
 
 
+def illustrated(text: str, images: Sequence[Attachment]) -> Words:
+    """The text, with the marks of these images at its end."""
+    marks = " ".join(each.mark for each in images)
+    between = ("\n" if "\n" in text else " ") if text and marks else ""
+    return Words(f"{text}{between}{marks}", tuple(images))
+
+
 def joined(several: Sequence[Words], between: str = "\n") -> Words:
     """All of them as one; of two images with the same mark one gets another."""
     text, images = "", list[Attachment]()

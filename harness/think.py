@@ -150,7 +150,7 @@ class _Thought:
             answer_schema=run.entry.answer_schema if self._model.native_schema else None,
             api_key=key,
             cache=run.options.cache,
-            tell=lambda text: run.bus.publish(Notice(text=text)),
+            tell=lambda text: run.bus.publish(Notice(text=text, level="warning")),
         )
         return await run.hooks.before_model(request) if run.hooks else request
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cinch_tui.pictures.dropped import dropped_paths, pasted_picture
-from cinch_tui.pictures.taking import Shot, is_picture, shot_of, shot_of_file
-from cinch_tui.words import Attachment, Words, mark_of
+from cinch_tui.pictures.taking import Shot, attachments, is_picture, shot_of, shot_of_file
+from cinch_tui.words import Attachment, Words
 from harness.errors import CinchError
 
 Piece: TypeAlias = str | Shot
@@ -60,8 +60,9 @@ def mention(path: Path, root: Path) -> str:
     return f'@"{named}{folder}" ' if " " in named else f"@{named}{folder} "
 
 
-async def with_pictures(text: str, root: Path) -> tuple[Words, tuple[str, ...]]:
-    """A line, with the pictures whose whole paths stand in it, each behind its path; and what was refused."""
+async def with_pictures(text: str, root: Path, first: int = 1) -> tuple[Words, tuple[str, ...]]:
+    """A line, with the pictures whose paths stand in it, each behind its path and counted from `first` on; and what was
+    refused."""
     said, images, refused, end = "", list[Attachment](), list[str](), 0
     for found in _PATH.finditer(text):
         paths = await asyncio.to_thread(dropped_paths, found[0], root)
@@ -72,7 +73,7 @@ async def with_pictures(text: str, root: Path) -> tuple[Words, tuple[str, ...]]:
         except CinchError as error:
             refused.append(str(error))
             continue
-        images.append(Attachment(mark_of(len(images) + 1, shot.name, shot.width, shot.height), shot.image))
+        images += attachments([shot], first + len(images))
         said += f"{text[end : found.end()]} {images[-1].mark}"
         end = found.end()
     return Words(said + text[end:], tuple(images)), tuple(refused)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinch_tui.words import Attachment, mark_of
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 LARGEST = 3_750_000
 WIDEST = 8_000
 _MOST_READ = 200_000_000
+_LOOKED_AT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,24 @@ class Shot:
 
 
 async def shot_of_file(path: Path, root: Path) -> Shot:
+    """As `read_shot`, in a thread."""
+    return await asyncio.to_thread(read_shot, path, root)
+
+
+async def shot_of(data: bytes, name: str) -> Shot:
+    """Raises as `read_shot`."""
+    return await asyncio.to_thread(_taken, data, name)
+
+
+def attachments(shots: Sequence[Shot], first: int = 1) -> tuple[Attachment, ...]:
+    """With marks that count them from `first` on."""
+    return tuple(
+        Attachment(mark_of(number, shot.name, shot.width, shot.height), shot.image)
+        for number, shot in enumerate(shots, first)
+    )
+
+
+def read_shot(path: Path, root: Path) -> Shot:
     """A file of the project `root` is called by its path there, so that the model can find it.
 
     Raises:
@@ -39,21 +60,10 @@ async def shot_of_file(path: Path, root: Path) -> Shot:
     try:
         if path.stat().st_size > _MOST_READ:
             raise CinchError(f"{path.name} has more than {_MOST_READ // 1_000_000} MB; make it smaller")
-        data = await asyncio.to_thread(path.read_bytes)
+        data = path.read_bytes()
     except OSError as error:
         raise CinchError(f"{path} cannot be read: {error.strerror or error}") from error
-    return await shot_of(data, str(path.relative_to(root)) if path.is_relative_to(root) else path.name)
-
-
-async def shot_of(data: bytes, name: str) -> Shot:
-    """Raises as `shot_of_file`."""
-    # Nothing of this is needed before somebody shows something.
-    from tools.picture import kind_of, picture_of
-
-    picture = picture_of(data)
-    if picture is None:
-        raise CinchError(f"{name} is {kind_of(data)}; a model is shown PNG, JPEG, GIF and WebP")
-    return await asyncio.to_thread(_shot, data, name, picture)
+    return _taken(data, str(path.relative_to(root)) if path.is_relative_to(root) else path.name)
 
 
 def is_picture(path: Path) -> bool:
@@ -70,16 +80,35 @@ def is_picture(path: Path) -> bool:
         return False
 
 
-def _shot(data: bytes, name: str, picture: Picture) -> Shot:
+def _taken(data: bytes, name: str) -> Shot:
+    # Nothing of this is needed before somebody shows something.
     from cinch_tui.pictures.shrinking import is_whole
     from harness.messages import Image
+    from tools.picture import picture_of
 
+    picture = picture_of(data)
+    if picture is None:
+        raise CinchError(f"{name} is {_kind(data)}; a model is shown PNG, JPEG, GIF and WebP")
     if not _fits(data, picture):
         data, picture = _smaller(data, name, picture)
     elif not is_whole(data):
         raise CinchError(f"{name} is damaged: it cannot be decoded")
     image = Image(picture.media_type, base64.b64encode(data).decode("ascii"))
     return Shot(name, image, picture.width, picture.height)
+
+
+def _kind(data: bytes) -> str:
+    """What is no picture."""
+    from harness.encoding import decode
+    from harness.errors import FileNotText
+    from tools.picture import kind_of
+
+    kind, unknown = kind_of(data), kind_of(b"")
+    try:
+        decode(data[:_LOOKED_AT])
+    except FileNotText:
+        return kind
+    return ("text" if data else "empty") if kind == unknown else kind
 
 
 def _smaller(data: bytes, name: str, picture: Picture) -> tuple[bytes, Picture]:

@@ -14,6 +14,7 @@ from cinch_tui.commands.secrets import take_keys
 from cinch_tui.config.settings import Settings
 from cinch_tui.options import Options, Resume
 from cinch_tui.pictures.intake import with_pictures
+from cinch_tui.pictures.taking import attachments
 from cinch_tui.plain.asking import PlainPerson
 from cinch_tui.plain.front import PlainFront
 from cinch_tui.plain.menus import Menus, Option
@@ -22,7 +23,7 @@ from cinch_tui.plain.ringing import ringing
 from cinch_tui.plain.telling import Teller
 from cinch_tui.printing.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.start import collect_garbage
-from cinch_tui.words import Attachment, Said, Words, as_words, mark_of
+from cinch_tui.words import Attachment, Said, Words, as_words, illustrated, name_of
 from harness.agent import Agent
 from harness.errors import CinchError
 from harness.messages import AssistantMessage, Message
@@ -49,7 +50,7 @@ class Conversation:
         self._assembly: Assembly | None = None
         self._front = PlainFront(self)
         self._goes_on = False
-        self._shown: list[Shot] = []
+        self._pictures = list(options.images)
 
     @property
     def assembly(self) -> Assembly:
@@ -84,6 +85,8 @@ class Conversation:
         self.paper.say("Notice", "#help lists what can be done; Ctrl+D leaves.")
         if loaded is not None:
             self.show_end(agent.history.messages)
+        if self._pictures and not self.options.prompt:
+            self.paper.say("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
         if self.options.beginning == Resume(""):
             await self._front.pick_session()
 
@@ -121,23 +124,20 @@ class Conversation:
 
     def attach(self, shot: Shot) -> None:
         """Send this picture with what is said next."""
-        self._shown.append(shot)
-        size = f", {shot.width} by {shot.height} pixels" if shot.width else ""
-        self.paper.say("Notice", f"A picture goes with what you say next: {shot.name}{size}.")
+        self._pictures += attachments([shot], first=len(self._pictures) + 1)
+        self.paper.say("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
 
     async def _say_with_pictures(self, text: str) -> None:
-        """With those whose paths stand in the text, and those that were pasted before."""
-        words, refused = await with_pictures(text, self.assembly.workspace.root)
+        """With those whose paths stand in the text, and those that were given before."""
+        words, refused = await with_pictures(text, self.assembly.workspace.root, first=len(self._pictures) + 1)
         for reason in refused:
             self.paper.say("Warning", reason)
-        first = len(words.images) + 1
-        pasted = [
-            Attachment(mark_of(number, shot.name, shot.width, shot.height), shot.image)
-            for number, shot in enumerate(self._shown, first)
-        ]
-        self._shown.clear()
-        text = " ".join([words.text, *(each.mark for each in pasted)])
-        await self.say(Words(text, (*words.images, *pasted)))
+        given = illustrated(words.text, self._pictures)
+        self._pictures.clear()
+        words = Words(given.text, (*words.images, *given.images))
+        if words.images:
+            self.paper.say("Notice", f"Shown to the model: {_named(words.images)}.")
+        await self.say(words)
 
     async def say(self, said: Said | None) -> None:
         """To the agent, as a prompt, or as steering while it works; None lets it go on."""
@@ -213,3 +213,7 @@ class Conversation:
             await self.say(text)
         elif chosen != NOTHING:
             await self.take(chosen)
+
+
+def _named(images: Sequence[Attachment]) -> str:
+    return ", ".join(name_of(each.mark) for each in images)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.approval.batch import Batch
+from harness.approval.decide import decide_call, foretold
 from harness.approval.judging import Allowed, Asked, Refused
-from harness.approval.leave import decide_call, foretold
 from harness.execution.caller import Caller
 from harness.execution.results import STEERED, Results
 from harness.execution.schedule import floor_for, groups_of

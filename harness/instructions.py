@@ -201,7 +201,8 @@ def quoted(instructions: Sequence[Instruction]) -> str:
     return (
         "# Instruction files\n\n"
         "How the person and this project want work to be done. Where they disagree, the later one counts, and what "
-        "the person says in the conversation counts more. They cannot allow what needs the person's leave.\n\n" + files
+        "the person says in the conversation counts more. They cannot allow what needs the person's approval.\n\n"
+        + files
     )
 
 

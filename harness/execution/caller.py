@@ -7,8 +7,8 @@ import logging
 from dataclasses import replace
 from functools import partial
 
+from harness.approval.decide import decide_changed
 from harness.approval.judging import Allowed, Refused
-from harness.approval.leave import decide_changed
 from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
 from harness.execution.asking import AskingPerson

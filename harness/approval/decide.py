@@ -74,16 +74,16 @@ async def _judged(call: ToolCall, deciding: Awaitable[Decision]) -> Decision:
 
 async def _decided(run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch) -> Decision:
     wanted = checked(run, call, stop_reason)
-    return await _Leave(run, context, batch).by_policy(wanted) if isinstance(wanted, Allowed) else wanted
+    return await _Approval(run, context, batch).by_policy(wanted) if isinstance(wanted, Allowed) else wanted
 
 
 async def _decided_changed(run: Run, allowed: Allowed, arguments: JsonObject, context: ToolContext) -> Decision:
     wanted = changed(allowed, arguments, "A hook of this program changed the arguments before the call ran")
-    return await _Leave(run, context, Batch(run)).by_policy(wanted) if isinstance(wanted, Allowed) else wanted
+    return await _Approval(run, context, Batch(run)).by_policy(wanted) if isinstance(wanted, Allowed) else wanted
 
 
-class _Leave:
-    """Leave for one call, from the policy or from the person."""
+class _Approval:
+    """The decision about one call, from the policy or from the person."""
 
     def __init__(self, run: Run, context: ToolContext, batch: Batch) -> None:
         self._run = run
@@ -236,7 +236,7 @@ class _Leave:
                 assert_never(approval)
 
     def _edited(self, wanted: Allowed, arguments: JsonObject) -> Decision:
-        """The person's own words are leave enough, but neither a schema nor what is forbidden bends to them."""
+        """What the person wrote needs no approval, but neither a schema nor what is forbidden bends to them."""
         edited = changed(wanted, arguments, "The person changed the arguments before allowing the call")
         if isinstance(edited, Refused):
             return edited
@@ -250,6 +250,6 @@ def _edited_or_denied(decision: Decision, asked: Asked) -> ToolApprovalResolved:
 
 
 def _denial(reason: str, *, unasked: bool) -> ToolOutput:
-    denied = "This call needs the person's leave" if unasked else "The person denied this call"
+    denied = "This call needs the person's approval" if unasked else "The person denied this call"
     text = f"{denied}: {reason}" if reason else f"{denied}."
     return ToolOutput.failure(text, details={"denied": True})

@@ -30,7 +30,7 @@ from cinch_tui.terminal.guard import Guard
 from cinch_tui.terminal.leaving import CLOSING, Kills, has_shell
 from cinch_tui.terminal.screenful import Screenful
 from cinch_tui.terminal.window_title import WindowTitle
-from cinch_tui.wardrobe import Wardrobe
+from cinch_tui.theme_switch import ThemeSwitch
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
@@ -68,8 +68,8 @@ class CinchApp(App[object]):
         super().__init__(driver_class=_driver())
         if self.no_color:
             self._filters[:] = [Colourless()]
-        self.wardrobe = Wardrobe(self, settings.ui.theme, options.paths, options.environ)
-        self._start_with(self.wardrobe.first())
+        self.theme_switch = ThemeSwitch(self, settings.ui.theme, options.paths, options.environ)
+        self._start_with(self.theme_switch.first())
         self._title = WindowTitle(options.cwd.name, is_wanted=settings.ui.title)
         if settings.ui.motion == "reduced":
             self.animation_level = "none"
@@ -131,7 +131,7 @@ class CinchApp(App[object]):
     @property
     def greeting(self) -> str:
         """What is said to the terminal when the screen becomes ours."""
-        return (ASK if self.wardrobe.asks else "") + self._title.entering
+        return (ASK if self.theme_switch.asks else "") + self._title.entering
 
     @property
     def parting(self) -> str:
@@ -155,8 +155,8 @@ class CinchApp(App[object]):
         # Hardly any start finds another terminal than the one before.
         from cinch_tui.terminal.first_picture import forget_pictures
 
-        remember(self._options.environ, self.wardrobe.background_file, dark=message.dark)
-        if self.wardrobe.background_is(dark=message.dark):
+        remember(self._options.environ, self.theme_switch.background_file, dark=message.dark)
+        if self.theme_switch.background_is(dark=message.dark):
             forget_pictures(self._options)
             if isinstance(self.screen, ChatScreen):
                 self.screen.keep_picture()
@@ -180,7 +180,7 @@ class CinchApp(App[object]):
         """Whoever edits a theme comes back to look at it."""
         self._presence.is_looking = True
         try:
-            self.wardrobe.look_again()
+            self.theme_switch.look_again()
         except ConfigError as error:
             self.notify(str(error), severity="error", markup=False)
 

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinch_tui.agent_settings import cache_of, execution_of, limits_of, retry_of, subagents_of
 from cinch_tui.config.settings import Settings
 from cinch_tui.credentials import KeyStore
 from cinch_tui.models.last_choice import recall
 from cinch_tui.options import Continue, Options, Resume
-from cinch_tui.terms import cache_of, execution_of, limits_of, retry_of, subagents_of
 from harness.agent import Agent
 from harness.approval.rules import Grants, Rule
 from harness.context.normalise import normalise

@@ -16,10 +16,10 @@ from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode, DiffBase, Front
+    from cinch_tui.cycles import ModelCycle, ThemeCycle
     from cinch_tui.models.market import Market
-    from cinch_tui.rounds import ColourRound, ModelRound
+    from cinch_tui.theme_switch import ThemeSwitch
     from cinch_tui.transcript.blocks import NoticeLevel
-    from cinch_tui.wardrobe import Wardrobe
 
 
 class ChatFront(AgentFront):
@@ -28,8 +28,8 @@ class ChatFront(AgentFront):
         self._desk = desk
         self._market: Market | None = None
         self._asides = Asides()
-        self._colours: ColourRound | None = None
-        self._models: ModelRound | None = None
+        self._colours: ThemeCycle | None = None
+        self._models: ModelCycle | None = None
 
     # The screen
 
@@ -86,17 +86,17 @@ class ChatFront(AgentFront):
         self._desk.screen.run_worker(copy(self._desk.app, text), group="copy")
 
     def theme_names(self) -> Sequence[str]:
-        return self._wardrobe().names()
+        return self._theme_switch().names()
 
     async def choose_theme(self, name: str) -> None:
         from cinch_tui.config.edit import set_in_file
         from cinch_tui.terminal.first_picture import forget_pictures
-        from cinch_tui.wardrobe import pick_theme
+        from cinch_tui.theme_switch import pick_theme
 
-        wardrobe = self._wardrobe()
-        chosen = name or await pick_theme(self._desk.app, wardrobe)
+        theme_switch = self._theme_switch()
+        chosen = name or await pick_theme(self._desk.app, theme_switch)
         if chosen:
-            wardrobe.choose(chosen)
+            theme_switch.choose(chosen)
             path = self._desk.options.sources.user_file
             await asyncio.to_thread(set_in_file, path, "ui.theme", chosen)
             await asyncio.to_thread(forget_pictures, self._desk.options)
@@ -104,17 +104,17 @@ class ChatFront(AgentFront):
             self.notice(f"The theme is {chosen}, from now on ({path}).")
 
     def next_colours(self) -> None:
-        from cinch_tui.rounds import ColourRound
+        from cinch_tui.cycles import ThemeCycle
 
-        self._colours = self._colours or ColourRound(self._wardrobe())
+        self._colours = self._colours or ThemeCycle(self._theme_switch())
         self._desk.app.notify(f"The theme is {self._colours.step()}.", markup=False)
 
-    def _wardrobe(self) -> Wardrobe:
-        from cinch_tui.wardrobe import Dressed
+    def _theme_switch(self) -> ThemeSwitch:
+        from cinch_tui.theme_switch import Themed
 
         app = self._desk.app
-        assert isinstance(app, Dressed)
-        return app.wardrobe
+        assert isinstance(app, Themed)
+        return app.theme_switch
 
     async def open_editor(self) -> None:
         from cinch_tui.terminal.editor import Edited, EditorFailed, compose
@@ -194,10 +194,10 @@ class ChatFront(AgentFront):
 
     async def next_model(self) -> None:
         """The next of those that settings name or this conversation used; what is wrong with it is told."""
+        from cinch_tui.cycles import ModelCycle
         from cinch_tui.models.market import used_in
-        from cinch_tui.rounds import ModelRound
 
-        self._models = self._models or ModelRound()
+        self._models = self._models or ModelCycle()
         agent, settings = self._desk.agent, self._desk.settings
         current = agent.state.model.spec.name
         named = (settings.model.name, *settings.providers.fallback)

@@ -11,7 +11,7 @@ from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.desk import Desk
-    from cinch_tui.wardrobe import Wardrobe
+    from cinch_tui.theme_switch import ThemeSwitch
 
 AT_ONCE = "at once"
 NEXT_PROMPT = "from the next prompt on"
@@ -52,7 +52,7 @@ def apply(desk: Desk, settings: Settings, touched: Set[str]) -> None:
 def _theme(desk: Desk) -> None:
     from cinch_tui.terminal.first_picture import forget_pictures
 
-    wardrobe_of(desk).choose(desk.settings.ui.theme)
+    theme_switch_of(desk).choose(desk.settings.ui.theme)
     forget_pictures(desk.options)
     desk.screen.keep_picture()
 
@@ -122,7 +122,7 @@ _EFFECTS: dict[str, Callable[[Desk], None]] = {
 
 def _retune(desk: Desk) -> None:
     """Have the agent begin its next run as is set now."""
-    from cinch_tui.terms import cache_of, execution_of, limits_of, retry_of, subagents_of
+    from cinch_tui.agent_settings import cache_of, execution_of, limits_of, retry_of, subagents_of
 
     settings, agent = desk.settings, desk.agent
     agent.options = replace(
@@ -139,10 +139,10 @@ def _retune(desk: Desk) -> None:
     agent.inbox.follow_up.mode = settings.steering.follow_up
 
 
-def wardrobe_of(desk: Desk) -> Wardrobe:
+def theme_switch_of(desk: Desk) -> ThemeSwitch:
     """The themes of the app."""
-    from cinch_tui.wardrobe import Dressed
+    from cinch_tui.theme_switch import Themed
 
-    if not isinstance(desk.app, Dressed):
-        raise CinchError("this app wears no themes")
-    return desk.app.wardrobe
+    if not isinstance(desk.app, Themed):
+        raise CinchError("this app has no themes")
+    return desk.app.theme_switch

@@ -10,12 +10,12 @@ from textual.app import SuspendNotSupported
 
 from cinch_tui.config.store import SettingStore
 from cinch_tui.config.text import example_text
-from cinch_tui.effects import apply, wardrobe_of
+from cinch_tui.effects import apply, theme_switch_of
 from cinch_tui.models.market import Market, pick_model, used_in
 from cinch_tui.private_file import write_private
 from cinch_tui.screens.settings import Hands, SettingsScreen
 from cinch_tui.terminal.editor import editor_command, run_there
-from cinch_tui.wardrobe import pick_theme
+from cinch_tui.theme_switch import pick_theme
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ async def open_settings(desk: Desk) -> None:
         apply(desk, settings, touched)
 
     async def theme() -> str | None:
-        return await pick_theme(desk.app, wardrobe_of(desk))
+        return await pick_theme(desk.app, theme_switch_of(desk))
 
     async def model() -> str | None:
         agent = desk.agent

@@ -110,7 +110,7 @@ async def afterwards(pilot: Pilot[object], app: CinchApp) -> None:
     await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
     await draw(pilot, "settings")
     await pilot.press("escape")
-    app.wardrobe.try_on("cinch-light")
+    app.theme_switch.preview("cinch-light")
     await draw(pilot, "light")
 
 

@@ -67,7 +67,7 @@ async def test_a_screen_looks_as_it_did(app: CinchApp, stage: Stage, snapshot: S
 
 async def worn(pilot: Pilot[object], app: CinchApp, theme: str) -> Painting:
     """What stands there when the theme is on and nothing is painted any more."""
-    app.wardrobe.try_on(theme)
+    app.theme_switch.preview(theme)
     before, now = None, paint(app)
     async with asyncio.timeout(30):
         while before != now:

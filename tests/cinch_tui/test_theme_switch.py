@@ -10,7 +10,7 @@ from textual.events import AppFocus
 from cinch_tui.paths import find_paths
 from cinch_tui.screens.picker import Picker
 from cinch_tui.terminal.background import TerminalBackground
-from cinch_tui.wardrobe import Suits
+from cinch_tui.theme_switch import TerminalColours
 from harness.errors import ConfigError
 
 SIZE = (80, 24)
@@ -28,17 +28,17 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("suits", "chosen", "name"),
+    ("terminal", "chosen", "name"),
     [
-        (Suits(has_few_colours=False, is_dark=True), "auto", "cinch-dark"),
-        (Suits(has_few_colours=False, is_dark=False), "auto", "cinch-light"),
-        (Suits(has_few_colours=False, is_dark=False), "mono-white", "mono-white"),
-        (Suits(has_few_colours=True, is_dark=True), "mono-white", "ansi"),
-        (Suits(has_few_colours=True, is_dark=False), "auto", "ansi-light"),
+        (TerminalColours(has_few_colours=False, is_dark=True), "auto", "cinch-dark"),
+        (TerminalColours(has_few_colours=False, is_dark=False), "auto", "cinch-light"),
+        (TerminalColours(has_few_colours=False, is_dark=False), "mono-white", "mono-white"),
+        (TerminalColours(has_few_colours=True, is_dark=True), "mono-white", "ansi"),
+        (TerminalColours(has_few_colours=True, is_dark=False), "auto", "ansi-light"),
     ],
 )
-def test_theme_suits_the_terminal(suits: Suits, chosen: str, name: str):
-    assert suits.name(chosen) == name
+def test_theme_fits_the_terminal(terminal: TerminalColours, chosen: str, name: str):
+    assert terminal.name(chosen) == name
 
 
 async def test_app_turns_light_with_its_terminal(own: Path, tmp_path: Path):
@@ -76,7 +76,7 @@ def test_unknown_theme_stops_the_start(own: Path, tmp_path: Path, monkeypatch: p
         chat(tmp_path)
 
 
-async def test_edited_theme_is_worn_when_the_window_has_the_focus_again(
+async def test_edited_theme_is_shown_when_the_window_has_the_focus_again(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (own / "mine.toml").write_text('based_on = "cinch-dark"\nbackground = "#101010"')
@@ -98,7 +98,7 @@ async def test_edited_theme_is_worn_when_the_window_has_the_focus_again(
     assert "did you mean background" in next(iter(app._notifications)).message
 
 
-async def test_theme_is_tried_on_put_back_and_kept(own: Path, tmp_path: Path):
+async def test_theme_is_previewed_put_back_and_kept(own: Path, tmp_path: Path):
     config = find_paths(os.environ).config_file
     config.write_text("# mine\n[ui]\nshow_thinking = false  # quiet\n")
     app = chat(tmp_path)

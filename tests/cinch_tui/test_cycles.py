@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from cinch_tui.rounds import ModelRound
+from cinch_tui.cycles import ModelCycle
 
 
 def test_the_models_at_hand_follow_each_other_and_begin_anew():
-    models = ModelRound()
+    models = ModelCycle()
     at_hand = ["a/one", "b/two"]
 
     gone_through = [current := "c/chosen"]
@@ -16,8 +16,8 @@ def test_the_models_at_hand_follow_each_other_and_begin_anew():
 
 
 def test_where_there_is_no_other_model_the_one_in_use_stays():
-    assert ModelRound().step("a/one", ["", "a/one"]) == "a/one"
+    assert ModelCycle().step("a/one", ["", "a/one"]) == "a/one"
 
 
 def test_a_preset_without_a_model_is_no_model_to_go_to():
-    assert ModelRound().step("a/one", ["anthropic"]) == "a/one"
+    assert ModelCycle().step("a/one", ["anthropic"]) == "a/one"

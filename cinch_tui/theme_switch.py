@@ -1,15 +1,15 @@
-"""Which theme the app wears: the chosen one, one that suits the terminal, or another that is being tried on."""
+"""Which theme the app shows: the chosen one, one that fits the terminal, or another that is being previewed."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cinch_tui.terminal.background import guess
 from cinch_tui.theming import BUILTIN_FOLDER, load_theme, theme_names
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +27,8 @@ DUMB = ("linux", "dumb")
 
 
 @dataclass(frozen=True, slots=True)
-class Suits:
-    """What a terminal can show."""
+class TerminalColours:
+    """Which colours a terminal can show, and whether its ground is dark."""
 
     has_few_colours: bool
     is_dark: bool
@@ -42,7 +42,7 @@ class Suits:
         return chosen
 
 
-class Wardrobe:
+class ThemeSwitch:
     """The themes of one app; those in the person's own folder come first."""
 
     def __init__(self, app: App[object], chosen: str, paths: Paths, environ: Mapping[str, str]) -> None:
@@ -51,7 +51,7 @@ class Wardrobe:
         self._environ = environ
         self.background_file = paths.state / "background.json"
         self._folders = (paths.config / "themes", BUILTIN_FOLDER)
-        self._suits = Suits(
+        self._colours = TerminalColours(
             has_few_colours=app.no_color or app.console.color_system in FEW_COLOURS,
             is_dark=guess(environ, self.background_file),
         )
@@ -61,7 +61,7 @@ class Wardrobe:
     @property
     def asks(self) -> bool:
         """Whether it matters what the terminal says of itself, and it can be asked."""
-        return (self.chosen == AUTO or self._suits.has_few_colours) and self._environ.get("TERM") not in DUMB
+        return (self.chosen == AUTO or self._colours.has_few_colours) and self._environ.get("TERM") not in DUMB
 
     def first(self) -> Theme:
         """What the app starts with.
@@ -69,16 +69,16 @@ class Wardrobe:
         Raises:
             ConfigError: that theme cannot be used.
         """
-        # Said even where another is worn: a mistake in a name is not the terminal's.
+        # Said even where another is shown: a mistake in a name is not the terminal's.
         if self.chosen != AUTO:
             load_theme(self.chosen, self._folders)
-        return self._ready(self._suits.name(self.chosen))
+        return self._ready(self._colours.name(self.chosen))
 
     def names(self) -> tuple[str, ...]:
         return (AUTO, *theme_names(self._folders))
 
     def choose(self, name: str) -> None:
-        """Wear this from now on.
+        """Show this from now on.
 
         Raises:
             ConfigError: there is no such theme, or it cannot be used.
@@ -86,30 +86,33 @@ class Wardrobe:
         if name != AUTO:
             load_theme(name, self._folders)
         self.chosen = name
-        self._wear(self._suits.name(name))
+        self._use(self._colours.name(name))
 
-    def try_on(self, name: str) -> None:
+    def preview(self, name: str) -> None:
         """Show how it looks; one that cannot be used looks like nothing."""
         try:
-            self._wear(Suits(has_few_colours=self._app.no_color, is_dark=self._suits.is_dark).name(name))
+            self._use(TerminalColours(has_few_colours=self._app.no_color, is_dark=self._colours.is_dark).name(name))
         except ConfigError:
             return
 
-    def put_back(self) -> None:
-        """End trying on."""
-        self._wear(self._suits.name(self.chosen))
+    def end_preview(self) -> None:
+        """Show the chosen one again."""
+        self._use(self._colours.name(self.chosen))
 
     def background_is(self, *, dark: bool) -> bool:
-        """The terminal says so; whether that changes what the app wears."""
-        before, self._suits = self._suits, Suits(has_few_colours=self._suits.has_few_colours, is_dark=dark)
-        name = self._suits.name(self.chosen)
+        """The terminal says so; whether that changes the theme."""
+        before, self._colours = (
+            self._colours,
+            TerminalColours(has_few_colours=self._colours.has_few_colours, is_dark=dark),
+        )
+        name = self._colours.name(self.chosen)
         if name == before.name(self.chosen):
             return False
-        self._wear(name)
+        self._use(name)
         return True
 
     def look_again(self) -> None:
-        """Wear the theme as its file is now, where one in the person's folder has changed.
+        """Show the theme as its file is now, where one in the person's folder has changed.
 
         Raises:
             ConfigError: it cannot be used any more; the app looks as it did.
@@ -117,7 +120,7 @@ class Wardrobe:
         changed = self._changes()
         if changed != self._changed:
             self._changed = changed
-            self._wear(self._suits.name(self.chosen))
+            self._use(self._colours.name(self.chosen))
 
     def _changes(self) -> frozenset[tuple[str, int]]:
         try:
@@ -134,7 +137,7 @@ class Wardrobe:
             self._app.stylesheet.read(SHEET)
         return theme
 
-    def _wear(self, name: str) -> None:
+    def _use(self, name: str) -> None:
         self._ready(name)
         if self._app.theme == name:
             self._app.refresh_css(animate=False)
@@ -143,20 +146,20 @@ class Wardrobe:
 
 
 @runtime_checkable
-class Dressed(Protocol):
-    """An app that wears themes."""
+class Themed(Protocol):
+    """An app whose theme can be switched."""
 
-    wardrobe: Wardrobe
+    theme_switch: ThemeSwitch
 
 
-async def pick_theme(app: App[object], wardrobe: Wardrobe) -> str | None:
-    """Let the person try on and pick; None when they do not."""
+async def pick_theme(app: App[object], theme_switch: ThemeSwitch) -> str | None:
+    """Let the person preview and pick; None when they do not."""
     from cinch_tui.screens.picker import Item, Picker
 
-    items = [Item(name, "light or dark as the terminal" if name == AUTO else "", name) for name in wardrobe.names()]
-    picker = Picker("Which colours?", items, current=wardrobe.chosen)
-    picker.preview = wardrobe.try_on
+    items = [Item(name, "light or dark as the terminal" if name == AUTO else "", name) for name in theme_switch.names()]
+    picker = Picker("Which colours?", items, current=theme_switch.chosen)
+    picker.preview = theme_switch.preview
     chosen = await app.push_screen_wait(picker)
     if chosen is None:
-        wardrobe.put_back()
+        theme_switch.end_preview()
     return chosen

@@ -1,4 +1,4 @@
-"""What the settings say of how an agent works, in the harness's own terms."""
+"""The settings about how an agent works, as the values that the harness takes."""
 
 from __future__ import annotations
 

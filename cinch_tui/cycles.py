@@ -1,36 +1,36 @@
-"""What one key goes round: the colours a terminal always has, and the models at hand."""
+"""What one key steps through: the colours a terminal always has (F3), and the models at hand (F4)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cinch_tui.wardrobe import AUTO, Wardrobe
+from cinch_tui.theme_switch import AUTO, ThemeSwitch
 
 MONO = ("mono-white", "mono-black")
 
 
-class ColourRound:
+class ThemeCycle:
     """From the person's theme to white, to black, and back; nothing of it is kept."""
 
-    def __init__(self, wardrobe: Wardrobe) -> None:
-        self._wardrobe = wardrobe
+    def __init__(self, theme_switch: ThemeSwitch) -> None:
+        self._theme_switch = theme_switch
         self._usual = AUTO
 
     def step(self) -> str:
-        """Wear the next one; the result is its name.
+        """Show the next one; the result is its name.
 
         Raises:
             ConfigError: it cannot be used.
         """
-        chosen = self._wardrobe.chosen
+        chosen = self._theme_switch.chosen
         if chosen not in MONO:
             self._usual = chosen
         name = next_of((self._usual, *MONO), chosen)
-        self._wardrobe.choose(name)
+        self._theme_switch.choose(name)
         return name
 
 
-class ModelRound:
+class ModelCycle:
     """The models that were named, chosen or used since the start, in the order in which they came up."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from harness.messages import JsonObject, new_id
 from harness.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
 from tools.model_keys import without_model_keys
-from tools.output import CapturedOutput
+from tools.output import LARGEST_FILE, CapturedOutput
 from tools.process import Command, Ended, quiet_environment, run_command
 from tools.shell_risk import assess
 from tools.typed import Parameters, TypedTool
@@ -34,6 +34,10 @@ _AT_ONCE_SECONDS = 0.2
 
 NOT_HERE = "Nothing can go on after its call here. Run it without background."
 NO_MORE = f"{MOST_RUNNING} jobs run in the background already: stop one with job_kill."
+FLOOD = (
+    f"has printed more than {LARGEST_FILE // 1_000_000} MB and goes on: "
+    "from here on it is slowed down, and only its beginning and its end are kept."
+)
 MOVED = "The person moved it to the background, where it goes on"
 
 
@@ -119,6 +123,8 @@ class _Execution:
         spill = spill_name("bash", f"{context.call_id[:60]}-{new_id()[:8]}")
         self._captured = CapturedOutput(context.room(LIMIT), context.spill_dir / spill)
         self._ended: Ended | None = None
+        self._job: Job | None = None
+        self._is_warned = False
         self.live = _Live(lambda: context.update(TerminalView(command.text, self._captured.latest(_SHOWN_LIVE))))
 
     async def within(self, seconds: float) -> ToolOutput:
@@ -142,7 +148,8 @@ class _Execution:
     def _begin(self) -> Job:
         title = _title(self._command.text)
         short = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS]}…"
-        return self._jobs.begin(Errand(self._call_id, short, self._captured, self._work))
+        self._job = self._jobs.begin(Errand(self._call_id, short, self._captured, self._work))
+        return self._job
 
     async def _work(self) -> int:
         try:
@@ -154,6 +161,9 @@ class _Execution:
     def _take(self, data: bytes) -> None:
         self._captured.feed(data)
         self.live.changed()
+        if self._captured.is_flood and not self._is_warned and self._job is not None and self._job.id:
+            self._is_warned = True
+            self._jobs.warn(self._job, FLOOD)
 
     def _report(self, job: Job) -> ToolOutput:
         job.task.result()

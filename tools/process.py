@@ -26,6 +26,12 @@ _CHUNKS_IN_PIPE = 2
 _LAST_WORDS_SECONDS = 0.1
 _MARK = "CINCH_COMMAND_ID"
 
+FREELY_BYTES = 100_000_000
+BREATH_BYTES = 1 << 18
+BREATH_SECONDS = 0.01
+"""What prints more than is read freely waits so long after so many bytes: nobody looks at it, and all else would be
+slow."""
+
 OutputSink = Callable[[bytes], None]
 
 
@@ -47,15 +53,16 @@ class Ended:
     left_running: int | None = None
 
 
-async def run_command(command: Command, on_output: OutputSink) -> Ended:
+async def run_command(command: Command, on_output: OutputSink, *, freely: int = FREELY_BYTES) -> Ended:
     """Run a command to its end, handing on what it prints, standard error included, as it prints it.
 
-    Returns when the command itself has ended, even if something it left in the background holds its output open.
-    Cancelled, no process of it is left. Raises OSError or ValueError if it cannot be started.
+    After `freely` bytes it is made to wait now and then. Returns when the command itself has ended, even if something
+    it left in the background holds its output open. Cancelled, no process of it is left. Raises OSError or ValueError
+    if it cannot be started.
     """
     started = time.monotonic()
     mark = new_id()
-    output = _Output(on_output)
+    output = _Output(on_output, freely)
     try:
         process = await _start(command, mark, output.writing_end)
         try:
@@ -101,15 +108,17 @@ async def _wait(process: asyncio.subprocess.Process, output: _Output) -> int:
 class _Output:
     """The pipe a command prints into. Ours, not asyncio's, whose `wait` may wait for the pipe to close as well."""
 
-    def __init__(self, sink: OutputSink) -> None:
+    def __init__(self, sink: OutputSink, freely: int) -> None:
         self._sink = sink
         self._reading_end, self.writing_end = os.pipe()
         os.set_blocking(self._reading_end, False)
         self._ended = asyncio.Event()
+        self._room = freely
+        self._resting: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         self._close_writing_end()
-        asyncio.get_running_loop().add_reader(self._reading_end, self._read)
+        self._go_on()
 
     async def last_words(self) -> None:
         """Read what was printed before the end, and no longer: something may hold the pipe open for ever."""
@@ -122,6 +131,8 @@ class _Output:
         self._close_writing_end()
         for _ in range(_CHUNKS_IN_PIPE):
             self._read()
+        if self._resting is not None:
+            self._resting.cancel()
         asyncio.get_running_loop().remove_reader(self._reading_end)
         os.close(self._reading_end)
 
@@ -137,9 +148,22 @@ class _Output:
             return
         if data:
             self._sink(data)
+            self._room -= len(data)
+            if self._room <= 0:
+                self._rest()
         else:
             asyncio.get_running_loop().remove_reader(self._reading_end)
             self._ended.set()
+
+    def _rest(self) -> None:
+        self._room = BREATH_BYTES
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._reading_end)
+        self._resting = loop.call_later(BREATH_SECONDS, self._go_on)
+
+    def _go_on(self) -> None:
+        self._resting = None
+        asyncio.get_running_loop().add_reader(self._reading_end, self._read)
 
 
 async def _kill(process: asyncio.subprocess.Process, mark: str) -> None:

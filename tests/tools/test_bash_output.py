@@ -86,3 +86,38 @@ def test_a_file_that_cannot_be_written_costs_only_the_file(tmp_path: Path) -> No
 
     assert captured.text().startswith("0123456789\n")
     assert "could not be kept in a file" in captured.text()
+
+
+@pytest.mark.parametrize("step", [1, 13, 1000, 70_000])
+def test_a_flood_keeps_head_and_tail_and_loses_no_letter_of_them(step: int, spill: Path) -> None:
+    lines = [f"Zeile {number} größer 数\n" for number in range(20_000)]
+    captured = CapturedOutput(500, spill, largest_file=2000)
+    data = "".join(lines).encode()
+    latest: list[str] = []
+
+    for start in range(0, len(data), step):
+        captured.feed(data[start : start + step])
+        if start // step in (2_000 // step, 60_000 // step):
+            latest.append(captured.latest(10_000))
+    captured.close()
+
+    text = captured.text()
+    assert captured.is_flood
+    assert captured.bytes == len(data)
+    assert text.startswith("".join(lines[:8]))
+    assert text.endswith("".join(lines[-6:]))
+    assert "\ufffd" not in "".join([text, *latest])
+    assert spill.stat().st_size < 3000
+
+
+def test_of_a_flood_only_what_is_new_is_told(spill: Path) -> None:
+    captured = CapturedOutput(100, spill, largest_file=1000)
+    captured.feed(b"0123456789\n" * 200)
+    captured.news()
+
+    captured.feed(b"one more\nand a beg")
+    first = captured.news()
+    captured.feed(b"inning\n")
+
+    assert first == "one more\nand a beg"
+    assert captured.news() == "and a beginning\n"

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from fakes.contexts import tool_context
 
+from harness.events import Event, Notice
+from harness.inbox import Queue
 from harness.jobs import MOST_RUNNING, Errand, Jobs
 from harness.messages import JsonObject
 from harness.tool import ToolOutput
@@ -123,3 +125,28 @@ async def test_a_later_call_of_the_same_id_leaves_the_file_of_a_job_alone(tmp_pa
 
     kept = [path.read_text() for path in (tmp_path / "spill").iterdir()]
     assert sorted("".join(sorted(set(text))) for text in kept) == ["\na", "\nb"]
+
+
+async def test_of_a_job_that_prints_without_end_the_person_and_the_model_hear_once(tmp_path: Path):
+    happened: list[Event] = []
+    news = Queue("all")
+    jobs = Jobs(happened.append, news)
+    tool = BashTool()
+    arguments = tool.validate({"command": "yes a line of a job", "background": True})
+
+    await tool.run(arguments, replace(tool_context(tmp_path), jobs=jobs))
+    async with asyncio.timeout(30):
+        while not news:
+            await asyncio.sleep(0.01)
+    job = jobs.all[0]
+    await asyncio.sleep(0)
+    printed = job.errand.printed.whole()
+    await jobs.close()
+
+    told = [each.text for each in happened if isinstance(each, Notice)]
+    assert len(told) == 1
+    assert "job-1 (yes a line of a job) has printed more than 100 MB" in told[0]
+    assert [each.text.startswith("[Still running: job-1 ") for each in news.clear()] == [True]
+    assert printed.startswith("a line of a job\n")
+    assert "what is beyond was not kept" in printed
+    assert len(printed) < 40_000

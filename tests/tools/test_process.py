@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -9,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from tools.model_keys import without_model_keys
-from tools.process import Command, Ended, quiet_environment, run_command
+from tools.process import BREATH_BYTES, BREATH_SECONDS, Command, Ended, quiet_environment, run_command
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., asyncio.Task[Ended]]:
     """Starts a command in `tmp_path`; what it prints ends in `run.printed`."""
 
-    def start(text: str, sink: Callable[[bytes], None] = lambda data: None) -> asyncio.Task[Ended]:
+    def start(text: str, sink: Callable[[bytes], None] = lambda data: None, **how: int) -> asyncio.Task[Ended]:
         command = Command(text, tmp_path, quiet_environment(os.environ))
-        return asyncio.create_task(run_command(command, sink))
+        return asyncio.create_task(run_command(command, sink, **how))
 
     return start
 
@@ -97,6 +98,32 @@ async def stop(task: asyncio.Task[Ended]) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_who_prints_without_end_is_read_a_little_at_a_time(run: Callable) -> None:
+    freely, loop = 1_000_000, asyncio.get_running_loop()
+    came: list[tuple[float, int]] = []
+
+    task = run("yes", lambda data: came.append((loop.time(), len(data))), freely=freely)
+    await until(lambda: sum(size for _, size in came) > freely + 8 * BREATH_BYTES)
+    await stop(task)
+
+    room, pauses = freely, list[float]()
+    for (moment, size), (next_moment, _) in itertools.pairwise(came[:-2]):
+        room -= size
+        if room <= 0:
+            room = BREATH_BYTES
+            pauses.append(next_moment - moment)
+    assert len(pauses) >= 7
+    assert min(pauses) >= 0.9 * BREATH_SECONDS
+
+
+async def test_all_that_is_printed_arrives_though_it_is_read_a_little_at_a_time(run: Callable) -> None:
+    sizes: list[int] = []
+
+    await run("head -c 3000000 /dev/zero", lambda data: sizes.append(len(data)), freely=1)
+
+    assert sum(sizes) == 3_000_000
 
 
 @pytest.mark.parametrize(

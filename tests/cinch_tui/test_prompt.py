@@ -205,10 +205,24 @@ async def test_large_paste_is_shown_as_a_placeholder_and_sent_whole(tmp_path: Pa
         await pilot.pause()
         await type_text(pilot, " ok")
 
-        assert app.input.text == "see [pasted #1 · 48 lines] ok"
+        assert app.input.text == "see [pasted 48 lines] ok"
         await pilot.press("enter")
 
         assert app.sent == [f"see {pasted} ok"]
+
+
+async def test_two_pastes_of_one_size_are_told_apart(tmp_path: Path):
+    first, second = "a\n" * 20, "b\n" * 20
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        for pasted in (first, second, first):
+            app.post_message(Paste(pasted))
+            await pilot.pause()
+
+        assert app.input.text == "[pasted 20 lines][pasted 20 lines #2][pasted 20 lines]"
+        await pilot.press("enter")
+
+        assert app.sent == [first + second + first]
 
 
 async def test_small_paste_is_inserted_with_control_characters_made_visible(tmp_path: Path):
@@ -225,7 +239,7 @@ async def test_placeholder_is_deleted_as_one_character(tmp_path: Path):
     async with app.run_test() as pilot:
         app.post_message(Paste("x" * 900))
         await pilot.pause()
-        assert app.input.text == "[pasted #1 · 900 characters]"
+        assert app.input.text == "[pasted 900 characters]"
 
         await pilot.press("backspace")
         assert app.prompt.text == ""

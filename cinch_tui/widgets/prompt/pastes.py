@@ -6,7 +6,6 @@ A text area that holds a megabyte in one line takes over a second for every key.
 from __future__ import annotations
 
 import re
-from itertools import count
 from typing import TYPE_CHECKING
 
 from cinch_tui.transcript.plain import harmless
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 MAX_LINES = 12
 MAX_CHARACTERS = 800
 
-_PLACEHOLDER = re.compile(r"\[pasted #(\d+) · [\d,]+ (?:lines|characters)\]")
+_PLACEHOLDER = re.compile(r"\[pasted \d+ (?:lines|characters)(?: #\d+)?\]")
 _UNIT = re.compile(f"{_PLACEHOLDER.pattern}|{MARK.pattern}")
 
 _JOINER = "\u200d"
@@ -44,7 +43,6 @@ class Pastes:
 
     def __init__(self) -> None:
         self._kept: dict[str, str] = {}
-        self._numbers = count(1)
         self._images: dict[str, Image] = {}
         # Goes on from prompt to prompt, so that the model can be told of an earlier one.
         self._last_image = 0
@@ -69,10 +67,13 @@ class Pastes:
         return Words(said, tuple(Attachment(mark, self._images[mark]) for mark in marks))
 
     def collapse(self, text: str) -> str:
-        """A placeholder for the text."""
+        """A placeholder for the text, with a number where there is one of this size already."""
         lines = text.rstrip("\n").count("\n") + 1
-        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
-        placeholder = f"[pasted #{next(self._numbers)} · {size}]"
+        size = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
+        placeholder, number = f"[pasted {size}]", 1
+        while self._kept.get(placeholder, text) != text:
+            number += 1
+            placeholder = f"[pasted {size} #{number}]"
         self._kept[placeholder] = text
         return placeholder
 
@@ -110,7 +111,6 @@ class Pastes:
     def clear(self) -> None:
         self._kept.clear()
         self._images.clear()
-        self._numbers = count(1)
 
     def around(self, line: str, column: int) -> tuple[int, int] | None:
         """The placeholder in which the column is."""

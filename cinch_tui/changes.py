@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -12,6 +12,7 @@ from harness.disk import read_regular
 from harness.errors import CinchError, FileNotText, NotAFile
 from harness.filetext import digest, file_text
 from harness.hunks import applied, hunks_of
+from harness.lazy_dataclass import dataclass
 from harness.session.originals import Originals
 from harness.views import DiffView
 from harness.workspace import MAX_EDITABLE, Workspace

@@ -9,13 +9,14 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cinch_tui.paths import Paths
 from cinch_tui.private_file import write_private
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 from providers.catalog import EnvironmentCredentials, Secret
 from providers.installed import find_preset
 

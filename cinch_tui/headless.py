@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -24,6 +24,7 @@ from cinch_tui.words import Words, illustrated
 from harness.agent import Agent
 from harness.cost import priced
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 from harness.person import Nobody
 from harness.result import AgentResult
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from cinch_tui.config.layers import Sources
 from cinch_tui.paths import Paths
 from cinch_tui.words import Attachment, Words, illustrated
+from harness.lazy_dataclass import dataclass
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json", "events")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from harness.lazy_dataclass import dataclass
 
 APP = "cinch"
 PROJECT_FOLDER = ".cinch"

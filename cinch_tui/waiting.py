@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cinch_tui.words import Words, joined, words_in
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.desk import Desk

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias
+
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from harness.messages import Image, UserContent, UserMessage

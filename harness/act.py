@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from harness.approval.batch import Batch
 from harness.approval.decide import decide_call, foretold
@@ -16,6 +15,7 @@ from harness.approval.judging import Allowed, Asked, Refused
 from harness.execution.caller import Caller
 from harness.execution.results import STEERED, Results
 from harness.execution.schedule import floor_for, groups_of
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, ToolCall, ToolResult
 from harness.run import Run
 from harness.stopping import pass_cancellation, stop_tasks

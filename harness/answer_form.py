@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from harness.complaints import as_list
 from harness.errors import ConfigError, InvalidArguments
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 from harness.schema import Checker
 

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from harness.errors import NotAsked
@@ -20,6 +19,7 @@ from harness.events import (
     ToolApprovalRequested,
     ToolApprovalResolved,
 )
+from harness.lazy_dataclass import dataclass
 from harness.person import Answer, Approval, ApprovalRequest, AskedAtOnce, Denied, PlanVerdict, Question, shortest
 
 RequestT = TypeVar("RequestT")

@@ -7,10 +7,11 @@ import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 
 from harness.events import BranchEvent, Event, MessageUpdate, SubagentEvent, ToolExecutionEnd, ToolExecutionUpdate
+from harness.lazy_dataclass import dataclass
 from harness.provider import BlockDelta
 from harness.threads import settle
 

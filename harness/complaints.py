@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeAlias
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 
 MOST_PROBLEMS = 5

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
+
+from harness.lazy_dataclass import dataclass
 
 TurnTrigger: TypeAlias = Literal["user", "subagent", "continuation", "branch"]
 """What began a turn: a prompt, a parent agent, what came before, or another path from an old place."""

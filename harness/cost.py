@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import Cost, Usage
 from harness.provider import Price
 

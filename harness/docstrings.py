@@ -8,8 +8,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
+
+from harness.lazy_dataclass import dataclass
 
 _GOOGLE = re.compile(r"(?i)(args|arguments|parameters|params|keyword args|keyword arguments):\s*$")
 _NUMPY = re.compile(r"(?i)(other )?parameters\s*$")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 
 from harness.errors import FileNotText
+from harness.lazy_dataclass import dataclass
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _MARKS = (

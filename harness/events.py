@@ -11,12 +11,12 @@ answer stands in HookRan. Events are facts: no future, no callback inside.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from harness.continuation import Continuation, TurnTrigger
 from harness.event_header import EventHeader
 from harness.job_events import JobEnded, JobStarted
+from harness.lazy_dataclass import dataclass
 from harness.messages import (
     AssistantMessage,
     CustomMessage,

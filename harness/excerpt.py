@@ -5,11 +5,11 @@ from __future__ import annotations
 import codecs
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.disk import open_regular
 from harness.encoding import likely
+from harness.lazy_dataclass import dataclass
 
 _CHUNK = 1024 * 1024
 _SAMPLE = 64 * 1024

@@ -10,10 +10,11 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from harness.encoding import decode, encode
+from harness.lazy_dataclass import dataclass
 
 Newline: TypeAlias = Literal["\n", "\r\n", "\r", "mixed"]
 

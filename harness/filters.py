@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import Text, UserMessage
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from harness.lazy_dataclass import dataclass
 from harness.views import DiffView
 
 SMALL_GAP = 65_536

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from harness.continuation import TurnTrigger
+from harness.lazy_dataclass import dataclass
 from harness.messages import ModelSpec, new_id
 
 

@@ -6,10 +6,11 @@ import asyncio
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
+
+from harness.lazy_dataclass import dataclass
 
 LIMIT_BYTES = 40_000
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from harness.events import Event, JobEnded, JobStarted, Notice
 from harness.inbox import Queue
+from harness.lazy_dataclass import dataclass
 from harness.messages import Text, UserMessage
 from harness.stopping import stop_tasks
 from harness.threads import call_in, settle

@@ -6,10 +6,10 @@ A model that chooses is in `harness.evaluation.judge`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, ModelSpec, Usage
 from harness.result import AgentResult
 

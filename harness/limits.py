@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from harness.cost import Ledger
 from harness.events import LimitReached
+from harness.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from harness.act import act, leave_undone
 from harness.continuation import TurnTrigger
 from harness.events import InputRejected, LimitReached, MessageEnd, MessageStart, TurnEnd, TurnStart
 from harness.filters import Reject, filtered
 from harness.hooks.points import Stop
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, StopReason, Text, ToolResult, UserMessage
 from harness.run import Ending, Run
 from harness.stopping import pass_cancellation

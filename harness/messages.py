@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from harness.lazy_dataclass import dataclass
 from harness.thinking import ThinkingLevel
 from harness.views import View
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from harness.lazy_dataclass import dataclass
 from harness.tool import Tool
 
 ModeName: TypeAlias = Literal["execute", "plan"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from harness.context.window import Window
 from harness.filters import InputFilter
 from harness.hooks.points import Hooks
 from harness.inbox import QueueMode
+from harness.lazy_dataclass import dataclass
 from harness.limits import Limits
 from harness.messages import CustomMessage, Message, ModelMessage
 from harness.modes import EXECUTE, Mode

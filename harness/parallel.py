@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from harness.agent import Agent
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
@@ -34,6 +34,7 @@ from harness.events import (
 )
 from harness.filters import Reject
 from harness.judging import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
+from harness.lazy_dataclass import dataclass
 from harness.loop import go_on_after, hear, let_in, rejected
 from harness.messages import AssistantMessage, Message, ToolResult, Usage
 from harness.options import AgentOptions

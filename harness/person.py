@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, ToolCall
 from harness.tool import Risk
 from harness.views import View

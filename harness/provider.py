@@ -8,9 +8,10 @@ the reply failed, also after the first delta. It never retries: `harness.retry` 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol, TypeAlias
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, JsonObject, ModelMessage, ModelSpec, StopReason, Usage
 
 BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]

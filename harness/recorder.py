@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from harness.events import (
     AgentEnd,
@@ -19,6 +19,7 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
+from harness.lazy_dataclass import dataclass
 from harness.recording.records import (
     ChildLoopRef,
     Formation,

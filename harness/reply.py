@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from harness.errors import StreamError
+from harness.lazy_dataclass import dataclass
 from harness.messages import (
     AssistantContent,
     AssistantMessage,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from harness.errors import Aborted, AgentError, CinchError, LimitExceeded, ProviderError, Rejected
+from harness.lazy_dataclass import dataclass
 from harness.messages import Message, StopReason, Usage
 
 

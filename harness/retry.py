@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from harness.errors import ProviderError
+from harness.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

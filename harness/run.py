@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from harness.approval.policy import ApprovalMode
@@ -19,6 +19,7 @@ from harness.history import History
 from harness.hooks.chain import HookChain
 from harness.inbox import Inbox
 from harness.jobs import Jobs
+from harness.lazy_dataclass import dataclass
 from harness.limits import Meter
 from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Usage, UserMessage
 from harness.modes import Mode, tools_of

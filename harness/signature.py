@@ -9,12 +9,12 @@ import json
 import typing
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from harness.complaints import refusal
 from harness.docstrings import read_docs
 from harness.errors import ConfigError, InvalidArguments
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.tool import ToolContext
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantContent, AssistantMessage, Citation, Text
 
 _MARK = re.compile(r"\[(\d{1,3})\]")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from harness.channel import Listener
 from harness.continuation import Continuation
 from harness.errors import AgentError
 from harness.events import AgentEnd, Event
+from harness.lazy_dataclass import dataclass
 from harness.person import Answer, Approval, PlanVerdict
 from harness.result import AgentResult
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, UserMessage
 from harness.options import ToolFilter
 from harness.tool import Tool

@@ -12,7 +12,6 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -31,6 +30,7 @@ from harness.errors import (
 )
 from harness.excerpt import Excerpt, excerpt_of
 from harness.filetext import FileText, digest, file_text
+from harness.lazy_dataclass import dataclass
 
 MAX_EDITABLE = 10 * 1024 * 1024
 _INLINE = 256 * 1024

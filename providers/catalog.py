@@ -6,11 +6,12 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 from harness.thinking import THINKING_LEVELS, ThinkingLevel
 

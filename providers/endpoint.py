@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from harness.errors import AuthenticationFailed
+from harness.lazy_dataclass import dataclass
 from providers.catalog import Preset, Secret
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 from harness.provider import ModelFacts
 from providers.catalog import Preset, nearest, presets
 from providers.endpoint import Endpoint

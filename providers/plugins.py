@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import ModelNotFound
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.provider import Delta, ModelFacts, Request
 from providers.catalog import Preset, Secret, ThinkingRule

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import AliasChoices, Field
 
+from harness.lazy_dataclass import dataclass
 from harness.tool import ToolContext, ToolOutput
 from harness.views import ListingView
 from harness.workspace import Workspace

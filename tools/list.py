@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
 from harness.errors import FileMissing, NotAFile, WorkspaceError
+from harness.lazy_dataclass import dataclass
 from harness.tool import ToolContext, ToolOutput
 from harness.views import ListingView
 from harness.workspace import Workspace

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypedDict
+
+from harness.lazy_dataclass import dataclass
 
 _WINDOW = 300
 _LONGEST_RECORD = 4 * 1024 * 1024

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from harness.lazy_dataclass import dataclass
 
 _KINDS = (
     (b"%PDF-", "a PDF document"),

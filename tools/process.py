@@ -13,9 +13,9 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
 
 # Within a second of an interruption nothing may be left, whatever it does with the first signal.

@@ -10,9 +10,11 @@ import signal
 import sys
 import sysconfig
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
+
+from harness.lazy_dataclass import dataclass
 
 _CHUNK = 256 * 1024
 _TIMEOUT = 30.0

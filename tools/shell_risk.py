@@ -9,8 +9,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from harness.lazy_dataclass import dataclass
 from harness.tool import Risk
 from tools.guarded import risk_of_change
 from tools.shell_git import judge_git

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

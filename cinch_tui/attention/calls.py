@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from cinch_tui.config.settings import CallKind
 from cinch_tui.rendering.harmless import harmless
+from harness.lazy_dataclass import dataclass
 
 LONGEST = 80
 BELL = "\x07"

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from cinch_tui.commands import SIGILS
 from cinch_tui.commands.front import Front
 from harness.errors import CinchError
+from harness.lazy_dataclass import dataclass
 
 Handler: TypeAlias = Callable[[Front, str], Awaitable[None]]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import tomli_w
@@ -14,6 +13,7 @@ from cinch_tui.config.file import ASSIGNMENT, DOTTED, TABLE, flattened, plain_na
 from cinch_tui.config.settings import Value
 from cinch_tui.private_file import write_private
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 
 _KEY = re.compile(rf"^\s*{DOTTED}\s*=[ \t]*")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 
 PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 DOTTED = rf"{PART}(?:\s*\.\s*{PART})*"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cinch_tui.config.names import Key, build, find_key, keys
 from cinch_tui.config.settings import Settings, Value
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.config.file import ConfigFile, Entry

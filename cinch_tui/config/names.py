@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from math import isfinite
 from operator import attrgetter
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from cinch_tui.config.settings import Guard, Settings, Value
+from harness.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

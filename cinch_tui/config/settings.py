@@ -5,9 +5,10 @@ The dataclasses are the whole truth: the configuration file, the environment and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, TypeVar
 
+from harness.lazy_dataclass import dataclass
 from harness.thinking import ThinkingLevel
 
 Value: TypeAlias = "str | int | float | bool | tuple[str, ...]"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cinch_tui.config.edit import drop_from_file, set_in_file, toml_of
 from cinch_tui.config.file import read_config_file
@@ -12,6 +11,7 @@ from cinch_tui.config.layers import Config, Layer, Origin, Sources, expanded, lo
 from cinch_tui.config.names import Key, keys, value_of
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.config.text import shown_value
+from harness.lazy_dataclass import dataclass
 
 _NAMES: dict[Layer, str] = {"file": "yours", "project": "project", "environment": "variable", "flag": "flag"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,6 +19,7 @@ from cinch_tui.models.last_choice import Choice, recall
 from cinch_tui.paths import Paths
 from cinch_tui.start import sources_for
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 from providers.installed import OURS, all_presets, preset_for, problems
 from providers.offers.local import find_local_servers
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,11 @@ import asyncio
 import ssl
 from base64 import b64encode
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.route import Gate, Route
+from harness.lazy_dataclass import dataclass
 
 WRONG_PASSWORD = 407
 SOCKS_REFUSALS = {

@@ -10,13 +10,13 @@ import socket
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cinch_tui.doctor.causes import of_connection, of_name, of_proxy, of_tls
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.hops import Line, date_told, pass_proxy
 from cinch_tui.doctor.route import Route
+from harness.lazy_dataclass import dataclass
 
 SECONDS = 5.0
 TOLERABLE = timedelta(minutes=5)

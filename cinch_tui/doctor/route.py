@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import unquote, urlsplit
 
+from harness.lazy_dataclass import dataclass
 from providers.net.proxies import proxy_for
 
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.doctor.findings import Finding
@@ -25,6 +25,7 @@ from harness.errors import (
     QuotaExhausted,
     RequestRejected,
 )
+from harness.lazy_dataclass import dataclass
 from harness.messages import Usage, user
 from harness.provider import Done, Model, Request
 from providers import connect, endpoint_of, list_models

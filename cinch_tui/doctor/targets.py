@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.models.last_choice import Choice
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 from providers.catalog import Preset, Secret
 from providers.installed import all_presets, preset_for
 

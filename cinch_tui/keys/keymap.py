@@ -6,7 +6,6 @@ The table is in `table.py`: a key is added there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import cast
 
@@ -16,6 +15,7 @@ from textual.binding import Binding, BindingsMap
 
 from cinch_tui.keys.names import key_label
 from cinch_tui.keys.table import KEYS
+from harness.lazy_dataclass import dataclass
 
 _BY_ID = {key.id: key for key in KEYS}
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from string import digits
 
 from cinch_tui.keys.names import is_typed, key_label
 from cinch_tui.keys.table import FIXED, KEYS, PLACES, Key, labelled
+from harness.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ What cannot be is told and left out, and the default stays: nobody is to be stuc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from itertools import combinations
 
 from cinch_tui.keys.names import is_typed, read_key
 from cinch_tui.keys.table import FIXED, KEYS, TYPED_IN, Key, chains, labelled
+from harness.lazy_dataclass import dataclass
 
 NONE = ("", "none")
 

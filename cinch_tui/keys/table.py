@@ -5,9 +5,8 @@ The part of an id before the dot names who answers. The ids are stable: a person
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cinch_tui.keys.names import key_label
+from harness.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 from cinch_tui.private_file import write_private
+from harness.lazy_dataclass import dataclass
 
 logger = logging.getLogger(__name__)
 

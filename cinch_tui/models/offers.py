@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import AuthenticationFailed, CinchError, QuotaExhausted
+from harness.lazy_dataclass import dataclass
 from providers.gguf.store import models_folder, pulled_models
 from providers.installed import each_preset
 from providers.offers.known import Known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from cinch_tui.credentials import KeyStore
@@ -14,6 +14,7 @@ from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.welcome import Leave, TakeTour, UseKey, UseLocal, WelcomeScreen
 from cinch_tui.transcript.blocks import as_sentence
 from harness.errors import CinchError, ConfigError
+from harness.lazy_dataclass import dataclass
 from providers import Credentials, Secret, connect, list_models
 from providers.offers.local import find_local_servers
 

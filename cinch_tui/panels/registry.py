@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.desk import Desk

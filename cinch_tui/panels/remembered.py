@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from cinch_tui.private_file import write_private
+from harness.lazy_dataclass import dataclass
 
 logger = logging.getLogger(__name__)
 

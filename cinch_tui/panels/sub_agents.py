@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from harness.events import (
@@ -17,6 +17,7 @@ from harness.events import (
     TurnStart,
     UsageUpdate,
 )
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, UserMessage
 
 MOST = 40

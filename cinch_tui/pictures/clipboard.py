@@ -12,9 +12,9 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from harness.errors import CinchError
+from harness.lazy_dataclass import dataclass
 
 # A program whose display does not answer may wait for ever; that of Windows takes a second to begin.
 PATIENCE = 4.0

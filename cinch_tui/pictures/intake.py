@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,6 +11,7 @@ from cinch_tui.pictures.dropped import dropped_paths, pasted_picture
 from cinch_tui.pictures.taking import Shot, attachments, is_picture, shot_of, shot_of_file
 from cinch_tui.words import Attachment, Words
 from harness.errors import CinchError
+from harness.lazy_dataclass import dataclass
 
 Piece: TypeAlias = str | Shot
 # As a shell would part it: quoted, or with backslashes before blanks.

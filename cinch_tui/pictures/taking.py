@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinch_tui.words import Attachment, mark_of
 from harness.errors import CinchError
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from harness.messages import Image

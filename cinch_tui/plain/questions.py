@@ -7,7 +7,9 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from harness.lazy_dataclass import dataclass
 
 
 class NobodyThere(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 from harness.events import (
@@ -18,6 +18,7 @@ from harness.events import (
     ToolApprovalResolved,
     TurnEnd,
 )
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolCall, Usage
 from harness.result import AgentResult
 from harness.session.records import STOP_REASONS

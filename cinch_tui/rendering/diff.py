@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
 from harness.hunks import Sides, changed_lines, hunks_of
+from harness.lazy_dataclass import dataclass
 from harness.views import DiffView
 
 WHOLE = 1_000_000_000

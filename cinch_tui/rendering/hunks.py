@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
 from typing import Literal, TypeAlias
 
 from cinch_tui.rendering.code import shown_line
 from harness.hunks import Hunk, Sides, changed_lines
+from harness.lazy_dataclass import dataclass
 
 RowKind: TypeAlias = Literal["added", "removed", "context", "gap", "note", "head"]
 Span: TypeAlias = tuple[int, int]

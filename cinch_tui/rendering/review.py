@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cinch_tui.rendering.harmless import harmless
+from harness.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

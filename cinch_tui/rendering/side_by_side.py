@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -13,6 +12,7 @@ from cinch_tui.rendering.hunks import Pair, Row, diff_pairs
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.styles import DiffStyles
 from harness.hunks import Sides, hunks_of
+from harness.lazy_dataclass import dataclass
 from harness.views import DiffView
 
 BETWEEN = "│"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
 from rich.style import Style
+
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.widget import Widget

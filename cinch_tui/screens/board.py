@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -13,6 +13,7 @@ from cinch_tui.widgets.stage import Stage
 from cinch_tui.widgets.status_bar import StatusBar
 from cinch_tui.widgets.todo_panel import TodoPanel
 from cinch_tui.widgets.tool_panel import ToolPanel
+from harness.lazy_dataclass import dataclass
 from harness.views import TodoView
 
 if TYPE_CHECKING:

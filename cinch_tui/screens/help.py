@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.console import Group, RenderableType
@@ -18,6 +17,7 @@ from textual.widgets import Input, Static
 
 from cinch_tui.keys.keymap import bindings, hint, keys_in_force
 from cinch_tui.screens.dialog import Dialog, stylesheets
+from harness.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

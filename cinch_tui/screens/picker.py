@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from textual import on
@@ -18,6 +17,7 @@ from cinch_tui.matching import ranked
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemList, ItemRow
+from harness.lazy_dataclass import dataclass
 
 ValueT = TypeVar("ValueT")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,6 +25,7 @@ from cinch_tui.screens.settings_text import about, lines_of, rows_of
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemList
 from harness.errors import CinchError, ConfigError
+from harness.lazy_dataclass import dataclass
 
 _HINT = (
     "Enter settings.previous settings.next change",

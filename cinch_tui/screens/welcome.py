@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from textual import on, work
@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from providers.offers.local import LocalServer

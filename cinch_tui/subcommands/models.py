@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
 from cinch_tui.credentials import KeyStore
 from cinch_tui.matching import ranked
@@ -16,6 +16,7 @@ from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, at_hand, 
 from cinch_tui.paths import find_paths
 from cinch_tui.printing.output import Output
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from providers.catalog import Preset, nearest
 from providers.installed import each_preset, find_preset, problems

@@ -7,12 +7,13 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from cinch_tui.session_text import FORMATS, as_text, when
 from harness.errors import CinchError, ConfigError, SessionError
+from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
 from harness.session.doctor import Examination, examine, mend
 from harness.session.fork import fork_session

@@ -7,10 +7,10 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cinch_tui.terminal.multiplexers import Multiplexer, around
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -10,12 +10,13 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TypeAlias
 
 from textual.app import SuspendNotSupported
+
+from harness.lazy_dataclass import dataclass
 
 USUAL_EDITORS = ("vi", "nano")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -14,6 +13,7 @@ from rich.style import Style
 
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.lines import Line, Run
+from harness.lazy_dataclass import dataclass
 
 KINDS = ("http", "https", "mailto", "file")
 LONGEST = 2_000

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from rich.style import Style
 
 from cinch_tui.rendering.styles import CodeStyles, DiffStyles, component_style, diff_styles
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -90,7 +90,7 @@ class Look:
         return cls(Style.null(), {}, DiffStyles())
 
 
-def look_of(widget: Widget, ways: Ways = Ways()) -> Look:
+def look_of(widget: Widget, ways: Ways) -> Look:
     """The look of a widget whose component classes include all of ours, and those of diffs."""
     styles: dict[StyleName, Style] = {name: component_style(widget, component_class(name)) for name in STYLE_NAMES}
     return Look(widget.rich_style, styles, diff_styles(widget), ways)

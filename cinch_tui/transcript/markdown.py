@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -14,6 +13,7 @@ from cinch_tui.transcript.links import linked, safe_url
 from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.splitting import Piece, References, language_of, parser, stretch
 from cinch_tui.transcript.tables import table_lines
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
+
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.lines import Line

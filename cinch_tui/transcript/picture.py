@@ -8,11 +8,12 @@ import tempfile
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from cinch_tui.rendering.harmless import harmless
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from harness.messages import Image

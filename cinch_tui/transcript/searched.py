@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from textual.message import Message
 from cinch_tui.transcript.layout import Place, Row, row_key
 from cinch_tui.transcript.search import Search
 from cinch_tui.transcript.sheet import SLICE, Sheet
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block

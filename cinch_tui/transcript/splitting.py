@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
+
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from rich.segment import Segment
 
 from cinch_tui.transcript.lines import BLANK, Line, Run, wrap_runs
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.style import Style

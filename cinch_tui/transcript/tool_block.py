@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Block, Part, guess_height
 from cinch_tui.transcript.lines import Line
 from cinch_tui.transcript.stamps import ROOM
+from harness.lazy_dataclass import dataclass
 from harness.views import DiffView, ImageView, TerminalView, TextView, View
 
 if TYPE_CHECKING:

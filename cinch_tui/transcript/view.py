@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,6 +18,7 @@ from cinch_tui.transcript.painting import Marks
 from cinch_tui.transcript.pictured import PicturedSheet
 from cinch_tui.transcript.replies import ReplyBlock
 from cinch_tui.transcript.sheet import SLICE
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.style import Style

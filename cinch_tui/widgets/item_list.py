@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -20,6 +19,7 @@ from textual.strip import Strip
 from cinch_tui.matching import matched
 from cinch_tui.rendering.styles import component_style
 from cinch_tui.transcript.code import text_runs
+from harness.lazy_dataclass import dataclass
 
 DETAIL_SHARE = 0.45
 """Of the width, where the label needs the rest."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from textual.binding import BindingType
@@ -12,6 +11,7 @@ from textual.message import Message
 from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.widgets.item_list import ItemList, ItemRow
 from cinch_tui.widgets.panel_keys import PanelKeys
+from harness.lazy_dataclass import dataclass
 
 Deed: TypeAlias = Literal["open", "stop", "turn", "next", "previous", "close"]
 

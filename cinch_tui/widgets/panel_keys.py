@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual import events
 from textual.message import Message
 from textual.widget import Widget
 
 from cinch_tui.keys.keymap import bound
+from harness.lazy_dataclass import dataclass
 
 
 @dataclass

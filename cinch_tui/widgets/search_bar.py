@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -14,6 +13,7 @@ from textual.reactive import var
 from textual.widgets import Input, Static
 
 from cinch_tui.keys.keymap import bindings, hint
+from harness.lazy_dataclass import dataclass
 
 KEYS = ("search.earlier search.later", "search.stay stays", "search.back back")
 

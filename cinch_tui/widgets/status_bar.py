@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from textual.app import ComposeResult
@@ -18,6 +18,7 @@ from textual.widget import Widget
 from cinch_tui.config.settings import StatusItem
 from cinch_tui.transcript.plain import harmless, one_line
 from cinch_tui.widgets.context_gauge import ContextGauge
+from harness.lazy_dataclass import dataclass
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_SECONDS = 0.25

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from textual import events
@@ -20,6 +19,7 @@ from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.transcript.plain import harmless
 from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
 from cinch_tui.widgets.status_bar import format_elapsed
+from harness.lazy_dataclass import dataclass
 
 MAX_ROWS = 10
 TICK_SECONDS = 0.5

@@ -5,11 +5,12 @@ before its turn comes.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from harness.approval.judging import Asked, request_for, verdict_on
 from harness.approval.policy import Ask
+from harness.lazy_dataclass import dataclass
 from harness.messages import ToolCall
 from harness.person import ApprovalRequest, Denied, OneApproval, Together
 from harness.run import Run

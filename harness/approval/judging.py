@@ -7,13 +7,14 @@ from __future__ import annotations
 import difflib
 import json
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from harness.approval.policy import Allow, Ask, Deny, decide
 from harness.approval.revision import is_revisable
 from harness.approval.rules import describe
 from harness.errors import InvalidArguments, WorkspaceError
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.modes import permits
 from harness.person import ApprovalRequest

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from harness.approval.rules import Grants, Rule, exact_rule_for, rule_for
+from harness.lazy_dataclass import dataclass
 from harness.tool import Risk
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]

@@ -6,9 +6,9 @@ The model is told exactly what was taken, what was not and why, in front of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from harness.hunks import Hunk, Sides, applied, hunks_of
+from harness.lazy_dataclass import dataclass
 from harness.person import RefusedHunk
 from harness.tool import Revisable, Tool
 from harness.views import DiffView, TerminalView, View

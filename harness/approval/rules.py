@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, new_id
 from harness.tool import Risk
 

@@ -7,11 +7,11 @@ is estimated, and the estimates are stretched so that all together are what was 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
 from harness.context.window import Window, fit
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, Usage
 from harness.provider import ToolSpec
 from harness.run import State, specs_of

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeGuard
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, ModelMessage, Text, Thinking, ToolCall, ToolResult, UserMessage
 
 NO_RESULT = "The call was interrupted and has no result."

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 
 from harness.context.squeeze import capped, fewer_lines, squeezed
 from harness.context.tokens import estimate_message, estimate_text
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolResult, UserMessage
 
 MIN_BUDGET = 200
@@ -40,6 +41,9 @@ class Window:
     tool_output_lines: int = 50
 
 
+USUAL = Window()
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """What is shown of a conversation; `tokens` is our estimate of it, `dropped` counts the messages left out.
@@ -54,7 +58,7 @@ class Fitted:
     fits: bool = True
 
 
-def fit(messages: Sequence[Message], budget: int, window: Window = Window()) -> Fitted:
+def fit(messages: Sequence[Message], budget: int, window: Window = USUAL) -> Fitted:
     """The messages, cut down to `budget` tokens where that can be done; pure, and the same each time.
 
     The first message (where the window keeps any), the newest prompt of a person and the newest message always stay.

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from harness.lazy_dataclass import dataclass
 
 LAST_LINES = 80
 LEAST = 200

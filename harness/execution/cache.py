@@ -9,11 +9,11 @@ import stat
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.disk import read_regular
 from harness.errors import NotAFile
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.tool import ToolOutput
 

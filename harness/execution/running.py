@@ -6,9 +6,9 @@ import asyncio
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.lazy_dataclass import dataclass
 from harness.threads import call_in
 
 if TYPE_CHECKING:

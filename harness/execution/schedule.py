@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.approval.judging import Allowed
+from harness.lazy_dataclass import dataclass
 from harness.options import Concurrency
 from harness.tool import Risk
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from typing import Any
 
+from harness.lazy_dataclass import dataclass
 from harness.options import Execution
 from harness.stopping import stop_tasks
 from harness.tool import RiskLevel, ToolOutput

@@ -9,10 +9,10 @@ TurnEnd → after_turn], AgentEnd → after_loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from harness.events import AgentEnd, TurnEnd
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult
 from harness.provider import Request
 from harness.views import View

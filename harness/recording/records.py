@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from harness.continuation import Continuation
 from harness.events import Event
+from harness.lazy_dataclass import dataclass
 from harness.messages import Message, ModelSpec, StopReason, Usage
 
 LoopStatus: TypeAlias = Literal["pending", "running", "completed", "rejected", "aborted"]

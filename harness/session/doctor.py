@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.context.normalise import NO_RESULT
 from harness.errors import SessionError
+from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult
 from harness.session.fork import chain_records
 from harness.session.journal import Journal

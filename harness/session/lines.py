@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.session.reading import blocks_of, object_at, parse, text_at, tool_result_of
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import SessionMissing
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.session.journal import is_locked
 from harness.session.places import checked_id, project_dir, projects_dir, session_files

@@ -6,11 +6,11 @@ import json
 import logging
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.disk import read_regular, regular_status
 from harness.errors import NotAFile
+from harness.lazy_dataclass import dataclass
 
 logger = logging.getLogger(__name__)
 

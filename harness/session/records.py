@@ -10,10 +10,10 @@ import json
 import math
 import re
 import uuid
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from harness.codec import encode
+from harness.lazy_dataclass import dataclass
 from harness.messages import (
     AssistantContent,
     AssistantMessage,

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
 from harness.codec import decode
 from harness.errors import SessionError, SessionMissing, SessionTooNew
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, Message, ModelSpec
 from harness.session.lines import Layout, Line, conversation, last_leaf, scan
 from harness.session.reading import object_at, parse, read_assistant, read_result, read_user, text_at, time_of

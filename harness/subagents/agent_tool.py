@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.errors import InvalidArguments
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.tool import Delegation, Risk, Role, Tool, ToolContext, ToolOutput
 from harness.views import View

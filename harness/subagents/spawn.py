@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.context.tokens import estimate_overhead, estimate_text
 from harness.events import Event, TurnStart
+from harness.lazy_dataclass import dataclass
 from harness.limits import Limits
 from harness.messages import new_id
 from harness.modes import SUBMIT_PLAN, tools_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, ModelSpec
 from harness.thinking import ThinkingLevel
 

@@ -6,11 +6,11 @@ import asyncio
 import importlib.util
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from harness.errors import AuthenticationFailed, NetworkError
+from harness.lazy_dataclass import dataclass
 from providers.net.failures import plain
 
 if TYPE_CHECKING:

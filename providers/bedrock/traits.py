@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue, ModelSpec
 from harness.thinking import ThinkingLevel
 from providers.anthropic.thinking import output_limit, thinking_form

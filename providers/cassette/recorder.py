@@ -7,10 +7,10 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, new_id
 from providers.cassette.secrets import Secrets, SecretStream, plain_headers, secrets_in
 from providers.cassette.tape import Tape, chunk_record

@@ -6,10 +6,11 @@ import base64
 import json
 import logging
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 from providers.cassette.secrets import Secrets
 

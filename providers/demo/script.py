@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from harness.errors import ProviderError
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, StopReason, Usage
 from harness.provider import Request
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, cast
 
 from harness.errors import AuthenticationFailed, NetworkError
+from harness.lazy_dataclass import dataclass
 from providers.net.failures import plain
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import (
     AssistantMessage,
     JsonObject,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -18,6 +17,7 @@ from typing import cast
 import llama_cpp
 
 from harness.errors import RequestRejected, StreamError
+from harness.lazy_dataclass import dataclass
 from providers.gguf.flag import Flag
 from providers.gguf.quiet import silenced
 from providers.gguf.spelling import parts

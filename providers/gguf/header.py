@@ -5,10 +5,10 @@ from __future__ import annotations
 import mmap
 import re
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import ModelNotFound, RequestRejected
+from harness.lazy_dataclass import dataclass
 
 MAGIC = b"GGUF"
 STRING, ARRAY = 8, 9

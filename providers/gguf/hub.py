@@ -11,7 +11,6 @@ import os
 import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -28,6 +27,7 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
+from harness.lazy_dataclass import dataclass
 from providers.net.failures import plain
 from providers.net.trust import trusted
 

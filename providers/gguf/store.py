@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
 from providers.gguf.header import PART, missing_part
 from providers.gguf.names import SUFFIX, HubName, choose, read_name
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import SplitResult, urlsplit
 
+from harness.lazy_dataclass import dataclass
 from providers.endpoint import is_loopback
 
 OF_THE_SYSTEM = "the settings of this system"

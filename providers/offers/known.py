@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Protocol, runtime_checkable
 
+from harness.lazy_dataclass import dataclass
 from harness.provider import ModelFacts, Price
 
 

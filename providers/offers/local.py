@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import ProviderError
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue
 from harness.provider import Facts, ModelFacts
 from providers.catalog import Preset

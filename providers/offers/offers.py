@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from harness.errors import NetworkError
+from harness.lazy_dataclass import dataclass
 from providers import Credentials, Service, endpoint_of
 from providers.catalog import Preset
 from providers.installed import service_at, told_facts

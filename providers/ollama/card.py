@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue
 from providers.offers.known import Known
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta
 from providers.openai_chat.shapes import CallPart

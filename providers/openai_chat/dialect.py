@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 from harness.provider import Request
 from harness.thinking import ThinkingLevel

@@ -7,9 +7,9 @@ makes no difference.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from harness.lazy_dataclass import dataclass
 from harness.provider import ToolSpec
 from providers.wire.written_dialects import BARE, READERS, SIGNS, Call, Dialect, Seen
 

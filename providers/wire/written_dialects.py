@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 
 Dialect: TypeAlias = Literal["tagged", "bare", "marked"]

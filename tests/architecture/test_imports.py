@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from fakes.model_server import ModelServer, Reply
 
+ROOT = Path(__file__).parents[2]
 HEAVY = {"textual", "rich", "httpx", "pydantic", "keyring", "genai_prices", "asyncio"}
 LOOKS_FOR_PACKAGES = {"importlib.metadata", "providers.plugins", "providers.guard"}
 OURS = {"cinch_tui", "providers", "tools", "themes"}
@@ -80,6 +82,14 @@ def test_only_the_provider_that_is_named_is_imported(named: str, other: str) -> 
 
     assert f"providers.{other}" not in loaded
     assert f"providers.{named.replace('-', '_')}" in loaded
+
+
+def test_no_class_of_ours_has_its_methods_compiled_at_the_start() -> None:
+    folders = ("harness", "providers", "tools", "cinch_tui")
+    sources = (path for folder in folders for path in (ROOT / folder).rglob("*.py") if path.name != "lazy_dataclass.py")
+    standard = re.compile(r"^from dataclasses import .*\bdataclass\b|@dataclasses\.dataclass", re.MULTILINE)
+
+    assert [path for path in sources if standard.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_the_first_frame_loads_nothing_but_itself() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from harness.filetext import FileText, Splice, difference, occurrences
+from harness.lazy_dataclass import dataclass
 from tools.text.fuzzy import nearest_block
 from tools.text.matching import Found, Hit, find
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from harness.filetext import FileText, occurrences
+from harness.lazy_dataclass import dataclass
 
 _TYPOGRAPHY = str.maketrans(
     dict.fromkeys("‘’‚‛′", "'")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from cinch_tui.commands import SIGILS
 from harness.errors import CinchError
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.commands.front import Front

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from textual import work
 from textual.message import Message
@@ -13,6 +12,7 @@ from textual.widget import Widget
 
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.words import Words, joined
+from harness.lazy_dataclass import dataclass
 
 SECONDS = 0.5
 """So much of the last typing may be lost in a crash."""

@@ -6,11 +6,12 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import cast
 
 from cinch_tui.private_file import write_private
+from harness.lazy_dataclass import dataclass
 
 MAX_ENTRIES = 5_000
 

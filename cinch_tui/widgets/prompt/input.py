@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -17,6 +16,7 @@ from cinch_tui.keys.keymap import bound
 from cinch_tui.widgets.prompt.line_input import LineInput
 from cinch_tui.widgets.prompt.pastes import Pastes, is_large, typeable
 from cinch_tui.words import Said, Words, as_words
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.pictures.taking import Shot

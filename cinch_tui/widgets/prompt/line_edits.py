@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from harness.lazy_dataclass import dataclass
 
 _WORD = re.compile(r"\w+")
 _BLANK_WORD = re.compile(r"\S+")

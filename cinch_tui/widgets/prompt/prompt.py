@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from textual import on
@@ -28,6 +27,7 @@ from cinch_tui.widgets.prompt.input import PromptInput
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from cinch_tui.words import Said, Words, as_words, joined
 from harness.errors import CinchError
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.pictures.intake import Intake

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from cinch_tui.widgets.prompt.line_edits import Change
 from cinch_tui.widgets.prompt.vim.motions import first_letter, line_end, line_start, resting
 from cinch_tui.widgets.prompt.vim.reading import Command
+from harness.lazy_dataclass import dataclass
 
 
 class Field(Protocol):

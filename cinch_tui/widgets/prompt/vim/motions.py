@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from harness.lazy_dataclass import dataclass
 
 Kind: TypeAlias = Literal["exclusive", "inclusive", "lines"]
 

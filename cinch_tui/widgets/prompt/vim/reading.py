@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from cinch_tui.widgets.prompt.vim.objects import KINDS
+from harness.lazy_dataclass import dataclass
 
 OPERATORS = "dcy"
 _MOTIONS = {*"hjklwWbBeE0^$G;,%{}", "gg"}

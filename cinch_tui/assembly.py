@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +16,14 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.credentials import KeyStore
 from cinch_tui.models.last_choice import recall
 from cinch_tui.options import Continue, Options, Resume
+from cinch_tui.paths import Paths
 from harness.agent import Agent
 from harness.approval.rules import Grants, Rule
 from harness.context.normalise import normalise
 from harness.earlier_jobs import jobs_gone, word_of_gone
 from harness.errors import ConfigError, SessionLocked
 from harness.instructions import build_system_prompt, describe_environment, load_instructions, quoted
+from harness.lazy_dataclass import dataclass
 from harness.messages import Message, new_id
 from harness.modes import EXECUTE, MODES, PLAN
 from harness.options import AgentOptions
@@ -35,6 +37,8 @@ from harness.tool import Tool
 from harness.workspace import Workspace
 from providers import connect
 from providers.installed import each_preset
+from providers.offers.prices import PricedFacts
+from providers.offers.shelf import Shelf
 from tools import builtin_tools
 
 # What reads sessions is imported where one is read: most starts begin a new one.
@@ -75,6 +79,7 @@ class Assembly:
         base_url = spec.base_url if named == spec.provider else ""
         model = connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
         _hear_of_differences(model, self.agent)
+        _keep_prices(model, self.options.paths)
         return model
 
     def find(self, which: str) -> LoadedSession:
@@ -175,6 +180,8 @@ async def assemble(
     if model is None:
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
     assembly = await _build(options, settings, person, model)
+    for each in (model, *assembly.agent.options.fallback):
+        _keep_prices(each, options.paths)
     if loaded is None:
         assembly.begin()
     else:
@@ -311,6 +318,12 @@ def _hear_of_differences(model: Model, agent: Agent) -> None:
 
     if isinstance(model.provider, ReplayProvider):
         model.provider.deck.tell = partial(agent.notify, level="warning")
+
+
+def _keep_prices(model: Model, paths: Paths) -> None:
+    """Have what the price data tells of it looked up once a day: that takes as long as many a run in print mode."""
+    if isinstance(model.facts, PricedFacts):
+        model.facts.shelf = Shelf(paths.cache / "prices")
 
 
 def _root(options: Options, model: Model) -> Path:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
 
     from harness.provider import Facts
+    from providers.offers.shelf import Shelf
 
 
 PATIENCE = 3.0
@@ -25,10 +26,12 @@ PATIENCE = 3.0
 
 
 class PricedFacts:
-    """Facts of one model from genai-prices.
+    """Facts of one model from genai-prices, or, where `shelf` is set, from what was looked up there today.
 
     Where it knows no window, the service's own list is asked, once; a model that nobody knows has the usual window.
     """
+
+    shelf: Shelf | None = None
 
     def __init__(self, preset: Preset, model_id: str, service: Telling | None = None) -> None:
         self._prices = preset.prices
@@ -50,10 +53,10 @@ class PricedFacts:
 
         return await self._load(priced_apart)
 
-    async def _load(self, look_up: Callable[[str, str], Known]) -> ModelFacts:
+    async def _load(self, look_up: Callable[[str, str, Shelf | None], Known]) -> ModelFacts:
         known = Known()
         if self._now is None:
-            known = await asyncio.to_thread(look_up, self._prices, self._model_id)
+            known = await asyncio.to_thread(look_up, self._prices, self._model_id, self.shelf)
             self._now = known.facts
         service, self._service = self._service, None
         if service is not None and known.context_window is None:
@@ -70,18 +73,34 @@ async def _told(service: Telling, model_id: str) -> Known:
     return next((model.known for model in found if model.id == model_id), Known())
 
 
-def priced(provider: str, model_id: str) -> Known:
+def priced(provider: str, model_id: str, shelf: Shelf | None = None) -> Known:
     """What is known of one model; nothing where `provider` is empty. For a thread."""
     if not provider:
         return Known()
+    if shelf is not None and (kept := shelf.recall(provider, model_id)) is not None:
+        return kept
+    model = _looked_up(provider, model_id)
+    known = _known(model) if model else Known()
+    if shelf is not None and not (model and _depends_on_the_hour(model)):
+        shelf.keep(provider, model_id, known)
+    return known
+
+
+def _looked_up(provider: str, model_id: str) -> ModelInfo | None:
     # The import takes a quarter of a second.
     from genai_prices.data_snapshot import get_snapshot
 
     try:
-        _, model = get_snapshot().find_provider_model(model_id, None, provider, None)
+        return get_snapshot().find_provider_model(model_id, None, provider, None)[1]
     except LookupError:
-        return Known()
-    return _known(model)
+        return None
+
+
+def _depends_on_the_hour(model: ModelInfo) -> bool:
+    from genai_prices.types import TimeOfDateConstraint
+
+    prices = model.prices if isinstance(model.prices, list) else []
+    return any(isinstance(price.constraint, TimeOfDateConstraint) for price in prices)
 
 
 def priced_models(preset: Preset) -> dict[str, Known]:

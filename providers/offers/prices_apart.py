@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 from harness.provider import Price
 from providers.offers.known import Known
 from providers.offers.prices import priced
+from providers.offers.shelf import Shelf
 
 PATIENCE = 20.0
 """Seconds; on a machine that is busy a Python starts slowly, and to load the data here as well would not be faster."""
@@ -19,15 +21,17 @@ _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCA
 _CODE = "import sys; from providers.offers.prices_apart import tell; tell(*sys.argv[1:])"
 
 
-def priced_apart(provider: str, model_id: str) -> Known:
+def priced_apart(provider: str, model_id: str, shelf: Shelf | None = None) -> Known:
     """As `priced`; where it is loaded already, or no process can be started, from there. For a thread."""
     if not provider or "genai_prices" in sys.modules:
-        return priced(provider, model_id)
+        return priced(provider, model_id, shelf)
+    if shelf is not None and (kept := shelf.recall(provider, model_id)) is not None:
+        return kept
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-c", _CODE, provider, model_id],
+            [sys.executable, "-P", "-c", _CODE, provider, model_id, *([str(shelf.folder)] if shelf else [])],
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -36,10 +40,10 @@ def priced_apart(provider: str, model_id: str) -> Known:
         )
         window, price = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
-        return priced(provider, model_id)
+        return priced(provider, model_id, shelf)
     return Known(window, price=Price(**price) if price else None)
 
 
-def tell(provider: str, model_id: str) -> None:
-    known = priced(provider, model_id)
+def tell(provider: str, model_id: str, folder: str = "") -> None:
+    known = priced(provider, model_id, Shelf(Path(folder)) if folder else None)
     json.dump([known.context_window, known.price and asdict(known.price)], sys.stdout)

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.provider import Price
+from providers.offers.known import Known
+from providers.offers.prices import priced
+from providers.offers.prices_apart import priced_apart
+from providers.offers.shelf import Shelf
+
+LOOK_UPS = [priced, priced_apart]
+
+
+def only_file(folder: Path) -> Path:
+    (file,) = folder.iterdir()
+    return file
+
+
+@pytest.mark.parametrize("look_up", LOOK_UPS)
+def test_what_was_looked_up_today_is_not_looked_up_again(
+    look_up: Callable[[str, str, Shelf | None], Known], tmp_path: Path
+) -> None:
+    shelf = Shelf(tmp_path / "prices")
+    first = look_up("anthropic", "claude-sonnet-4-5", shelf)
+    kept = only_file(shelf.folder)
+    kept.write_text(kept.read_text(encoding="utf-8").replace(str(first.context_window), "4711"), encoding="utf-8")
+
+    again = look_up("anthropic", "claude-sonnet-4-5", shelf)
+
+    assert first == priced("anthropic", "claude-sonnet-4-5")
+    assert again == Known(4711, price=first.price)
+
+
+def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
+    Shelf(tmp_path).keep("openai", "gpt-5", Known(400_000, price=Price(1, 2, 0.5, 0, None)))
+    code = (
+        "import sys; from pathlib import Path; from providers.offers.prices import priced\n"
+        "from providers.offers.shelf import Shelf\n"
+        f"print(priced('openai', 'gpt-5', Shelf(Path({str(tmp_path)!r}))))\n"
+        "assert not {'genai_prices', 'pydantic', 'importlib.metadata'} & set(sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "400000" in done.stdout
+    assert "output=2.0" in done.stdout
+
+
+def test_a_model_that_nobody_knows_is_asked_for_once_a_day_too(tmp_path: Path) -> None:
+    priced("openai", "model-of-tomorrow", Shelf(tmp_path))
+
+    assert Shelf(tmp_path).recall("openai", "model-of-tomorrow") == Known()
+    assert Shelf(tmp_path).recall("openai", "another") is None
+
+
+def test_a_price_that_depends_on_the_hour_is_not_kept(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "prices")
+
+    assert priced("deepseek", "deepseek-reasoner", shelf).price
+    assert shelf.recall("deepseek", "deepseek-reasoner") is None
+
+
+@pytest.mark.parametrize("spoilt", ["", "{", "[]", '{"of": ["2001-01-01", 1], "window": 5, "price": null}'])
+def test_what_is_of_another_day_or_no_such_file_is_looked_up_anew(spoilt: str, tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    known = priced("anthropic", "claude-sonnet-4-5", shelf)
+    only_file(tmp_path).write_text(spoilt, encoding="utf-8")
+
+    assert shelf.recall("anthropic", "claude-sonnet-4-5") is None
+    assert priced("anthropic", "claude-sonnet-4-5", shelf) == known
+    assert json.loads(only_file(tmp_path).read_text(encoding="utf-8"))["window"] == known.context_window
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_to_costs_only_time(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+
+    assert priced("anthropic", "claude-sonnet-4-5", Shelf(tmp_path / "prices")).price
+
+
+def test_a_name_leads_nowhere_else(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "prices")
+
+    shelf.keep("openai", "../../../etc/x", Known(5))
+
+    assert [path.parent for path in tmp_path.rglob("*.json")] == [shelf.folder]
+    assert shelf.recall("openai", "../../../etc/x") == Known(5)

@@ -11,7 +11,7 @@ from cinch_tui.panels.registry import ABOVE_PROMPT, BESIDE, PANELS, PanelSpec, f
 from cinch_tui.panels.remembered import Shown, recall_panels, remember_panels
 from cinch_tui.panels.sub_agents import SubAgents
 from harness.errors import CinchError
-from harness.events import Event, JobEnded, JobStarted
+from harness.events import AgentEnd, AgentStart, Event, JobEnded, JobStarted, SubagentEvent
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -113,7 +113,7 @@ class Shelf:
             self._desk.notice(f"{event.job_id} goes on in the background: {event.title}. /jobs shows it.")
         elif isinstance(event, JobEnded):
             self._tell_end(event)
-        if self._panel is not None and self._panel.concerns(event):
+        if self._panel is not None and (self._panel.concerns(event) or _is_counted(event)):
             self.refresh()
 
     def forget(self) -> None:
@@ -198,3 +198,12 @@ class Shelf:
         self._desk.screen.run_worker(
             lambda: remember_panels(file, shown), thread=True, group="remember", exclusive=True
         )
+
+
+def _is_counted(event: Event) -> bool:
+    """Whether the titles of the panels, which tell how many run, say otherwise now."""
+    while isinstance(event, SubagentEvent):
+        event = event.event
+        if isinstance(event, AgentStart | AgentEnd):
+            return True
+    return isinstance(event, JobStarted | JobEnded)

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from cinch_tui.widgets.search_bar import SearchBar
 
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (80, "-wide")]
+HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
 
 class ConversationScreen(SelectingScreen[object]):
     """A screen that has a conversation, once there is a board, and a prompt under it."""
 
     HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
 
     def __init__(self, desk: Desk, front: ChatFront, prompt: Prompt) -> None:
         super().__init__()

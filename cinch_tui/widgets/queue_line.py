@@ -128,23 +128,34 @@ class QueueLine(PanelKeys, can_focus=True):
         return next((place for place, row in enumerate(self.rows) if row.id == self._chosen), None)
 
     @property
+    def _room(self) -> int:
+        """Rows for messages; with the focus one more says what the keys do."""
+        return max(1, self.content_size.height - (1 if self.has_focus else 0))
+
+    @property
     def _first(self) -> int:
         """The first row that is shown: the chosen one is among them."""
-        return max(0, min((self._place or 0) - MOST_ROWS // 2, len(self.rows) - MOST_ROWS))
+        return max(0, min((self._place or 0) - self._room // 2, len(self.rows) - self._room))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        del container, viewport, width
-        return min(len(self.rows), MOST_ROWS) + (1 if self.has_focus else 0)
+        del container, width
+        most = min(MOST_ROWS, max(1, viewport.height // 6))
+        return min(len(self.rows), most) + (1 if self.has_focus else 0)
 
     def render(self) -> Content:
+        if not self.rows:
+            return Content()
         width = self.content_size.width
-        shown = [self._line(row, width) for row in self.rows[self._first : self._first + MOST_ROWS]]
+        *shown, last = self.rows[self._first : self._first + self._room]
+        below = len(self.rows) - self._first - len(shown) - 1
+        count = f"  +{below} more" if below else ""
+        lines = [*(self._line(row, width) for row in shown), self._line(last, width - len(count)).append(count)]
         keys = [Content(hint(*HINT)).truncate(width, ellipsis=True)] if self.has_focus else []
-        return Content("\n").join([*shown, *keys])
+        return Content("\n").join([*lines, *keys])
 
     def _line(self, row: WaitingRow, width: int) -> Content:
         text = harmless(" ".join(row.text[:LONGEST].split()))
-        line = Content(f"↳ {row.kind}: {text}").truncate(width, ellipsis=True, pad=self.has_focus)
+        line = Content(f"↳ {row.kind}: {text}").truncate(width, ellipsis=True, pad=True)
         if row.id != self._chosen or not self.has_focus:
             return line
         return line.stylize(self.get_visual_style("queue-line--chosen", partial=True))

@@ -44,8 +44,9 @@ class TodoPanel(Widget):
         lines = [self._line(item) for item in shown]
         done = sum(item.status == "completed" for item in items)
         count = self.get_visual_style("todo-panel--count", partial=True)
-        width = self.size.width - 8
-        lines[0] = Content.assemble(lines[0].truncate(width, ellipsis=True, pad=True), (f"{done}/{len(items)}", count))
+        told = f"  {done}/{len(items)}"
+        line = lines[0].truncate(self.size.width - len(told), ellipsis=True, pad=True)
+        lines[0] = Content.assemble(line, (told, count))
         return Content("\n").join(lines)
 
     def _line(self, item: TodoItem) -> Content:

@@ -253,3 +253,16 @@ async def test_who_leaves_is_told_of_the_jobs_that_end_with_it(start):
         await until(pilot, lambda: app._exit)
     assert not app.desk.agent.jobs.running
     assert stopped_jobs(app.desk.assembly) == f"Stopped 1 background job: {SLEEPER}"
+
+
+async def test_the_titles_count_what_runs_whichever_panel_is_shown(start, tmp_path: Path):
+    waits = "until [ -e over ]; do sleep 0.01; done"
+    app = start(Reply(calls=[bash(waits, background=True)]), Reply("It runs."))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, app, "/changes", lambda: area(app))
+        await pilot.press("escape")
+        await say(pilot, app, "go", lambda: "Jobs 1" in area(app).border_title)
+        (tmp_path / "project" / "over").touch()
+        await until(pilot, lambda: "Jobs 1" not in area(app).border_title)
+
+        assert "Jobs" in area(app).border_title

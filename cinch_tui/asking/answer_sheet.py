@@ -10,12 +10,14 @@ from harness.person import Answer, Question
 
 @dataclass(slots=True)
 class Blank:
-    """One question: its answer, what is ticked of its choices, and what is half written."""
+    """One question: its answer, what is ticked of its choices, what is half written, and how choices are being edited
+    by their index."""
 
     question: Question
     answer: Answer | None = None
     ticked: set[int] = field(default_factory=set[int])
     draft: str = ""
+    edits: dict[int, str] = field(default_factory=dict[int, str])
 
     @property
     def title(self) -> str:
@@ -43,19 +45,51 @@ class Blank:
             self.answer = Answer("free_text", text)
 
     def edit(self, index: int, text: str) -> None:
+        self.keep_edit(index, text)
         self.answer = Answer("edited", text, index)
 
     def original(self, index: int) -> str:
-        """What an edit of a choice begins with."""
+        """What a choice stands for as it was asked."""
         choice = self.question.choices[index]
         return choice.body or choice.label
 
+    def begun(self, index: int) -> str:
+        """What an edit of a choice goes on with."""
+        return self.edits.get(index, self.original(index))
+
+    def keep_edit(self, index: int, text: str) -> None:
+        self.edits.pop(index, None)
+        if text.strip() and text != self.original(index):
+            self.edits[index] = text
+
+    @property
+    def meant(self) -> Answer | None:
+        """The answer; where none was given, what is ticked and written: it counts when all is sent."""
+        if self.answer is not None:
+            return self.answer
+        blank = Blank(self.question, ticked=self.ticked)
+        if self.ticked or self.draft.strip():
+            blank.write(self.draft.strip())
+        return blank.answer
+
+    @property
+    def written(self) -> list[str]:
+        """What the person wrote, whatever became of it."""
+        return [text for text in (self.draft, *self.edits.values()) if text.strip()]
+
+    @property
+    def unheard(self) -> list[str]:
+        """What of it is in no answer."""
+        heard = (self.answer.text, self.answer.other) if self.answer else ()
+        return [text for text in self.written if text.strip() not in heard]
+
     @property
     def words(self) -> str:
-        if self.answer is None:
+        meant = self.meant
+        if meant is None:
             return "not answered yet"
-        said = [each for each in (self.answer.text, self.answer.other) if each]
-        return " + ".join(said) or self.answer.status
+        said = [each for each in (meant.text, meant.other) if each]
+        return " + ".join(said) or meant.status
 
 
 class Sheet:
@@ -89,6 +123,11 @@ class Sheet:
         """To the next that has no answer, or to the end."""
         later = [*range(self.at + 1, len(self.blanks)), *range(self.at)]
         self.at = next((at for at in later if self.blanks[at].answer is None), len(self.blanks))
+
+    def take_meant(self) -> None:
+        """Let count what is ticked or written where no answer was given."""
+        for blank in self.blanks:
+            blank.answer = blank.meant
 
     def answers(self, rest: Answer) -> tuple[Answer, ...]:
         """All of them; `rest` for those that have none."""

@@ -49,8 +49,10 @@ _REVIEW_HINT = (
     "review.none none",
     "review.finish done",
 )
+_WRITING_HINT = ("Enter sends", "approval.back goes back")
+_WRITING_HINT_OF_ONE = ("Enter keeps it", "approval.back goes back")
 _WHY_NOT = "why not? Enter sends, {back} goes back"
-_WHY_NOT_THIS = "why not this change? Enter keeps it, {back} goes back"
+_WHY_NOT_THIS = "why not change {number}? Enter keeps it, {back} goes back"
 
 
 class ApprovalScreen(Dialog[Approval]):
@@ -95,13 +97,25 @@ class ApprovalScreen(Dialog[Approval]):
     def unsent(self) -> str:
         return self.query_one("#reason", Input).value
 
+    @property
+    def unheard(self) -> str:
+        return self.unsent
+
     def focus_first(self) -> None:
         name = "#reason" if self.explaining else "#view" if self.reviewing else "#answers"
         self.query_one(name).focus()
 
-    def watch_reviewing(self, reviewing: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
-        self.query_one("#dialog").border_subtitle = hint(*_REVIEW_HINT) if reviewing else self._hint
+    def watch_reviewing(self) -> None:
+        self._show_hint()
         self.call_after_refresh(self._fit)
+
+    def watch_explaining(self) -> None:
+        self._show_hint()
+
+    def _show_hint(self) -> None:
+        # It is told of its state before it has its parts.
+        for dialog in self.query("#dialog"):
+            dialog.border_subtitle = self._hint
 
     def action_once(self) -> None:
         self._say(self._calls.shown.yes)
@@ -137,7 +151,7 @@ class ApprovalScreen(Dialog[Approval]):
         self.opened()
         dialog = self.query_one("#dialog")
         dialog.set_class(self._is_diff, "-diff")
-        dialog.border_subtitle = self._hint
+        self._show_hint()
         self.query_one("#others", Static).update(self._others())
         self.query_one("#heading", Static).update(self._heading())
         reason = self.query_one("#why", Static)
@@ -207,10 +221,10 @@ class ApprovalScreen(Dialog[Approval]):
     @on(Input.Submitted, "#reason")
     def take_reason(self, event: Input.Submitted) -> None:
         reason = event.value.strip()
+        event.input.clear()
         if not (self.reviewing and self._calls.shown.review):
             self._say(Denied(reason))
             return
-        event.input.clear()
         self._calls.shown.review.refuse(reason)
         self.explaining = False
         self.focus_first()
@@ -229,7 +243,8 @@ class ApprovalScreen(Dialog[Approval]):
 
     @on(ReviewPane.Explain)
     def ask_about_hunk(self) -> None:
-        self._ask_why(_WHY_NOT_THIS)
+        review = self._calls.shown.review
+        self._ask_why(_WHY_NOT_THIS, review.at + 1 if review else 1)
 
     @on(ReviewPane.Finished)
     def finish_review(self) -> None:
@@ -257,6 +272,10 @@ class ApprovalScreen(Dialog[Approval]):
 
     @property
     def _hint(self) -> str:
+        if self.explaining:
+            return hint(*(_WRITING_HINT_OF_ONE if self.reviewing else _WRITING_HINT))
+        if self.reviewing:
+            return hint(*_REVIEW_HINT)
         return hint(*(_DIFF_HINT if self._has_two_sides else _HINT))
 
     @property
@@ -279,8 +298,9 @@ class ApprovalScreen(Dialog[Approval]):
         self.reviewing = False
         self.focus_first()
 
-    def _ask_why(self, words: str) -> None:
-        self.query_one("#reason", Input).placeholder = words.format(back=label_of("approval.back"))
+    def _ask_why(self, words: str, number: int = 0) -> None:
+        told = words.format(back=label_of("approval.back"), number=number)
+        self.query_one("#reason", Input).placeholder = told
         self.explaining = True
         self.focus_first()
 

@@ -82,6 +82,11 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         """What is half written in the dialog, and would be lost with it."""
         return ""
 
+    @property
+    def unheard(self) -> str:
+        """What of it is no part of the answer that is given."""
+        return ""
+
     def watch_waiting(self, waiting: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
         for frame in self.query("#dialog"):
             if waiting and frame.border_title != NOT_YET:
@@ -145,7 +150,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         if self._answered:
             return
         self._answered = True
-        self.give_back_typed()
+        self.give_back_typed(self.unheard)
         self.dismiss(result)
 
     def withdraw(self) -> None:

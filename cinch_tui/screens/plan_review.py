@@ -22,6 +22,8 @@ _ANSWERS = (
     ("accept", "Accept it and start the work"),
     ("keep_planning", "Keep planning, and say what to change"),
 )
+_HINT = ("plan.page_up plan.page_down scroll", "plan.back keeps planning")
+_WRITING_HINT = ("Enter sends", "plan.back goes back")
 
 
 class PlanScreen(Dialog[PlanVerdict]):
@@ -41,7 +43,7 @@ class PlanScreen(Dialog[PlanVerdict]):
         from textual.widgets import Markdown
 
         with Vertical(id="dialog") as dialog:
-            dialog.border_subtitle = hint("plan.page_up plan.page_down scroll", "plan.back keeps planning")
+            dialog.border_subtitle = hint(*_HINT)
             yield Static(Content.assemble(("The plan", "bold")), id="heading", markup=False)
             with VerticalScroll(id="plan"):
                 yield Markdown(harmless(self._plan), open_links=False)
@@ -64,6 +66,13 @@ class PlanScreen(Dialog[PlanVerdict]):
     @property
     def unsent(self) -> str:
         return self.query_one("#feedback", Input).value
+
+    @property
+    def unheard(self) -> str:
+        return self.unsent
+
+    def watch_explaining(self, explaining: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
+        self.query_one("#dialog").border_subtitle = hint(*(_WRITING_HINT if explaining else _HINT))
 
     def focus_first(self) -> None:
         self.query_one("#feedback" if self.explaining else "#answers").focus()
@@ -96,4 +105,6 @@ class PlanScreen(Dialog[PlanVerdict]):
 
     @on(Input.Submitted, "#feedback")
     def refuse(self, event: Input.Submitted) -> None:
-        self.answer(PlanVerdict(accepted=False, feedback=event.value.strip()))
+        feedback = event.value.strip()
+        event.input.clear()
+        self.answer(PlanVerdict(accepted=False, feedback=feedback))

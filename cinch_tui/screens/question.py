@@ -65,13 +65,20 @@ class QuestionScreen(Dialog[tuple[Answer, ...]]):
 
     @property
     def unsent(self) -> str:
-        return self._drafts(self._sheet.blanks)
+        self._keep_draft()
+        return "\n".join(text for each in self._sheet.blanks for text in each.written)
+
+    @property
+    def unheard(self) -> str:
+        self._keep_draft()
+        return "\n".join(text for each in self._sheet.blanks for text in each.unheard)
 
     def focus_first(self) -> None:
         self.query_one("#text" if self.writing else "#choices").focus()
 
     def watch_writing(self, writing: Writing) -> None:
         self.set_class(bool(writing), "-writing")
+        self._show_hint()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self._is_offered(action, parameters) and super().check_action(action, parameters)
@@ -118,7 +125,7 @@ class QuestionScreen(Dialog[tuple[Answer, ...]]):
         if index is None:
             self.action_write()
         else:
-            self._write("edit", self._sheet.blank.original(index))
+            self._write("edit", self._sheet.blank.begun(index))
 
     def action_write(self) -> None:
         self._write("free", self._sheet.blank.draft)
@@ -144,7 +151,6 @@ class QuestionScreen(Dialog[tuple[Answer, ...]]):
     def time_out(self) -> None:
         """The time is up: what is answered counts. What is half written was meant for somebody, and goes to the
         prompt."""
-        self.give_back_typed(self._drafts([each for each in self._sheet.blanks if each.answer is None]))
         self.answer(self._sheet.answers(Answer("timed_out")))
 
     @on(OptionList.OptionSelected, "#choices")
@@ -152,6 +158,7 @@ class QuestionScreen(Dialog[tuple[Answer, ...]]):
         if self.waiting:
             return
         if self._sheet.is_at_end:
+            self._sheet.take_meant()
             self.answer(self._sheet.answers(Answer("skipped")))
             return
         blank, index = self._sheet.blank, event.option_index
@@ -183,6 +190,7 @@ class QuestionScreen(Dialog[tuple[Answer, ...]]):
     def _take_edit(self, blank: Blank, text: str) -> None:
         most, index = blank.question.max_edit_length, self._highlighted()
         if not text:
+            self._keep_draft()
             self._stop_writing()
             self._note("empty: the edit is cancelled")
         elif most is not None and len(text) > most:
@@ -213,13 +221,16 @@ class QuestionScreen(Dialog[tuple[Answer, ...]]):
         self._note("")
         taken = None if sheet.is_at_end or sheet.blank.answer is None else sheet.blank.answer.index
         self._fill(taken or 0)
-        self.query_one("#hint", Static).update(_hint(sheet))
         if sheet.is_at_end or sheet.blank.question.choices:
             self.writing = ""
         else:
             self._write("free", sheet.blank.draft)
+        self._show_hint()
         if not self.waiting:
             self.focus_first()
+
+    def _show_hint(self) -> None:
+        self.query_one("#hint", Static).update(_hint(self._sheet, self.writing))
 
     def _fill(self, highlighted: int) -> None:
         choices = self.query_one("#choices", OptionList)
@@ -233,14 +244,15 @@ class QuestionScreen(Dialog[tuple[Answer, ...]]):
         index = self.query_one("#choices", OptionList).highlighted
         return index if index is not None and index < len(self._sheet.blank.question.choices) else None
 
-    def _drafts(self, blanks: Sequence[Blank]) -> str:
-        """What was written of one's own."""
-        self._keep_draft()
-        return "\n".join(each.draft for each in blanks if each.draft)
-
     def _keep_draft(self) -> None:
+        if not self.writing:
+            return
+        blank, text = self._sheet.blank, self.query_one("#text", Input).value
+        index = self._highlighted()
         if self.writing == "free":
-            self._sheet.blank.draft = self.query_one("#text", Input).value
+            blank.draft = text
+        elif index is not None:
+            blank.keep_edit(index, text)
 
     def _write(self, writing: Writing, text: str) -> None:
         self.writing = writing
@@ -312,14 +324,16 @@ def _described(blank: Blank, index: int, choice: Choice) -> Content:
     return label.append_text(f"  {harmless(choice.description)}", "dim") if choice.description else label
 
 
-def _hint(sheet: Sheet) -> str:
-    arrows = "" if {"question.next", "question.previous"} & keys_in_force().keys() else "or ← → "
+def _hint(sheet: Sheet, writing: Writing) -> str:
+    # They are the cursor's while one writes.
+    arrows = "" if writing or {"question.next", "question.previous"} & keys_in_force().keys() else "or ← → "
     others = f"question.next {arrows}other questions" if sheet.is_form else ""
     if sheet.is_at_end:
         return hint("Enter sends", others, "question.back goes back")
     question = sheet.blank.question
-    if not question.choices:
-        return hint(f"Enter {'goes on' if sheet.is_form else 'sends'}", others, "question.back skips")
+    if writing:
+        back = "question.back goes back" if question.choices else "question.back skips"
+        return hint(f"Enter {'goes on' if sheet.is_form else 'sends'}", others, back)
     take = "question.tick or a digit ticks, Enter goes on" if question.multi_select else "↑ ↓ and Enter, or a digit"
     edit = "question.edit edits" if question.editable else ""
     write = "question.write writes another answer" if question.free_text else ""

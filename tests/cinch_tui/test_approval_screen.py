@@ -288,3 +288,32 @@ def test_picture_of_a_diff_on_a_small_screen(snap_compare):
 
 def test_picture_of_a_dangerous_command(snap_compare):
     assert snap_compare(host(RUN), terminal_size=(80, 24))
+
+
+async def test_a_reason_that_was_left_goes_to_the_prompt_and_one_that_was_sent_does_not():
+    left, sent = host(), host()
+
+    async with left.run_test(size=(80, 24)) as pilot:
+        await pilot.press("d", *"slow", "escape", "y")
+        await pilot.pause()
+    async with sent.run_test(size=(80, 24)) as pilot:
+        await pilot.press("d", *"slow", "enter")
+        await pilot.pause()
+
+    assert (left.results, left.typed) == ([Once()], ["slow"])
+    assert (sent.results, sent.typed) == ([Denied("slow")], [])
+
+
+async def test_the_frame_tells_what_escape_does_while_one_writes_and_before():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        frame = app.screen.query_one("#dialog")
+        before = frame.border_subtitle
+        await pilot.press("d")
+        writing = frame.border_subtitle
+        await pilot.press("escape")
+
+        assert (before or "").endswith("Esc denies")
+        assert writing == "Enter sends · Esc goes back"
+        assert frame.border_subtitle == before

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fakes.dialogs import Host, until_listening
 from textual.screen import Screen
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.review_pane import ReviewPane
@@ -103,6 +103,16 @@ async def test_each_hunk_says_without_colour_whether_it_is_taken_and_why_not():
         assert "▶[ ] change 2 of 3, left out: too_soon" in shown(app.screen)
         assert answers(app.screen)[0] == "y  Yes, 2 of 3 changes"
         assert not any("trust" in line or "always" in line for line in answers(app.screen))
+
+
+async def test_the_field_for_a_reason_names_the_change_and_the_frame_its_keys():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("h", "down", "d")
+
+        assert app.screen.query_one("#reason", Input).placeholder.startswith("why not change 2?")
+        assert app.screen.query_one("#dialog").border_subtitle == "Enter keeps it · Esc goes back"
 
 
 async def test_the_hunk_that_keys_act_on_is_in_sight():

@@ -71,3 +71,20 @@ async def test_typing_for_the_prompt_accepts_no_plan():
 
 def test_picture_of_a_plan(snap_compare):
     assert snap_compare(host(), terminal_size=(80, 24))
+
+
+async def test_a_word_that_was_left_goes_to_the_prompt_and_the_frame_tells_what_escape_does():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        frame = app.screen.query_one("#dialog")
+        await pilot.press("n", *"less")
+        writing = frame.border_subtitle
+        await pilot.press("escape")
+        read = frame.border_subtitle or ""
+        await pilot.press("y")
+        await pilot.pause()
+
+    assert writing == "Enter sends · Esc goes back"
+    assert read.endswith("Esc keeps planning")
+    assert (app.results, app.typed) == ([ACCEPTED], ["less"])

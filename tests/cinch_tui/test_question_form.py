@@ -234,3 +234,66 @@ async def test_note_goes_as_soon_as_something_is_written():
 
         assert told
         assert shown(app, "#note") == ""
+
+
+async def test_what_is_ticked_or_written_counts_when_all_is_sent():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("tab", "1", "tab", *"Ada", "tab")
+        review = shown(app, "#asked")
+        await pilot.press("enter")
+
+    assert review == "Database: not answered yet\nParts: till\nName: Ada"
+    assert app.results == [(SKIPPED, parts(0), Answer("free_text", "Ada"))]
+    assert app.typed == []
+
+
+@pytest.mark.parametrize(
+    ("question", "keys", "answer", "left"),
+    [
+        (NAME, (*"Ad", "escape"), SKIPPED, "Ad"),
+        (DATABASE, ("o", *"grey", "escape", "1"), SQLITE, "grey"),
+        (DATABASE, ("down", "e", "ctrl+u", *"mine", "escape", "2"), POSTGRES, "mine"),
+    ],
+)
+async def test_what_was_written_and_is_no_answer_goes_to_the_prompt(
+    question: Question, keys: tuple[str, ...], answer: Answer, left: str
+):
+    app = host(question)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_listening(pilot)
+        await pilot.press(*keys)
+        await pilot.pause()
+
+    assert app.results == [(answer,)]
+    assert app.typed == [left]
+
+
+async def test_an_edit_goes_on_where_it_was_left():
+    app = host(DATABASE)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("down", "e", "ctrl+u", *"mine", "escape", "e", "!", "enter")
+
+    assert app.results == [(Answer("edited", "mine!", 1),)]
+    assert app.typed == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ((), "↑ ↓ and Enter, or a digit · e edits · o writes another answer · Tab or ← → other questions · Esc skips"),
+        (("o",), "Enter goes on · Tab other questions · Esc goes back"),
+        (("e",), "Enter goes on · Tab other questions · Esc goes back"),
+        (("tab", "tab"), "Enter goes on · Tab other questions · Esc skips"),
+    ],
+)
+async def test_the_hint_tells_what_the_keys_do_now(keys: tuple[str, ...], told: str):
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*keys)
+
+        assert shown(app, "#hint") == told

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.retry_notice import RetryNotice
+from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.past import said_blocks, show_result
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
-from cinch_tui.transcript.shell_report import is_report
 from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState

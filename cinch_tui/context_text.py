@@ -68,9 +68,14 @@ def whole_text(piece: Piece, before: Sequence[tuple[Zone, str]]) -> str:
 
 def report(breakdown: Breakdown) -> str:
     """All of it in lines, for where there is no screen."""
-    lines = [summary(breakdown), ""]
-    lines += [f"{tokens:>9,}  {name}" for name, tokens in zones_of(breakdown)]
-    return "\n".join([*lines, "", LEGEND, *(line_of(piece) for piece in breakdown.pieces)])
+    lines = [summary(breakdown), *(f"{name}: {tokens:,}" for name, tokens in zones_of(breakdown))]
+    return "\n".join([*lines, "", "One by one:", *map(_told, breakdown.pieces)])
+
+
+def _told(piece: Piece) -> str:
+    tokens = f"{piece.tokens:,} tokens" if piece.is_counted else f"about {piece.tokens:,} tokens"
+    kept = {"all": ", kept by the service", "partly": ", partly kept by the service", "not": ""}[piece.cached]
+    return f"{tokens}{kept}: {' '.join(_who(piece).split())}"
 
 
 def _who(piece: Piece) -> str:

@@ -112,12 +112,13 @@ def model_names() -> tuple[str, ...]:
 
 
 def key_summary(keys: KeyStore) -> str:
-    lines: list[str] = []
+    lines, without = list[str](), list[str]()
     for preset in each_preset():
-        if preset.variables:
-            found = keys.find(preset.name, preset.variables)
-            lines.append(f"- {preset.name}: {f'key from {found.source}' if found else 'no key'}")
-    return "\n".join(lines)
+        if preset.variables and (found := keys.find(preset.name, preset.variables)):
+            lines.append(f"- {preset.name}: key from {found.source}")
+        elif preset.variables:
+            without.append(preset.name)
+    return "\n".join([*lines, f"- no key: {', '.join(without)}"] if without else lines)
 
 
 def session_ids(options: Options) -> tuple[str, ...]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cinch_tui.transcript.shell_report import LABEL, PRIVATE_LABEL, report_of
-from cinch_tui.transcript.tool_block import ToolBlock
+from harness.lazy_dataclass import dataclass
 from harness.messages import Text, UserMessage, new_id
 from harness.person import Nobody
 from harness.tool import ToolContext, ToolOutput
@@ -16,11 +14,11 @@ from harness.views import TerminalView, View
 from tools import builtin_tools
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.view import Transcript
     from harness.agent import Agent
 
 LONGEST_SECONDS = 600
 STOPPED = "You stopped it. What it printed until then:"
+REPORT_HEAD = "The person ran this command themselves, in the project's folder:\n$ "
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,30 @@ def shell_line(text: str) -> ShellLine | None:
     return ShellLine(command, is_private) if command else None
 
 
-class Shell:
-    """Runs such lines, shows them in the conversation, and keeps what the model is to hear with the next prompt."""
+def report_of(command: str, words: str) -> UserMessage:
+    """What the model is told of it."""
+    return UserMessage((Text(f"{REPORT_HEAD}{command}\n"), Text(words)), synthetic=True)
 
-    def __init__(self, agent: Agent, transcript: Transcript) -> None:
+
+def is_report(message: UserMessage) -> bool:
+    return message.synthetic and message.text.startswith(REPORT_HEAD)
+
+
+def words_of(output: ToolOutput) -> str:
+    return "\n".join(content.text for content in output.content if isinstance(content, Text))
+
+
+class OwnCommands:
+    """Runs such lines, and keeps what the model is to hear with the next prompt."""
+
+    def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self._transcript = transcript
         self._running: list[asyncio.Task[object]] = []
         self._unheard: list[UserMessage] = []
+
+    @property
+    def are_running(self) -> bool:
+        return bool(self._running)
 
     def stop(self) -> bool:
         """Stop what runs; whether something did."""
@@ -65,46 +79,35 @@ class Shell:
             self._agent.inbox.reminders.put(message)
         self._unheard.clear()
 
-    async def run(self, line: ShellLine) -> None:
-        first, *more = line.command.splitlines()
-        block = ToolBlock(new_id(), PRIVATE_LABEL if line.is_private else LABEL, f"{first} …" if more else first)
-        block.status = "running"
-        block.folded = False
-        self._transcript.add(block)
-        output = await self._output(line.command, block)
-        block.view = output.view
-        block.text = _words(output)
-        block.status = "failed" if output.is_error else "done"
-        self._transcript.changed(block)
-        if not line.is_private:
-            self._unheard.append(report_of(line.command, block.text))
+    async def run(self, line: ShellLine, show: Callable[[View], None]) -> ToolOutput:
+        """`show` gets what there is to see while it runs."""
+        seen = list[View]()
 
-    async def _output(self, command: str, block: ToolBlock) -> ToolOutput:
-        def show(view: View) -> None:
-            block.view = view
-            self._transcript.changed(block)
+        def update(view: View) -> None:
+            seen[:] = [view]
+            show(view)
 
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(self._execute(command, self._context(block, show)))
+            task = group.create_task(self._execute(line.command, self._context(update)))
             self._running.append(task)
             try:
                 await asyncio.wait([task])
             finally:
                 self._running.remove(task)
-        if not task.cancelled():
-            return task.result()
-        printed = block.view.output if isinstance(block.view, TerminalView) else ""
-        return ToolOutput.failure(f"{STOPPED}\n{printed}", view=block.view)
+        output = _stopped(seen) if task.cancelled() else task.result()
+        if not line.is_private:
+            self._unheard.append(report_of(line.command, words_of(output)))
+        return output
 
     async def _execute(self, command: str, context: ToolContext) -> ToolOutput:
         tools = (*self._agent.state.tools, *builtin_tools())
         bash = next(tool for tool in tools if tool.name == "bash")
         return await bash.run({"command": command, "timeout_s": LONGEST_SECONDS}, context)
 
-    def _context(self, block: ToolBlock, show: Callable[[View], None]) -> ToolContext:
+    def _context(self, show: Callable[[View], None]) -> ToolContext:
         options, nobody = self._agent.options, Nobody()
         return ToolContext(
-            call_id=block.call_id,
+            call_id=new_id(),
             workspace=self._agent.workspace,
             person=nobody,
             propose_plan=nobody.review_plan,
@@ -114,5 +117,7 @@ class Shell:
         )
 
 
-def _words(output: ToolOutput) -> str:
-    return "\n".join(content.text for content in output.content if isinstance(content, Text))
+def _stopped(seen: list[View]) -> ToolOutput:
+    view = seen[0] if seen else None
+    printed = view.output if isinstance(view, TerminalView) else ""
+    return ToolOutput.failure(f"{STOPPED}\n{printed}", view=view)

@@ -7,11 +7,11 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.asking.call_words import allowable, denial_of_all, exactly, lasting, named, together, why
+from cinch_tui.asking.call_words import allowable, denial_of_all, exactly, lasting, together, why
 from cinch_tui.plain.inquiry import Inquiry
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.questions import NobodyThere
-from cinch_tui.plain.showing import view_lines
+from cinch_tui.plain.showing import counted, cut, view_lines
 from cinch_tui.transcript.plain import one_line
 from harness.hunks import hunks_of
 from harness.person import (
@@ -35,6 +35,8 @@ from harness.views import DiffView, TerminalView
 if TYPE_CHECKING:
     from harness.person import AskedAtOnce
 
+MOST_SHOWN = 60
+"""Lines of a proposal that are read out unasked."""
 
 _SAID: dict[str, Approval] = {
     "y": Once(),
@@ -69,10 +71,11 @@ class PlainPerson:
         answers: list[Answer] = []
         async with self._menus.turn:
             try:
-                async with asyncio.timeout(shortest(questions)):
+                async with asyncio.timeout(seconds := shortest(questions)):
                     for number, question in enumerate(questions, 1):
                         place = f" {number} of {len(questions)}" if len(questions) > 1 else ""
-                        answers.append(await self._inquiry.ask(question, place))
+                        limit = _limit(seconds, len(questions)) if number == 1 else ""
+                        answers.append(await self._inquiry.ask(question, place, limit))
             except TimeoutError:
                 self._paper.say("Notice", "The question goes on without an answer.")
             except NobodyThere:
@@ -96,17 +99,13 @@ class PlainPerson:
                 return approval
 
     def _show(self, request: ApprovalRequest) -> None:
-        self._paper.say("Approval", f"{one_line(request.label)} {one_line(request.summary)}".rstrip())
+        self._paper.say("Approval", _named(request))
         if request.others:
-            rest = "; ".join(named(each) for each in request.others)
+            rest = "; ".join(_named(each) for each in request.others)
             self._paper.say("Batch", f"{request.position} of {request.total}; these wait too: {rest}")
         self._paper.say("Why asked", why(request, ", "))
-        if isinstance(request.view, TerminalView):
-            self._paper.say("Command", request.view.command)
-        elif request.view is not None:
-            self._paper.say("It would do", "\n".join(view_lines(request.view)))
-        else:
-            self._paper.say("Arguments", json.dumps(request.call.arguments, indent=2, ensure_ascii=False))
+        label, lines = _content(request)
+        self._paper.say(label, "\n".join(cut(lines, MOST_SHOWN)))
 
     async def _approval(self, key: str, request: ApprovalRequest) -> Approval | None:
         """What an answer comes to; None when the person thinks better of it."""
@@ -121,6 +120,10 @@ class PlainPerson:
             case "c":
                 text = await self._menus.line("Another command, or nothing to go back: ")
                 return Reworded(text) if text else None
+            case "w":
+                label, lines = _content(request)
+                self._paper.say(label, "\n".join(lines))
+                return None
             case "p":
                 assert isinstance(request.view, DiffView)
                 return await self._in_part(len(hunks_of(request.view)))
@@ -150,6 +153,25 @@ class PlainPerson:
         return PlanVerdict(accepted=index == 0, feedback=feedback)
 
 
+def _limit(seconds: float | None, questions: int) -> str:
+    if seconds is None:
+        return ""
+    return f" ({seconds:g} seconds{f' for all {questions}' if questions > 1 else ''})"
+
+
+def _named(request: ApprovalRequest) -> str:
+    return f"{one_line(request.label)} {one_line(request.summary)}".rstrip()
+
+
+def _content(request: ApprovalRequest) -> tuple[str, list[str]]:
+    """What it is about to do, all of it, and a word for it."""
+    if isinstance(request.view, TerminalView):
+        return "Command", request.view.command.split("\n")
+    if request.view is not None:
+        return "It would do", view_lines(request.view)
+    return "Arguments", json.dumps(request.call.arguments, indent=2, ensure_ascii=False).split("\n")
+
+
 def _answers(request: ApprovalRequest) -> list[tuple[str, str]]:
     answers = [("Yes, once", "y"), *((words, key) for key, _, words in lasting(request))]
     if request.is_revisable and isinstance(request.view, TerminalView):
@@ -157,7 +179,13 @@ def _answers(request: ApprovalRequest) -> list[tuple[str, str]]:
     if request.is_revisable and isinstance(request.view, DiffView) and len(hunks_of(request.view)) > 1:
         answers.append(("Yes, but not all of the changes", "p"))
     rule = [(words, key) for key, _, words in exactly(request)]
-    return [*answers, ("No", "n"), ("No, and say why", "d"), *rule, *_answers_to_all((request, *request.others))]
+    denials = [("No", "n"), ("No, and say why", "d")]
+    return [*answers, *denials, *rule, *_answers_to_all((request, *request.others)), *_answers_of_length(request)]
+
+
+def _answers_of_length(request: ApprovalRequest) -> list[tuple[str, str]]:
+    _, lines = _content(request)
+    return [] if cut(lines, MOST_SHOWN) == lines else [(f"First show the whole of it, {counted(lines)}", "w")]
 
 
 def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[tuple[str, str]]:

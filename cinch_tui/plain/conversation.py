@@ -20,8 +20,9 @@ from cinch_tui.plain.front import PlainFront
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.questions import NobodyThere
 from cinch_tui.plain.ringing import ringing
-from cinch_tui.plain.telling import Teller
+from cinch_tui.plain.telling import Teller, own_output
 from cinch_tui.printing.outcome import ExitStatus, Outcome, Tally
+from cinch_tui.shell_line import OwnCommands, ShellLine, shell_line
 from cinch_tui.start import collect_garbage
 from cinch_tui.words import Attachment, Said, Words, as_words, illustrated, name_of
 from harness.agent import Agent
@@ -35,32 +36,43 @@ if TYPE_CHECKING:
 
 AS_IT_IS = "Send it to the model as it is"
 NOTHING = "Nothing; forget it"
+NOT_READY = "cinch is still starting; try again in a moment"
 
 
 class Conversation:
     """`status` is what the last run came to."""
 
-    def __init__(self, options: Options, settings: Settings, menus: Menus) -> None:
+    def __init__(self, options: Options, settings: Settings, menus: Menus, *, is_at_terminal: bool) -> None:
         self.options = options
         self.settings = settings
         self.menus = menus
         self.paper = menus.paper
         self.is_leaving = False
+        self._is_at_terminal = is_at_terminal
+        self._is_warned = False
+        self._own: OwnCommands | None = None
         self.status = ExitStatus.DONE
         self._assembly: Assembly | None = None
         self._front = PlainFront(self)
         self._goes_on = False
+        self._teller: Teller | None = None
         self._pictures = list(options.images)
 
     @property
     def assembly(self) -> Assembly:
         if self._assembly is None:
-            raise CinchError("cinch is still starting; try again in a moment")
+            raise CinchError(NOT_READY)
         return self._assembly
 
     @property
     def agent(self) -> Agent:
         return self.assembly.agent
+
+    @property
+    def teller(self) -> Teller:
+        if self._teller is None:
+            raise CinchError(NOT_READY)
+        return self._teller
 
     @property
     def is_running(self) -> bool:
@@ -78,7 +90,8 @@ class Conversation:
         collect_garbage()
         agent = assembly.agent
         agent.subscribe(ringing(self.menus, self.settings.ui, self.options.cwd.name))
-        agent.subscribe(Teller(self.paper, agent, show_thinking=self.settings.ui.show_thinking))
+        self._teller = Teller(self.paper, agent, show_thinking=self.settings.ui.show_thinking)
+        agent.subscribe(self._teller)
         for warning in (*self.options.notices, *assembly.warnings):
             self.paper.say("Warning", warning)
         self.paper.say("Notice", f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
@@ -90,13 +103,31 @@ class Conversation:
         if self.options.beginning == Resume(""):
             await self._front.pick_session()
 
+    def leave(self, again: str) -> None:
+        """Leave, or, where that would stop commands in the background, tell a person so first; `again` names what
+        leaves then, unless something else is said."""
+        jobs = self._assembly.agent.jobs.running if self._assembly else ()
+        if not jobs or self._is_warned or not self._is_at_terminal:
+            self.is_leaving = True
+            return
+        self._is_warned = True
+        named = ", ".join(f"{job.id} ({job.errand.title})" for job in jobs)
+        self.paper.say("Warning", f"Leaving stops {named}. {again} again leaves.")
+
     async def close(self) -> None:
         if self._assembly is not None:
             await self._assembly.agent.close()
             await asyncio.to_thread(self._assembly.close)
 
+    @property
+    def can_stop(self) -> bool:
+        """Whether `stop` is better than cancelling what `take` does."""
+        return self.is_running or (self._own is not None and self._own.are_running)
+
     def stop(self) -> None:
-        """What came last goes first: the answer to a side question, else the run."""
+        """What is the person's own goes first: their command, the answer to a side question, else the run."""
+        if self._own is not None and self._own.stop():
+            return
         if not self._front.stop_aside() and self.is_running:
             self.agent.abort()
 
@@ -108,8 +139,8 @@ class Conversation:
             await self._front.keep_key(key.provider, key.secret)
         if keys and not rest.strip():
             return
-        if rest.startswith("!"):
-            self.paper.say("Notice", "Nothing is run or sent: commands behind ! need the screen.")
+        if line := shell_line(rest):
+            await self._run(line)
             return
         match builtin_commands().parse(rest):
             case Invocation() as invocation:
@@ -121,6 +152,14 @@ class Conversation:
         if self._goes_on:
             self._goes_on = False
             await self.say(None)
+
+    async def _run(self, line: ShellLine) -> None:
+        """A command of the person's own, and what it prints."""
+        self._own = self._own or OwnCommands(self.agent)
+        output = await self._own.run(line, lambda view: None)
+        self.paper.say("Output", "\n".join([line.text, *own_output(output)]))
+        if not line.is_private:
+            self.paper.say("Notice", "The model hears of it with what you say next.")
 
     def attach(self, shot: Shot) -> None:
         """Send this picture with what is said next."""
@@ -141,6 +180,9 @@ class Conversation:
 
     async def say(self, said: Said | None) -> None:
         """To the agent, as a prompt, or as steering while it works; None lets it go on."""
+        self._is_warned = False
+        if self._own is not None:
+            self._own.hand_over()
         prompt = None if said is None else as_words(said).prompt
         if prompt is not None and self.is_running:
             self.agent.steer(prompt)
@@ -183,7 +225,7 @@ class Conversation:
         if prompts:
             self.paper.say("You, last", prompts[-1].text)
         if replies:
-            self.paper.say("Assistant, last", replies[-1].text)
+            self.paper.say("Assistant, last", replies[-1].text.strip())
 
     def farewell(self) -> str:
         """How to come back; empty where nothing was said or nothing is kept."""

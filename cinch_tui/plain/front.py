@@ -11,7 +11,7 @@ from cinch_tui.agent_front import AgentFront, Place
 from cinch_tui.asides import Asides
 from cinch_tui.models.offers import Answer, ask, ask_local, at_hand, pulled_offers
 from cinch_tui.plain.menus import Menus, Option
-from cinch_tui.plain.showing import view_lines
+from cinch_tui.plain.showing import view_lines, without_marks
 from cinch_tui.reports import model_names
 from cinch_tui.session_text import when
 from harness.errors import CinchError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode, DiffBase, Front, NoticeLevel
     from cinch_tui.pictures.taking import Shot
     from cinch_tui.plain.paper import Paper
+    from cinch_tui.plain.telling import Teller
     from providers.offers.offers import Offer
 
 PATIENCE = 5.0
@@ -32,7 +33,9 @@ class Talk(Place, Protocol):
 
     paper: Paper
     menus: Menus
-    is_leaving: bool
+
+    @property
+    def teller(self) -> Teller: ...
 
     @property
     def is_running(self) -> bool: ...
@@ -40,6 +43,8 @@ class Talk(Place, Protocol):
     def go_on(self) -> None: ...
 
     async def load(self, session_id: str) -> None: ...
+
+    def leave(self, again: str) -> None: ...
 
     def attach(self, shot: Shot) -> None: ...
 
@@ -57,7 +62,7 @@ class PlainFront(AgentFront):
         self._paper.say(LABELS[level], text)
 
     def show(self, title: str, text: str) -> None:
-        self._paper.say(title, f"\n{text}")
+        self._paper.say(title, f"\n{without_marks(text)}")
 
     def show_help(self) -> None:
         # Few ask for it.
@@ -88,11 +93,10 @@ class PlainFront(AgentFront):
 
     @property
     def shows_thinking(self) -> bool:
-        return False
+        return self._talk.teller.shows_thinking
 
     def show_thinking(self, *, shown: bool) -> None:
-        del shown
-        raise CinchError("whether thoughts are written here is set before the start, with ui.show_thinking")
+        self._talk.teller.shows_thinking = shown
 
     def clear_view(self) -> None:
         raise CinchError("there is no screen to empty: these lines are the terminal's")
@@ -101,8 +105,9 @@ class PlainFront(AgentFront):
         raise CinchError("what stands on these lines already cannot get a time; the times are in the session's file")
 
     def copy(self, text: str) -> None:
-        """There is no clipboard here: it is written once more, to be copied from the terminal."""
-        self.show("Copy", text)
+        """There is no clipboard here: it is written once more, as it was, to be copied from the terminal."""
+        self._paper.say("Copy")
+        self._paper.tell(text)
 
     def theme_names(self) -> Sequence[str]:
         return ()
@@ -141,7 +146,7 @@ class PlainFront(AgentFront):
         self._talk.attach(await shot_of(found.picture, "clipboard"))
 
     def quit(self) -> None:
-        self._talk.is_leaving = True
+        self._talk.leave("/quit")
 
     # The session
 
@@ -247,17 +252,23 @@ class PlainFront(AgentFront):
     # Around the conversation
 
     def panels(self) -> Sequence[tuple[str, str, bool]]:
-        return ()
+        raise CinchError("panels need the screen; here there are /jobs and /diff")
 
     def toggle_panel(self, name: str) -> None:
         del name
-        raise CinchError("panels need the screen; start cinch without --plain")
+        self.panels()
 
     def open_panel(self, name: str) -> None:
-        if name != "jobs":
-            self.toggle_panel(name)
-        lines = [f"{job.id}: {job.errand.title}: {job.fate}" for job in self._talk.agent.jobs.all]
-        self.show("Jobs", "\n".join(lines) or "No command has gone on in the background.")
+        match name:
+            case "jobs":
+                lines = [f"{job.id}: {job.errand.title}: {job.fate}" for job in self._talk.agent.jobs.all]
+                self.show("Jobs", "\n".join(lines) or "No command has gone on in the background.")
+            case "logs":
+                self.notice(f"What cinch notes of itself is in {self._talk.options.paths.log_file}")
+            case "changes":
+                raise CinchError("/changes needs the screen; /diff lists the same here")
+            case _:
+                self.panels()
 
     # Approval
 

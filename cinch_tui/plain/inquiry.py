@@ -14,14 +14,13 @@ class Inquiry:
         self._menus = menus
         self._paper = menus.paper
 
-    async def ask(self, question: Question, place: str) -> Answer:
-        """`place` says which of several it is.
+    async def ask(self, question: Question, place: str, limit: str) -> Answer:
+        """`place` says which of several it is, `limit` how long it waits.
 
         Raises:
             NobodyThere: the input has ended.
         """
         asker = f"{one_line(question.asker)} asks: " if question.asker else ""
-        limit = f" (for {question.timeout:g} seconds)" if question.timeout is not None else ""
         self._paper.say(f"Question{place}", f"{asker}{question.prompt}{limit}")
         if not question.choices:
             text = await self._menus.line("Answer, or nothing to skip it: ", opens=True)
@@ -37,9 +36,9 @@ class Inquiry:
             taken = await self._menus.number_or_text(options, f"Number{own}, or nothing to skip it: ")
             if isinstance(taken, int):
                 return await self._edited(question, taken)
-            if not taken or question.free_text:
+            if not taken or (question.free_text and not taken.isdecimal()):
                 return Answer("free_text", taken) if taken else Answer("skipped")
-            self._none_of_them(options)
+            self._menus.none_of_them(options)
 
     async def _several(self, question: Question, options: list[Option]) -> Answer:
         own = ", an answer of your own" if question.free_text else ""
@@ -48,9 +47,10 @@ class Inquiry:
             if numbers:
                 labels = ", ".join(question.choices[number].label for number in numbers)
                 return Answer("selected", labels, indexes=tuple(numbers))
-            if not typed or question.free_text:
+            # A number that none of them has is a slip.
+            if not typed or (question.free_text and not typed.replace(",", " ").replace(" ", "").isdecimal()):
                 return Answer("free_text", typed) if typed else Answer("skipped")
-            self._none_of_them(options)
+            self._menus.none_of_them(options)
 
     async def _edited(self, question: Question, index: int) -> Answer:
         choice, most = question.choices[index], question.max_edit_length
@@ -64,6 +64,3 @@ class Inquiry:
                 return Answer("edited", text, index)
             self._paper.say("Notice", f"{len(text)} characters are too many: {most} at most.")
         return Answer("selected", choice.label, index)
-
-    def _none_of_them(self, options: list[Option]) -> None:
-        self._paper.say("Notice", f"That is none of them; a number from 1 to {len(options)} is.")

@@ -31,6 +31,12 @@ class Keyboard:
         is_dumb = environ.get("TERM", "dumb") in ("", "dumb", "unknown")
         self._edits = self.is_terminal and sys.stdout.isatty() and stdin is sys.stdin and not is_dumb
 
+    def has_ended(self) -> bool:
+        """Whether the input is at its end; a terminal can go on after Ctrl+D, once that is known."""
+        ended = self.is_at_end
+        self.is_at_end = ended and not self.is_terminal
+        return ended
+
     def remember(self, lines: Sequence[str]) -> None:
         """Let Up bring these back, the last one first."""
         if self._edits:
@@ -90,7 +96,7 @@ class Keyboard:
         while b"\n" not in self._bytes and not self.is_at_end:
             self._fill()
         line, _, self._bytes = self._bytes.partition(b"\n")
-        if self.is_at_end and not line:
+        if not line and self.has_ended():
             raise EOFError
         if not self.is_terminal:
             self._paper.typed(_text(line))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from cinch_tui.attention.presence import Presence
 from cinch_tui.plain.paper import Paper
 from cinch_tui.plain.questions import NobodyThere, Questions
+from harness.lazy_dataclass import dataclass
 
 PAGE = 20
+AGAIN = "?"
+"""Typed in place of a number, it lists them once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +39,24 @@ class Menus:
 
     async def number(self, options: Sequence[Option]) -> int:
         """Which of these, counted from 0; asked until it is one of them."""
-        self._list(options)
         opens = True
         while True:
-            typed = await self.line(f"Number, 1 to {len(options)}: ", opens=opens)
+            typed = await self._listed(options, f"Number, 1 to {len(options)}: ", opens=opens)
             index = _index(typed, options)
             if index is not None:
                 return index
-            self.paper.say("Notice", f"That is none of them; a number from 1 to {len(options)} is.")
+            self.none_of_them(options)
             opens = False
 
     async def number_or_text(self, options: Sequence[Option], prompt: str) -> int | str:
         """One of these, or whatever else was typed; empty, too."""
-        self._list(options)
-        typed = await self.line(prompt, opens=True)
+        typed = await self._listed(options, prompt)
         index = _index(typed, options)
         return typed if index is None else index
 
     async def numbers_or_text(self, options: Sequence[Option], prompt: str) -> tuple[list[int], str]:
         """Some of these by their numbers, in their order, or else whatever was typed."""
-        self._list(options)
-        typed = await self.line(prompt, opens=True)
+        typed = await self._listed(options, prompt)
         indexes = [_index(word, options) for word in typed.replace(",", " ").split()]
         known = sorted({index for index in indexes if index is not None})
         return (known, "") if known and None not in indexes else ([], typed)
@@ -66,10 +65,8 @@ class Menus:
         """One of many, which words can make fewer; None when the person wants none of them."""
         shown = list(range(len(options)))
         self.paper.say("Choose", title)
+        self._list_page(options, shown)
         while True:
-            self._list([options[index] for index in shown[:PAGE]])
-            if len(shown) > PAGE:
-                self.paper.tell(f"and {len(shown) - PAGE} more")
             try:
                 typed = await self.line("Number, words to find others, or nothing to leave it: ")
             except NobodyThere:
@@ -77,9 +74,31 @@ class Menus:
             index = _index(typed, [options[index] for index in shown[:PAGE]])
             if not typed or index is not None:
                 return None if index is None else shown[index]
-            found = _matching(typed, options)
-            self.paper.say("Notice", f"{len(found)} of {len(options)} have these words.")
-            shown = found or list(range(len(options)))
+            found = shown if typed == AGAIN else _matching(typed, options)
+            if typed != AGAIN:
+                self.paper.say("Notice", f"{len(found)} of {len(options)} have these words.")
+            if found:
+                shown = found
+                self._list_page(options, shown)
+
+    def none_of_them(self, options: Sequence[Option]) -> None:
+        self.paper.say(
+            "Notice", f"That is none of them; a number from 1 to {len(options)} is, and {AGAIN} lists them again."
+        )
+
+    async def _listed(self, options: Sequence[Option], prompt: str, *, opens: bool = True) -> str:
+        """What is typed behind the list; only a question that is new has to be listed unasked."""
+        typed = AGAIN if opens else await self.line(prompt)
+        while typed == AGAIN:
+            self._list(options)
+            typed = await self.line(prompt, opens=opens)
+            opens = False
+        return typed
+
+    def _list_page(self, options: Sequence[Option], shown: Sequence[int]) -> None:
+        self._list([options[index] for index in shown[:PAGE]])
+        if len(shown) > PAGE:
+            self.paper.tell(f"and {len(shown) - PAGE} more")
 
     def _list(self, options: Sequence[Option]) -> None:
         for number, option in enumerate(options, 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +13,7 @@ from cinch_tui.attention.calls import BELL
 from cinch_tui.rendering.harmless import harmless
 
 INDENT = "  "
+_LINE_BEGINS = re.compile(r"\n(?=[^\n])")
 
 
 class Paper:
@@ -28,6 +30,7 @@ class Paper:
         self._waiting: list[str] | None = None
         self._word = ""
         self._is_fresh = True
+        self._is_broken_off = False
         if isinstance(stream, io.TextIOWrapper):
             # A letter the encoding lacks must cost that letter alone.
             stream.reconfigure(errors="replace")  # pyright: ignore[reportUnknownMemberType] whatever buffer it wraps
@@ -50,6 +53,7 @@ class Paper:
         """A text begins that arrives in fragments."""
         with self._lock:
             self.end()
+            self._is_broken_off = False
             self._write(f"{label}: ")
 
     def add(self, fragment: str) -> None:
@@ -59,15 +63,16 @@ class Paper:
             end = max(text.rfind(" "), text.rfind("\n")) + 1
             self._word = text[end:]
             if end:
-                self._write(text[:end])
+                self._flow(text[:end])
 
     def end(self) -> None:
         """The text is complete, or something else has to be said."""
         with self._lock:
             if self._word:
-                self._write(self._word)
+                self._flow(self._word)
                 self._word = ""
             if not self._is_fresh:
+                self._is_broken_off = True
                 self._write("\n")
 
     def hold(self, prompt: str) -> None:
@@ -101,7 +106,16 @@ class Paper:
     def echoed(self) -> None:
         """The person has pressed Enter, and the terminal has shown it: a new line has begun."""
         with self._lock:
+            self._is_broken_off |= not self._is_fresh
             self._is_fresh = True
+
+    def _flow(self, text: str) -> None:
+        """Of what was begun, every line but the first is indented."""
+        if self._is_broken_off:
+            # Something else stands between two of its words.
+            text, self._is_broken_off = text.lstrip(" "), False
+        beginning = INDENT if self._is_fresh and text[:1] not in ("", "\n") else ""
+        self._write(beginning + _LINE_BEGINS.sub(f"\n{INDENT}", text))
 
     def _write(self, text: str) -> None:
         self._is_fresh = text.endswith("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -12,6 +13,8 @@ from harness.views import DiffView, ImageView, ListingView, TerminalView, TextVi
 FEW = 12
 """Lines of a result that are read out; the model has them all."""
 CONTEXT = 2
+_FENCES = re.compile(r"^```\w*\n?", re.MULTILINE)
+_MARKED_VALUE = re.compile(r"^(- [\w ]+: )`([^`\n]*)`$", re.MULTILINE)
 STATES = {"pending": "to do", "in_progress": "now", "completed": "done"}
 
 
@@ -40,9 +43,9 @@ def diff_lines(view: DiffView) -> list[str]:
     those that come."""
     sides = Sides.of(view)
     if view.old is None:
-        return [f"New file {view.path}, {_counted(len(sides.new))}", *_marked("+", sides.new)]
+        return [f"New file {view.path}, {counted(sides.new)}", *_marked("+", sides.new)]
     if view.new is None:
-        return [f"Deleted file {view.path}, {_counted(len(sides.old))}"]
+        return [f"Deleted file {view.path}, {counted(sides.old)}"]
     hunks = hunks_of(view)
     lines: list[str] = []
     for number, hunk in enumerate(hunks, 1):
@@ -72,6 +75,15 @@ def cut(lines: Sequence[str], most: int = FEW) -> list[str]:
     return [*lines[:first], f"[{len(lines) - most} more lines]", *lines[len(lines) - (most - first) :]]
 
 
+def without_marks(report: str) -> str:
+    """What cinch tells of itself, without the marks of Markdown that only a screen turns into something."""
+    return _MARKED_VALUE.sub(r"\1\2", _FENCES.sub("", report).rstrip("\n"))
+
+
+def counted(lines: Sequence[str]) -> str:
+    return "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+
+
 def _lines(text: str) -> list[str]:
     return printed(text).rstrip("\n").split("\n")
 
@@ -82,7 +94,3 @@ def _marked(mark: str, lines: Sequence[str]) -> list[str]:
 
 def _places(start: int, end: int) -> str:
     return f"line {end}" if end - start == 1 else f"lines {start + 1}–{end}"
-
-
-def _counted(number: int) -> str:
-    return "1 line" if number == 1 else f"{number} lines"

@@ -70,7 +70,7 @@ class Table:
         self._engine = Engine()
         menus = Menus(self._paper, Questions(self._wake, self._withdraw))
         self._questions = menus.questions
-        self._talk = Conversation(options, settings, menus)
+        self._talk = Conversation(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
         self._history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self._works: list[Future[None]] = []
         self._asked: Asked | None = None
@@ -119,7 +119,7 @@ class Table:
             self._send(self._compose())
 
     def _compose(self) -> str:
-        """The next prompt; Ctrl+C begins it anew, and leaves at the second time."""
+        """The next prompt; Ctrl+C begins it anew, and leaves at the second time. Empty for one who wants to leave."""
         lines: list[str] = []
         has_interrupted = False
         while not is_complete(lines):
@@ -128,11 +128,13 @@ class Table:
                 lines += self._keyboard.pasted()
             except EOFError:
                 if not lines:
-                    raise Left from None
+                    self._talk.leave("Ctrl+D")
+                    return ""
                 break
             except KeyboardInterrupt:
                 if has_interrupted and not lines:
-                    raise Left from None
+                    self._talk.leave("Ctrl+D")
+                    return ""
                 has_interrupted, lines = True, []
                 self._paper.say("Notice", "Nothing is sent. Ctrl+C again leaves, as does Ctrl+D.")
         return composed(lines)
@@ -194,7 +196,7 @@ class Table:
     def _stop(self, pending: list[Future[None]]) -> None:
         self._is_stopping = True
         self._paper.say("Notice", "Stopping. Ctrl+C again leaves.")
-        if self._talk.is_running:
+        if self._talk.can_stop:
             self._engine.call(self._talk.stop)
         else:
             for work in pending:
@@ -203,8 +205,10 @@ class Table:
     def _hear(self) -> None:
         for line in self._keyboard.take():
             self._meanwhile(line)
-        if self._keyboard.is_at_end:
-            raise Left
+        if self._keyboard.has_ended():
+            self._talk.leave("Ctrl+D")
+            if self._talk.is_leaving:
+                raise Left
 
     def _answer(self, asked: Asked, pending: list[Future[None]]) -> None:
         if asked.opens and self._keyboard.is_terminal:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from cinch_tui.plain.paper import Paper
-from cinch_tui.plain.showing import cut, view_lines
+from cinch_tui.plain.showing import counted, cut, view_lines
+from cinch_tui.shell_line import is_report, words_of
 from cinch_tui.transcript.plain import one_line
 from harness.agent import Agent
 from harness.events import (
@@ -32,26 +34,31 @@ from harness.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
 )
-from harness.messages import AssistantMessage, ToolResult, Usage, UserMessage
+from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, UserMessage
 from harness.modes import PLAN
 from harness.provider import BlockDelta, BlockEnd, BlockStart
 from harness.retry import in_words
 from harness.sources import sources_of, sources_text
-from harness.views import DiffView, TerminalView
+from harness.tool import ToolOutput
+from harness.views import DiffView, TerminalView, TextView, TodoView
 
 LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
+KINDS = {"text": "Assistant", "thinking": "Thinking"}
 QUESTIONS = ("ask_user", "submit_plan")
 """Tools that are seen as the question they ask."""
+READING = "read_file"
+STEPS = "todo"
 MOST_CHANGED = 40
+MOST_PRINTED = 200
 
 
 class Teller:
-    """Subscribe it to the agent's bus."""
+    """Subscribe it to the agent's bus. `shows_thinking` may be changed at any time."""
 
     def __init__(self, paper: Paper, agent: Agent, *, show_thinking: bool) -> None:
         self._paper = paper
         self._agent = agent
-        self._kinds = {"text": "Assistant"} | ({"thinking": "Thinking"} if show_thinking else {})
+        self.shows_thinking = show_thinking
         self._began = 0.0
         self._before = Usage()
         self._tools = 0
@@ -80,7 +87,7 @@ class Teller:
                 self._tell_aside(event)
 
     def _hear(self, event: MessageUpdate) -> None:
-        label = self._kinds.get(event.kind)
+        label = KINDS.get(event.kind) if event.kind != "thinking" or self.shows_thinking else None
         match event.delta:
             case BlockStart() if label:
                 self._paper.begin(label)
@@ -93,7 +100,9 @@ class Teller:
 
     def _heard(self, said: UserMessage) -> None:
         if said.synthetic:
-            self._paper.say("Notice", said.text)
+            # What they ran themselves they have seen.
+            if not is_report(said):
+                self._paper.say("Notice", said.text)
         elif not self._is_first:
             self._paper.say("You, heard now", said.text)
         self._is_first = self._is_first and said.synthetic
@@ -111,13 +120,16 @@ class Teller:
                 self._shown.add(call.id)
             case ToolExecutionStart(call=call, summary=summary):
                 self._tools += 1
-                self._calls[call.id] = told = f"{call.name} {one_line(summary)}".rstrip()
-                if call.name not in QUESTIONS:
+                name = "" if call.name == STEPS else call.name
+                self._calls[call.id] = told = f"{name} {one_line(summary)}".strip()
+                if call.name not in (*QUESTIONS, STEPS):
                     self._paper.say("Tool", told)
+            case ToolExecutionEnd(result=ToolResult(view=TodoView() as steps) as result):
+                self._paper.say("Steps", "\n".join([self._calls.pop(result.call_id, STEPS), *view_lines(steps)]))
             case ToolExecutionEnd(result=result, duration=duration):
                 # Calls that run together end in any order.
                 call = self._calls.pop(result.call_id, result.tool_name)
-                if result.tool_name not in QUESTIONS:
+                if result.tool_name not in QUESTIONS or result.is_error:
                     self._paper.say("Result", f"{call}: {self._result(result, duration)}")
             case HookRan(result=ToolResult() as result):
                 self._paper.say("Result", f"{result.tool_name} was blocked: {result.text}")
@@ -126,14 +138,16 @@ class Teller:
 
     def _result(self, result: ToolResult, duration: float) -> str:
         took = f", {in_words(duration)}" if duration >= 1 else ""
-        view = result.view
-        if result.details and result.details.get("denied"):
+        view, details = result.view, result.details or {}
+        if details.get("denied"):
             return "denied"
         if result.is_error:
             return "\n".join([f"failed{took}", *cut(one_by_one(result.text))])
         if isinstance(view, TerminalView):
-            status = "ended" if view.exit_code is None else f"exit code {view.exit_code}"
-            return "\n".join([f"{status}{took}", *cut(one_by_one(view.output))])
+            return "\n".join([f"{_status(view, details)}{took}", *cut(one_by_one(view.output))])
+        if isinstance(view, TextView) and result.tool_name == READING:
+            # Whoever listens need not hear the whole project.
+            return f"done{took}, {counted(one_by_one(view.text))}"
         if isinstance(view, DiffView):
             changed = [] if result.call_id in self._shown else cut(view_lines(view), MOST_CHANGED)
             return "\n".join([f"done{took}", *changed])
@@ -168,9 +182,24 @@ class Teller:
             self._paper.say(*told)
 
 
+def own_output(output: ToolOutput) -> list[str]:
+    """What a command of the person's own printed, and how it ended."""
+    if not isinstance(output.view, TerminalView):
+        return one_by_one(words_of(output))
+    how = "stopped" if output.view.exit_code is None else _status(output.view, {})
+    return [*cut(one_by_one(output.view.output), MOST_PRINTED), f"[{how}]"]
+
+
 def one_by_one(text: str) -> list[str]:
     """Its lines; none where it is empty."""
     return text.rstrip("\n").split("\n") if text.strip() else []
+
+
+def _status(view: TerminalView, details: Mapping[str, JsonValue]) -> str:
+    job = details.get("job_id")
+    if view.exit_code is not None:
+        return f"exit code {view.exit_code}"
+    return "ended" if not job else f"{job} is {details.get('state', 'running')}"
 
 
 def _told(event: Event) -> tuple[str, str] | None:

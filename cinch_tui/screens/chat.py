@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from cinch_tui.chat_front import ChatFront
     from cinch_tui.commands.registry import Invocation, NearMiss, Registry
     from cinch_tui.desk import Desk
-    from cinch_tui.shell_line import Shell, ShellLine
+    from cinch_tui.shell_line import ShellLine
     from cinch_tui.terminal.first_frame import FirstFrame
+    from cinch_tui.transcript.shell_run import Shell
     from cinch_tui.widgets.queue_line import QueueLine
 
 QUIT_WITHIN = 1.5
@@ -215,7 +216,7 @@ class ChatScreen(PanelledScreen):
 
     @work(group="shell")
     async def _run_shell(self, line: ShellLine) -> None:
-        from cinch_tui.shell_line import Shell
+        from cinch_tui.transcript.shell_run import Shell
 
         try:
             self._shell = self._shell or Shell(self._desk.agent, self.board.transcript)

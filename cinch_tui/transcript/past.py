@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
+from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
 from cinch_tui.transcript.picture import Picture
 from cinch_tui.transcript.picture_block import PictureBlock
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
-from cinch_tui.transcript.shell_report import is_report, report_block
+from cinch_tui.transcript.shell_report import report_block
 from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.words import name_of, words_in

@@ -1,25 +1,17 @@
-"""What the model is told of a command that the person ran, and how that stands in a conversation that happened."""
+"""How a command that the person ran stands in a conversation that happened."""
 
 from __future__ import annotations
 
+from cinch_tui.shell_line import REPORT_HEAD
 from cinch_tui.transcript.tool_block import ToolBlock
-from harness.messages import Text, UserMessage
+from harness.messages import UserMessage
 
 LABEL = "You ran"
 PRIVATE_LABEL = "You ran, unheard"
-_HEAD = "The person ran this command themselves, in the project's folder:\n$ "
-
-
-def report_of(command: str, words: str) -> UserMessage:
-    return UserMessage((Text(f"{_HEAD}{command}\n"), Text(words)), synthetic=True)
-
-
-def is_report(message: UserMessage) -> bool:
-    return message.synthetic and message.text.startswith(_HEAD)
 
 
 def report_block(message: UserMessage) -> ToolBlock:
-    text = message.text.removeprefix(_HEAD)
+    text = message.text.removeprefix(REPORT_HEAD)
     block = ToolBlock(message.id, LABEL, text.partition("\n")[0])
     block.text = text
     block.status = "done"

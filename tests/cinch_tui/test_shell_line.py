@@ -12,9 +12,8 @@ from fakes.script import Hang, Reply
 from textual.pilot import Pilot
 
 from cinch_tui.app import CinchApp
-from cinch_tui.shell_line import ShellLine, shell_line
+from cinch_tui.shell_line import ShellLine, report_of, shell_line
 from cinch_tui.transcript.past import blocks_of
-from cinch_tui.transcript.shell_report import report_of
 from cinch_tui.transcript.tool_block import ToolBlock
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,6 +37,13 @@ class Lines:
         part = self._process.before + self._process.after
         self.said += part
         return part
+
+    def wait_for(self, path: Path) -> None:
+        """Until there is such a file."""
+        deadline = time.monotonic() + PATIENCE
+        while not path.exists():
+            assert time.monotonic() < deadline, f"there is no {path}"
+            time.sleep(0.02)
 
     def enter(self, line: str) -> None:
         self._process.send(f"{line}\r" if line else "\r")

@@ -46,7 +46,7 @@ def test_calls_that_wait_are_named_and_answered_together(cinch, project: Path):
     lines = cinch(writes("one", "two", "three"), writes("four", "five"), Reply("all done"))
 
     lines.enter("go on")
-    lines.see(r"Batch: 1 of 3; these wait too: Write file {2}two; Write file {2}three")
+    lines.see(r"Batch: 1 of 3; these wait too: Write file two; Write file three")
     lines.answer("Yes to all 3 that wait", "all")
     lines.see(r"Batch: 1 of 2")
     lines.answer("No to all 2 that wait", "none")

@@ -13,10 +13,10 @@ def test_what_is_said_stands_on_lines_of_its_own():
     paper.add("Let me lo")
     paper.add("ok at")
     paper.say("Tool", "bash ls\nthere")
-    paper.add("more")
+    paper.add(" more\n\n  code\n")
     paper.end()
 
-    assert out.getvalue() == "Assistant: Let me look at\nTool: bash ls\n  there\nmore\n"
+    assert out.getvalue() == "Assistant: Let me look at\nTool: bash ls\n  there\n  more\n\n    code\n"
 
 
 def test_words_are_written_whole():
@@ -45,7 +45,7 @@ def test_nothing_is_written_into_a_line_that_is_typed():
     paper.release()
 
     assert meanwhile == "Assistant: I will \nsteer> "
-    assert out.getvalue() == "Assistant: I will \nsteer> go on \nNotice: hear\n"
+    assert out.getvalue() == "Assistant: I will \nsteer>   go on \nNotice: hear\n"
 
 
 def test_control_sequences_are_made_visible_even_in_two_halves():

@@ -1,0 +1,42 @@
+"""Commands of the person's own as they stand in the conversation while they run, and afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cinch_tui.shell_line import OwnCommands, ShellLine, words_of
+from cinch_tui.transcript.shell_report import LABEL, PRIVATE_LABEL
+from cinch_tui.transcript.tool_block import ToolBlock
+from harness.messages import new_id
+from harness.views import View
+
+if TYPE_CHECKING:
+    from cinch_tui.transcript.view import Transcript
+    from harness.agent import Agent
+
+
+class Shell:
+    """Runs such lines and shows them in the conversation."""
+
+    def __init__(self, agent: Agent, transcript: Transcript) -> None:
+        self._commands = OwnCommands(agent)
+        self._transcript = transcript
+        self.stop = self._commands.stop
+        self.hand_over = self._commands.hand_over
+
+    async def run(self, line: ShellLine) -> None:
+        first, *more = line.command.splitlines()
+        block = ToolBlock(new_id(), PRIVATE_LABEL if line.is_private else LABEL, f"{first} …" if more else first)
+        block.status = "running"
+        block.folded = False
+        self._transcript.add(block)
+
+        def show(view: View) -> None:
+            block.view = view
+            self._transcript.changed(block)
+
+        output = await self._commands.run(line, show)
+        block.view = output.view
+        block.text = words_of(output)
+        block.status = "failed" if output.is_error else "done"
+        self._transcript.changed(block)

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from e2e.conftest import ROOT
+from e2e.lines import Lines
+from fakes.script import Reply
+
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.plain.help import OF_THE_SCREEN
+
+pytestmark = pytest.mark.pty
+
+SLEEPER = [Reply(calls=[("bash", {"command": "sleep 300", "background": True})]), Reply("It runs.")]
+
+
+@pytest.fixture
+def cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
+    started: list[Lines] = []
+
+    def start(script, *args: str, term: str = "dumb") -> Lines:
+        start.server = serve(script)
+        own = {"ANTHROPIC_BASE_URL": start.server.url, "ANTHROPIC_API_KEY": "sk-ant-e2e-secret"}
+        lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT), **own}, "--plain", *args, term=term)
+        started.append(lines)
+        lines.see("You: ")
+        return lines
+
+    yield start
+    for each in started:
+        each.close()
+
+
+def told(start) -> str:
+    return json.dumps(start.server.requests[-1].body["messages"], ensure_ascii=False)
+
+
+@pytest.mark.parametrize("term", ["dumb", "xterm"])
+@pytest.mark.parametrize(("key", "again"), [("\x04", "Ctrl.D"), ("/quit\r", "/quit")])
+def test_leaving_tells_which_jobs_it_stops_and_leaves_at_the_second_time(cinch, term: str, key: str, again: str):
+    lines = cinch(SLEEPER, "--approve", "off", term=term)
+    lines.enter("go")
+    lines.see("Result: bash sleep 300 .in the background.: job-1 is running")
+    lines.see("It runs")
+    lines.see("You: ")
+
+    lines.type(key)
+    lines.see(rf"Warning: Leaving stops job-1 \(sleep 300\)\. {again} again leaves")
+    lines.see("You: ")
+    lines.enter("/jobs")
+    lines.see("job-1: sleep 300: running")
+    lines.see("You: ")
+    lines.type(key)
+    lines.see("job-1: killed")
+
+    assert lines.end() == 0
+
+
+def test_a_pipe_that_ends_is_not_asked_about_jobs(cinch, printed, serve):
+    server = serve(SLEEPER)
+
+    done = printed(
+        "--plain",
+        "--approve",
+        "off",
+        before="exec < <(echo go)",
+        ANTHROPIC_BASE_URL=server.url,
+        ANTHROPIC_API_KEY="sk-x",
+    )
+
+    assert "Leaving stops" not in done.stdout
+    assert "job-1: killed" in done.stdout
+
+
+def test_a_command_of_the_persons_own_is_run_and_the_model_hears_of_it_once(cinch, project: Path):
+    lines = cinch([Reply("I see."), Reply("Again.")])
+
+    lines.enter("!echo made > here; echo told; exit 3")
+    lines.see(r"Output: !echo made.*\s+told\s+\[exit code 3\]")
+    lines.see("The model hears of it")
+    lines.see("You: ")
+    lines.enter("!!echo between us")
+    lines.see(r"between us\s+\[exit code 0\]")
+    lines.see("You: ")
+    lines.enter("why?")
+    shown = lines.see("I see")
+    lines.see("You: ")
+    lines.enter("and?")
+    lines.see("Again")
+
+    assert (project / "here").read_text() == "made\n"
+    assert told(cinch).count("Exit code: 3\\ntold") == 1
+    assert "between us" not in told(cinch)
+    assert "The person ran this command" not in shown
+
+
+def test_ctrl_c_stops_the_persons_own_command(cinch, project: Path):
+    lines = cinch([Reply("I see.")])
+    lines.enter("!echo begun > begun; sleep 60; echo over > over")
+    lines.wait_for(project / "begun")
+
+    lines.interrupt()
+    lines.see("You stopped it")
+    lines.see("You: ")
+    lines.enter("why?")
+    lines.see("I see")
+
+    assert "You stopped it" in told(cinch)
+    assert not (project / "over").exists()
+
+
+def test_thoughts_are_hidden_and_shown_at_once(cinch):
+    lines = cinch([Reply("One.", thinking="hm"), Reply("Two.", thinking="hm")])
+
+    lines.enter("/thinking hide")
+    lines.see("thoughts are not shown")
+    lines.see("You: ")
+    lines.enter("go")
+    quiet = lines.see("Done: ")
+    lines.enter("/thinking show")
+    lines.see("thoughts are shown")
+    lines.enter("go")
+
+    lines.see("Thinking: hm")
+    assert "Thinking" not in quiet
+
+
+def test_a_long_proposal_is_cut_until_all_of_it_is_wanted(cinch, project: Path):
+    text = "".join(f"line {number}\n" for number in range(200))
+    lines = cinch([Reply(calls=[("write_file", {"path": "long.txt", "content": text})]), Reply("Written.")])
+    lines.enter("go")
+    begun = lines.see("Number, 1 to 7: ")
+    lines.enter("w")
+    whole = lines.see("Number, 1 to 7: ")
+    lines.enter("y")
+    lines.see("Written")
+
+    assert "more lines]" in begun
+    assert "line 100" not in begun
+    assert "line 100" in whole
+    assert (project / "long.txt").read_text() == text
+
+
+def test_choices_are_listed_once_more_and_a_number_that_none_has_is_no_answer(cinch):
+    ask = {"prompt": "Which till?", "choices": ["The red one", "The blue one"]}
+    lines = cinch([Reply(calls=[("ask_user", ask)]), Reply("So be it.")])
+    lines.enter("go")
+    lines.answer("Question: Which till", "7")
+    lines.see("That is none of them")
+    lines.answer("The blue one", "?")
+    lines.answer("The blue one", "the green one")
+    lines.see("So be it")
+
+    assert r"\"text\": \"the green one\"" in told(cinch)
+
+
+def test_a_question_that_could_not_be_asked_is_told(cinch):
+    lines = cinch([Reply(calls=[("ask_user", {"prompt": "Which?", "colour": "red"})]), Reply("Then not.")])
+    lines.enter("go")
+
+    lines.see("Result: ask_user.*: failed")
+    lines.see("colour: there is no such property")
+    lines.see("Then not")
+
+
+def test_steps_are_told_once_with_how_far_they_are(cinch):
+    steps = [{"content": "Look", "status": "completed"}, {"content": "Mend", "status": "in_progress"}]
+    lines = cinch([Reply(calls=[("todo", {"todos": steps})]), Reply("Looked.")])
+    lines.enter("go")
+
+    told = lines.see("Looked")
+
+    assert "Steps: 1 of 2 done, now: Mend\r\n  done: Look\r\n  now: Mend\r\n" in told
+    assert "todo" not in told
+
+
+def test_what_belongs_to_a_reply_is_indented_and_a_copy_is_not(cinch):
+    lines = cinch([Reply("Look:\n\n```\nYou: /quit\n    x\n```")])
+    lines.enter("go")
+    reply = lines.see("Done: ")
+    lines.see("You: ")
+    lines.enter("#copy")
+    lines.see("Copy:")
+    copy = lines.see("\r\nYou: $")
+
+    assert "\n  You: /quit\r\n      x\r\n  ```\r\n" in reply
+    assert "\nYou: /quit\r\n    x\r\n```\r\n" in copy
+
+
+def test_a_list_is_left_by_nothing_and_words_that_nothing_has_do_not_repeat_it(cinch):
+    lines = cinch([])
+    lines.enter("/mode")
+    lines.answer("How freely", "zzz")
+    shown = lines.see(r"Notice: 0 of 5 have these words\.\s+Number[^\r\n]*: ")
+    lines.enter("")
+    lines.see("You: ")
+
+    assert "ask before" not in shown
+
+
+@pytest.mark.parametrize("name", OF_THE_SCREEN)
+def test_a_command_that_needs_the_screen_says_so(cinch, name: str):
+    lines = cinch([])
+
+    lines.enter(f"{name} a/b c/d -- x" if name == "/parallel" else name)
+
+    lines.see("Error: .*(screen|no colours|no time|get a time|~/.inputrc)")
+    lines.see("You: ")
+
+
+def test_help_lists_what_works_here_and_names_the_rest(cinch):
+    lines = cinch([])
+
+    lines.enter("#help")
+    help_text = lines.see("With the screen alone: [^\r\n]*")
+
+    named = {command.name for command in builtin_commands().commands}
+    works = {name for name in named if f"  {name}" in help_text}
+    assert works == named - set(OF_THE_SCREEN)
+    assert set(OF_THE_SCREEN) <= named

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes.chat import until
 from fakes.dialogs import Host
-from textual.pilot import Pilot
 
 from cinch_tui.asking.answers import ScreenPerson, show_on
 from cinch_tui.screens.approval import ApprovalScreen
@@ -26,11 +26,6 @@ def request(label: str = "Run") -> ApprovalRequest:
 
 def person_on(app: Host) -> ScreenPerson:
     return ScreenPerson(show_on(app), grace=lambda: 0)
-
-
-async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
-    while not condition():
-        await pilot.pause(0.005)
 
 
 def asks(app: Host, kind: type[Dialog[object]]) -> Callable[[], bool]:

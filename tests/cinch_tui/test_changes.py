@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fakes.chat import until
 from fakes.dialogs import Host
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
@@ -81,8 +82,7 @@ def lines(app: Host) -> Iterator[str]:
 
 async def answer(app: Host, pilot: Pilot[object], key: str) -> None:
     """Press it in the question that comes up."""
-    while not isinstance(app.screen, Picker):
-        await pilot.pause(0.01)
+    await until(pilot, lambda: isinstance(app.screen, Picker))
     await pilot.press(key)
     await settled(pilot)
 

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes.chat import chat, ready, until
 from fakes.dialogs import Host, until_listening
 from textual.events import Key
 from textual.pilot import Pilot
 
+from cinch_tui.attention.presence import COMPOSING, Presence
 from cinch_tui.screens.approval import ApprovalScreen
-from cinch_tui.screens.dialog import Dialog
+from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
 from cinch_tui.screens.picker import Item, Picker
 from harness.messages import ToolCall
 from harness.person import ApprovalRequest, Once
@@ -31,12 +31,6 @@ async def opened_while_typing(pilot: Pilot[None], app: Host, dialog: Dialog[obje
     await shown
     await until_listening(pilot)
     await pilot.pause()
-
-
-async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await pilot.pause(0.01)
 
 
 @pytest.mark.parametrize(
@@ -75,3 +69,20 @@ async def test_nothing_is_allowed_by_a_key_that_came_before_the_question():
         assert answered == []
         assert app.results == [Once()]
         assert "".join(app.typed) == "y"
+
+
+async def test_who_is_in_the_middle_of_a_sentence_is_given_longer(tmp_path: Path):
+    app = chat(tmp_path)
+    now = 100.0
+
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        app.desk.presence = Presence(lambda: now)
+        app.desk.presence.typed()
+        with_nothing_typed = app.desk.grace()
+        app.desk.screen.prompt.text = "yes, and then"
+        in_mid_sentence = app.desk.grace()
+        now += COMPOSING
+        long_ago = app.desk.grace()
+
+    assert (with_nothing_typed, in_mid_sentence, long_ago) == (GRACE, PAUSE, GRACE)

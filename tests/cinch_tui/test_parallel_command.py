@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fakes.chat import until
 from fakes.model_server import ModelServer
 from fakes.recording_front import RecordingFront
 from fakes.script import Failure, Item, Reply
@@ -64,12 +64,6 @@ async def started(app: CinchApp) -> AsyncIterator[Pilot[object]]:
     async with app.run_test(size=(100, 40)) as pilot:
         await until(pilot, lambda: app.desk.talk.is_ready)
         yield pilot
-
-
-async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await pilot.pause(0.01)
 
 
 async def say(pilot: Pilot[object], app: CinchApp, text: str) -> None:

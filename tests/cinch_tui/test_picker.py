@@ -4,6 +4,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from fakes.chat import until
 from fakes.dialogs import Host
 from textual.app import App
 from textual.widgets import Static
@@ -200,8 +201,7 @@ async def test_sessions_of_a_folder_without_any_are_an_empty_list(tmp_path: Path
     app = Asking()
 
     async with app.run_test() as pilot:
-        while not isinstance(app.screen, SessionPicker) or app.screen.focused is None:
-            await pilot.pause(0.01)
+        await until(pilot, lambda: isinstance(app.screen, SessionPicker) and app.screen.focused is not None)
         await pilot.press("escape")
         await app.workers.wait_for_complete()
 

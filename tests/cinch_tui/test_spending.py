@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fakes.chat import until
 from fakes.model_server import ModelServer
 from fakes.script import Hang, Reply
-from textual.pilot import Pilot
 
 from cinch_tui.app import CinchApp
 from cinch_tui.arguments import parse_arguments
@@ -28,12 +27,6 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
     options, settings = prepare(parse_arguments(["-m", "anthropic/session", "--cwd", str(tmp_path)]))
     return CinchApp(options, settings)
-
-
-async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await pilot.pause(0.01)
 
 
 async def test_what_a_sub_agent_uses_is_shown_as_it_works_and_when_it_is_stopped(app: CinchApp, server: ModelServer):

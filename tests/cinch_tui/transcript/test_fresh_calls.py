@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from fakes.chat import until
 from fakes.transcript_stage import Stage, numbered, screen
-from textual.pilot import Pilot
 
 from cinch_tui.transcript import view
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
@@ -27,11 +27,6 @@ def over(block: ToolBlock, shown: View | None = None) -> None:
     block.view = shown or block.view
 
 
-async def folded(pilot: Pilot[None], block: ToolBlock) -> None:
-    while not block.folded:
-        await pilot.pause(0.02)
-
-
 async def test_a_call_is_open_while_it_runs_and_folds_once_it_is_over() -> None:
     app, call = Stage(UserBlock("Go")), running("one\ntwo\n")
     async with app.run_test(size=SMALL) as pilot:
@@ -42,7 +37,7 @@ async def test_a_call_is_open_while_it_runs_and_folds_once_it_is_over() -> None:
 
         over(call)
         app.view.settle(call)
-        await folded(pilot, call)
+        await until(pilot, lambda: call.folded)
         await app.view.drained()
 
         assert screen(app.view)[2:4] == ["▸ ✓ Bash make  2 lines", ""]
@@ -75,8 +70,7 @@ async def test_a_change_and_what_a_person_opened_stay_open() -> None:
         for block in (edit, shell):
             app.view.settle(block)
         app.view.follow()
-        while app.view._folding is not None:
-            await pilot.pause(0.02)
+        await until(pilot, lambda: app.view._folding is None)
 
         assert not edit.folded
         assert not shell.folded
@@ -100,7 +94,7 @@ async def test_a_call_that_is_looked_at_waits(keys: tuple[str, ...]) -> None:
 
         app.view._select(None)
         app.view.follow()
-        await folded(pilot, call)
+        await until(pilot, lambda: call.folded)
 
 
 async def test_a_call_that_is_gone_is_not_folded() -> None:

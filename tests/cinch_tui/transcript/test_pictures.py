@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import asyncio
 from base64 import b64encode
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
 import pytest
+from fakes.chat import until
 from fakes.transcript_stage import Stage, screen
 from PIL import Image as Pillow
 from textual.pilot import Pilot
@@ -37,9 +37,7 @@ def shown(given: Image, name: str = "shot") -> PictureBlock:
 
 
 async def seen(app: Stage, pilot: Pilot[None], holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not holds():
-            await pilot.pause(0.02)
+    await until(pilot, holds)
     await app.view.drained()
 
 

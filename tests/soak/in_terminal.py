@@ -26,6 +26,7 @@ from soak.played import CONTENT, FILE, Played
 from soak.steps import ESC_IS_ALONE, Person, Step
 from soak.vitals import Vitals, grown, vitals
 
+from cinch_tui.screens.dialog import NOT_YET
 from harness.session.doctor import examine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +34,9 @@ BOUND = 20.0
 """Seconds in which the prompt must be reached by keys, however slow the machine."""
 
 ESCAPES = 5
+GRACE = 1.2
+"""Seconds after which every dialog listens."""
+
 REMEMBERED = 60
 PARTS = 3
 """At least so often it comes to rest and is looked at, and once a minute."""
@@ -140,6 +144,8 @@ class Soak:
         self._done.append("to the prompt, by Esc")
         while time.monotonic() < until:
             for _ in range(ESCAPES):
+                # A person waits for a dialog that says it does not listen yet.
+                self._send(terminal, Step(pause=GRACE if NOT_YET in terminal.text else 0.0))
                 self._send(terminal, Step("\x1b", pause=ESC_IS_ALONE))
             # With the keys of vi, Esc ends typing.
             self._send(terminal, Step(f"i{sign}" if "NORMAL" in terminal.text else sign, pause=0.3))

@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
-from cinch_tui.config.settings import AgentsSettings, CacheSettings, LimitSettings, RetrySettings, ToolSettings
+from cinch_tui.config.settings import (
+    AgentsSettings,
+    CacheSettings,
+    LimitSettings,
+    RetrySettings,
+    Settings,
+    ToolSettings,
+)
 from harness.limits import Limits
-from harness.options import Concurrency, Execution, Subagents
+from harness.modes import EXECUTE, PLAN
+from harness.options import AgentOptions, Concurrency, Execution, Subagents
 from harness.provider import NO_CACHE, CacheStrategy
 from harness.retry import RetryPolicy
+
+
+def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:
+    """All that the settings say of an agent. Where it works and whom it asks is for the caller to add."""
+    return AgentOptions(
+        approval=settings.approval.mode,
+        mode=PLAN if settings.plan.first else EXECUTE,
+        limits=limits_of(settings.limits, headless=headless),
+        retry=retry_of(settings.retry),
+        cache=cache_of(settings.cache),
+        steering=settings.steering.queue,
+        follow_up=settings.steering.follow_up,
+        steering_mode=settings.steering.mode,
+        execution=execution_of(settings.tools),
+        subagents=subagents_of(settings.agents),
+        max_tokens=settings.model.max_tokens or None,
+    )
 
 
 def limits_of(settings: LimitSettings, *, headless: bool) -> Limits:

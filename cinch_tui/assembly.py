@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Set
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.agent_settings import cache_of, execution_of, limits_of, retry_of, subagents_of
+from cinch_tui.agent_settings import agent_options
 from cinch_tui.config.settings import Settings
 from cinch_tui.credentials import KeyStore
 from cinch_tui.models.last_choice import recall
@@ -25,8 +25,7 @@ from harness.errors import ConfigError, SessionLocked
 from harness.instructions import build_system_prompt, describe_environment, load_instructions, quoted
 from harness.lazy_dataclass import dataclass
 from harness.messages import Message, new_id
-from harness.modes import EXECUTE, MODES, PLAN
-from harness.options import AgentOptions
+from harness.modes import MODES, PLAN
 from harness.person import Person
 from harness.provider import Model
 from harness.session.originals import Originals
@@ -248,29 +247,15 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
     fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
     warnings.extend(missing)
     warnings.extend(_idle_allowances(settings, {tool.name for tool in tools}))
-    agent = Agent(
-        model,
-        tools,
-        prompt,
-        AgentOptions(
-            workspace=workspace,
-            person=person,
-            approval=settings.approval.mode,
-            grants=grants,
-            mode=PLAN if settings.plan.first else EXECUTE,
-            limits=limits_of(settings.limits, headless=options.headless),
-            retry=retry_of(settings.retry),
-            cache=cache_of(settings.cache),
-            steering=settings.steering.queue,
-            follow_up=settings.steering.follow_up,
-            steering_mode=settings.steering.mode,
-            execution=execution_of(settings.tools),
-            subagents=subagents_of(settings.agents),
-            fallback=fallback,
-            max_tokens=settings.model.max_tokens or None,
-            spill_dir=spill_dir,
-        ),
+    here = replace(
+        agent_options(settings, headless=options.headless),
+        workspace=workspace,
+        person=person,
+        grants=grants,
+        fallback=fallback,
+        spill_dir=spill_dir,
     )
+    agent = Agent(model, tools, prompt, here)
     _hear_of_differences(model, agent)
     kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
     originals = Originals(lambda: kept_in / agent.session_id)

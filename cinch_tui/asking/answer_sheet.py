@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from harness.lazy_dataclass import dataclass
 from harness.person import Answer, Question
 
 

@@ -134,10 +134,10 @@ class Desk:
         return await assemble(self.options, self.settings, person, self._loaded, model)
 
     def grace(self) -> float:
-        """Whoever is typing gets a moment before a question takes the keys; whoever waits for it does not wait."""
-        from cinch_tui.screens.dialog import GRACE
+        """For how long keys are still the prompt's when a question comes up by itself."""
+        from cinch_tui.screens.dialog import GRACE, PAUSE
 
-        return GRACE if self.presence.is_typing else 0.0
+        return PAUSE if self.screen.prompt.text.strip() and self.presence.is_composing else GRACE
 
     async def _welcome(self, reason: str) -> Assembly | None:
         """Ask for a way to a model until there is one; None when the person leaves."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-STILL_TYPING = 0.7
-"""Seconds after a key in which more are to be expected."""
+COMPOSING = 15.0
+"""Seconds after a key in which somebody with a half-written prompt may think of the next word."""
 IDLE = 5.0
 """Seconds without a key after which nobody is taken to look, where the terminal does not tell."""
 
@@ -25,8 +25,9 @@ class Presence:
             self.is_looking = True
 
     @property
-    def is_typing(self) -> bool:
-        return self._clock() - self._typed_at < STILL_TYPING
+    def is_composing(self) -> bool:
+        """Of somebody whose prompt is not empty."""
+        return self._clock() - self._typed_at < COMPOSING
 
     @property
     def is_away(self) -> bool:

@@ -23,6 +23,9 @@ from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
 
 ResultT = TypeVar("ResultT")
 GRACE = 0.35
+"""Seconds: what is pressed before was on its way already, and not pressed in answer."""
+PAUSE = 1.0
+"""The same, of somebody who is in the middle of a sentence: they look up only then."""
 NOT_YET = "a moment: keys still go to the prompt"
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cinch_tui.attention.presence import IDLE, STILL_TYPING, Presence
+from cinch_tui.attention.presence import COMPOSING, IDLE, Presence
 from cinch_tui.attention.watch import LEAVE, QUESTION, REVIEW, Attention
 from harness.events import (
     AgentEnd,
@@ -111,10 +111,10 @@ def test_where_the_terminal_does_not_tell_the_keys_do():
 
     assert scene.presence.is_away
     scene.presence.typed()
-    assert scene.presence.is_typing
+    assert scene.presence.is_composing
     assert not scene.presence.is_away
-    scene.now += STILL_TYPING
-    assert not scene.presence.is_typing
+    scene.now += COMPOSING
+    assert not scene.presence.is_composing
     scene.now += IDLE
     assert scene.presence.is_away
 

@@ -71,7 +71,8 @@ async def test_nothing_is_allowed_by_a_key_that_came_before_the_question():
         assert "".join(app.typed) == "y"
 
 
-async def test_who_is_in_the_middle_of_a_sentence_is_given_longer(tmp_path: Path):
+async def test_who_is_in_the_middle_of_a_sentence_is_given_longer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path)
     now = 100.0
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +17,7 @@ from cinch_tui.private_file import write_private
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 
+WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _KEY = re.compile(rf"^\s*{DOTTED}\s*=[ \t]*")
 
 
@@ -85,10 +88,19 @@ def _rewrite(path: Path, change: Callable[[str], str], wanted: dict[str, object]
         expected = {key: value for key, value in {**before, **wanted}.items() if value is not None}
         if _parsed(changed) != expected:
             raise ConfigError(f"{path}: {name} cannot be changed from here; {by_hand} there")
+        if real.exists() and not _may_be_written(real):
+            raise ConfigError(
+                f"{path} is read-only: {name} cannot be kept there; make it writable, or {by_hand} by hand"
+            )
         write_private(real, changed)
     except (OSError, RuntimeError) as error:
         # A link that leads to itself is a RuntimeError.
         raise ConfigError(f"{path}: {name} cannot be kept there: {error}") from error
+
+
+def _may_be_written(path: Path) -> bool:
+    """Whoever took the leave to write from a file meant it, though it could be replaced, and root may write it."""
+    return bool(path.stat().st_mode & WRITABLE) and os.access(path, os.W_OK)
 
 
 def _entries(path: Path) -> dict[str, object]:

@@ -113,6 +113,19 @@ def test_what_cannot_be_changed_is_left_and_told(tmp_path: Path, before: str, to
     assert path.read_text() == before
 
 
+def test_a_file_that_is_read_only_is_left_and_told(tmp_path: Path):
+    real, link = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
+    real.write_text('[ui]\ntheme = "old"\n')
+    real.chmod(0o444)
+    link.symlink_to(real)
+
+    with pytest.raises(ConfigError, match=r"is read-only: ui\.theme cannot be kept there"):
+        set_in_file(link, "ui.theme", "x")
+
+    assert real.read_text() == '[ui]\ntheme = "old"\n'
+    assert real.stat().st_mode & 0o777 == 0o444
+
+
 def test_a_link_that_leads_to_itself_is_told(tmp_path: Path):
     file = tmp_path / "config.toml"
     file.symlink_to(file)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,12 +14,39 @@ from textual.events import Paste
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.words import Words
 
+MARK_IN = re.compile(r"\[image \d+: [^\]]*\]")
+
 
 def left_by(folder: Path, text: str) -> None:
     draft = Draft(folder)
     draft.open()
     draft.write(Words(text))
     draft.close()
+
+
+KILLED = """
+import os, sys
+from itertools import count
+from pathlib import Path
+from cinch_tui.widgets.prompt.draft import Draft
+from cinch_tui.words import Attachment, Words
+from harness.messages import Image
+
+def said(name):
+    mark = f"[image {ord(name)}: {name}.png]"
+    return Words(f"look at {mark}", (Attachment(mark, Image("image/png", f"{name}AAA")),))
+
+draft = Draft(Path(sys.argv[1]))
+draft.open()
+draft.write(said("A"))
+calls = count()
+def die(event, arguments):
+    if event in ("os.rename", "os.remove") and next(calls) == int(sys.argv[2]):
+        os._exit(9)
+
+sys.addaudithook(die)
+draft.write(said("B") if sys.argv[3] == "another" else Words("look elsewhere"))
+"""
 
 
 def found_in(folder: Path) -> str:
@@ -94,6 +124,18 @@ def test_two_at_a_time_have_a_draft_each_and_the_next_finds_both(tmp_path: Path)
     assert (one.open(), two.open()) == (Words("of one"), Words("of two"))
     for each in (one, two, third):
         each.close()
+
+
+@pytest.mark.parametrize("then", ["another", "none"])
+@pytest.mark.parametrize("steps", range(4))
+def test_draft_has_its_pictures_wherever_a_kill_comes_between(tmp_path: Path, steps: int, then: str):
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(steps), then], check=False)
+
+    draft = Draft(tmp_path)
+    words = draft.open()
+    draft.close()
+    assert words.text.startswith("look ")
+    assert [each.mark for each in words.images] == MARK_IN.findall(words.text)
 
 
 def test_line_with_a_key_is_not_kept(tmp_path: Path):

@@ -61,7 +61,7 @@ class Draft:
             return words
         # Marks have no line break, and names no blank.
         named = dict(line.split(" ", 1)[::-1] for line in pictures.read_text(encoding="utf-8").splitlines())
-        return Words(words.text, self._album.find_all(named))
+        return Words(words.text, self._album.find_all(named)).saying(words.text)
 
     def write(self, words: Words) -> None:
         """Keep this in the place of what was kept. Lines that hold an API key are left out."""
@@ -72,15 +72,17 @@ class Draft:
         if self._file is None or kept == self._written or len(kept.text) > MAX_CHARACTERS:
             return
         pictures = self._file.with_suffix(_PICTURES)
+        # Whenever this ends, the text that is there then has its pictures.
+        images = (*self._written.images, *kept.images)
         try:
+            if images:
+                named = self._album.keep_all(images)
+                write_private(pictures, "".join(f"{name} {mark}\n" for mark, name in named.items()))
             if kept.text.strip():
                 write_private(self._file, kept.text)
             else:
                 self._file.unlink(missing_ok=True)
-            if kept.images:
-                named = self._album.keep_all(kept.images)
-                write_private(pictures, "".join(f"{name} {mark}\n" for mark, name in named.items()))
-            else:
+            if not kept.images:
                 pictures.unlink(missing_ok=True)
             self._written = kept
         except OSError as error:

@@ -167,7 +167,7 @@ def test_letters_on_a_ground_of_their_own_can_be_read(name: str):
     letters = [rule for rule in rules() if rule.value == "$background" and rule.sets == "color"]
     pairs = [(rule, palette.solid(own[rule.selector])) for rule in letters if rule.selector in own]
 
-    assert len(pairs) == 2
+    assert pairs
     assert not list(chain.from_iterable(unreadable(palette, [rule], ground, wanted(name)) for rule, ground in pairs))
 
 

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 from fakes.widget_app import WidgetApp
+from textual.color import Color
 from textual.pilot import Pilot
 
+from cinch_tui.theming import theme_names
 from cinch_tui.widgets.context_gauge import ContextGauge
 from cinch_tui.widgets.status_bar import (
     Arrangement,
@@ -154,6 +156,21 @@ def test_status_bar_picture(snap_compare, theme: str, width: int):
 
     app = WidgetApp(bar, styles=("status",), theme=theme)
     assert snap_compare(app, terminal_size=(width, 6), run_before=fill)
+
+
+@pytest.mark.parametrize("theme", [name for name in theme_names() if not name.startswith("ansi")])
+async def test_plan_mode_can_be_read_as_it_is_painted(theme: str):
+    bar = StatusBar()
+    app = WidgetApp(bar, styles=("status",), theme=theme)
+
+    async with app.run_test(size=(100, 8)) as pilot:
+        bar.status = FULL
+        await pilot.pause()
+        painted = app.query_one(StatusLine).render_line(0)
+
+    style = next(segment.style for segment in painted if segment.style and "PLAN" in segment.text)
+    letters, ground = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
+    assert abs(letters.brightness - ground.brightness) > 0.3
 
 
 def test_items_come_in_the_order_that_is_set():

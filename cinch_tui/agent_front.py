@@ -36,6 +36,9 @@ class AgentFront:
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         raise NotImplementedError
 
+    async def until_ready(self) -> bool:
+        return False
+
     # The session
 
     def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
@@ -90,7 +93,7 @@ class AgentFront:
         return self._place.agent.state.system_prompt
 
     def set_system(self, text: str) -> None:
-        self._place.agent.state.system_prompt = text
+        self._place.agent.set_system_prompt(text)
 
     # Approval
 

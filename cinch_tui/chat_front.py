@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.agent_front import AgentFront
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode, DiffBase, Front
     from cinch_tui.cycles import ModelCycle, ThemeCycle
     from cinch_tui.models.market import Market
-    from cinch_tui.theme_switch import ThemeSwitch
     from cinch_tui.transcript.blocks import NoticeLevel
 
 
@@ -86,14 +84,17 @@ class ChatFront(AgentFront):
         self._desk.screen.run_worker(copy(self._desk.app, text), group="copy")
 
     def theme_names(self) -> Sequence[str]:
-        return self._theme_switch().names()
+        from cinch_tui.effects import theme_switch_of
+
+        return theme_switch_of(self._desk).names()
 
     async def choose_theme(self, name: str) -> None:
         from cinch_tui.config.edit import set_in_file
+        from cinch_tui.effects import theme_switch_of
         from cinch_tui.terminal.first_picture import forget_pictures
         from cinch_tui.theme_switch import pick_theme
 
-        theme_switch = self._theme_switch()
+        theme_switch = theme_switch_of(self._desk)
         chosen = name or await pick_theme(self._desk.app, theme_switch)
         if chosen:
             theme_switch.choose(chosen)
@@ -105,16 +106,10 @@ class ChatFront(AgentFront):
 
     def next_colours(self) -> None:
         from cinch_tui.cycles import ThemeCycle
+        from cinch_tui.effects import theme_switch_of
 
-        self._colours = self._colours or ThemeCycle(self._theme_switch())
+        self._colours = self._colours or ThemeCycle(theme_switch_of(self._desk))
         self._desk.app.notify(f"The theme is {self._colours.step()}.", markup=False)
-
-    def _theme_switch(self) -> ThemeSwitch:
-        from cinch_tui.theme_switch import Themed
-
-        app = self._desk.app
-        assert isinstance(app, Themed)
-        return app.theme_switch
 
     async def open_editor(self) -> None:
         from cinch_tui.terminal.editor import Edited, EditorFailed, compose
@@ -149,6 +144,11 @@ class ChatFront(AgentFront):
     @property
     def stop_key(self) -> str:
         return label_of("chat.abort")
+
+    async def until_ready(self) -> bool:
+        was_ready = self._desk.talk.is_ready
+        await self._desk.talk.until_ready()
+        return not was_ready
 
     @property
     def is_running(self) -> bool:
@@ -310,9 +310,9 @@ class ChatFront(AgentFront):
     # Approval
 
     def set_approval(self, mode: ApprovalMode) -> None:
-        self._desk.agent.state.approval = mode
-        bar = self._desk.screen.board.status
-        bar.status = replace(bar.status, approval=mode)
+        from cinch_tui.effects import set_approval
+
+        set_approval(self._desk, mode)
 
 
 if TYPE_CHECKING:

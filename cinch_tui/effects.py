@@ -10,6 +10,7 @@ from cinch_tui.config.settings import Settings
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
+    from cinch_tui.commands.front import ApprovalMode
     from cinch_tui.desk import Desk
     from cinch_tui.theme_switch import ThemeSwitch
 
@@ -99,11 +100,15 @@ def divide_diffs(desk: Desk) -> None:
     app.refresh_css(animate=False)
 
 
-def _approval(desk: Desk) -> None:
-    mode = desk.settings.approval.mode
+def set_approval(desk: Desk, mode: ApprovalMode) -> None:
+    """What needs no question from now on, and the word for it in the status line."""
     desk.agent.state.approval = mode
     bar = desk.screen.board.status
     bar.status = replace(bar.status, approval=mode)
+
+
+def _approval(desk: Desk) -> None:
+    set_approval(desk, desk.settings.approval.mode)
 
 
 _EFFECTS: dict[str, Callable[[Desk], None]] = {
@@ -122,25 +127,29 @@ _EFFECTS: dict[str, Callable[[Desk], None]] = {
 
 def _retune(desk: Desk) -> None:
     """Have the agent begin its next run as is set now."""
-    from cinch_tui.agent_settings import cache_of, execution_of, limits_of, retry_of, subagents_of
+    from cinch_tui.agent_settings import agent_options
 
-    settings, agent = desk.settings, desk.agent
+    agent, wanted = desk.agent, agent_options(desk.settings, headless=False)
     agent.options = replace(
         agent.options,
-        limits=limits_of(settings.limits, headless=False),
-        retry=retry_of(settings.retry),
-        cache=cache_of(settings.cache),
-        steering_mode=settings.steering.mode,
-        execution=execution_of(settings.tools),
-        subagents=subagents_of(settings.agents),
+        limits=wanted.limits,
+        retry=wanted.retry,
+        cache=wanted.cache,
+        steering_mode=wanted.steering_mode,
+        execution=wanted.execution,
+        subagents=wanted.subagents,
     )
-    agent.state.max_tokens = settings.model.max_tokens or None
-    agent.inbox.steering.mode = settings.steering.queue
-    agent.inbox.follow_up.mode = settings.steering.follow_up
+    agent.state.max_tokens = wanted.max_tokens
+    agent.inbox.steering.mode = wanted.steering
+    agent.inbox.follow_up.mode = wanted.follow_up
 
 
 def theme_switch_of(desk: Desk) -> ThemeSwitch:
-    """The themes of the app."""
+    """The themes of the app.
+
+    Raises:
+        CinchError: it has none.
+    """
     from cinch_tui.theme_switch import Themed
 
     if not isinstance(desk.app, Themed):

@@ -8,6 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.events import Paste
 from textual.message import Message
 from textual.reactive import var
 from textual.widgets import Input, Static
@@ -15,11 +16,17 @@ from textual.widgets import Input, Static
 from cinch_tui.keys.keymap import bindings, hint
 from harness.lazy_dataclass import dataclass
 
+LONGEST = 300
+"""Characters: what is searched for is looked for anew with each key."""
+
 KEYS = ("search.earlier search.later", "search.stay stays", "search.back back")
 
 
 class SearchInput(Input):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("search")]
+
+    def on_paste(self, event: Paste) -> None:
+        event.text = event.text[: LONGEST - len(self.value)]
 
     def action_earlier(self) -> None:
         self.post_message(SearchBar.Step(-1))
@@ -69,7 +76,7 @@ class SearchBar(Horizontal):
 
     def __init__(self) -> None:
         super().__init__()
-        self._input = SearchInput(select_on_focus=False, compact=True)
+        self._input = SearchInput(select_on_focus=False, compact=True, max_length=LONGEST)
         self._found = Static(id="found", markup=False)
         self._keys = Static(hint(*KEYS), markup=False)
 

@@ -7,11 +7,14 @@ from collections.abc import Callable
 import pytest
 from fakes.search_stage import SearchStage, looked, marked, search
 from fakes.transcript_stage import drawn_parts, numbered, screen
+from textual.events import Paste
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.needle import Needle
+from cinch_tui.widgets.search_bar import LONGEST
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 
 SMALL = (60, 12)
@@ -66,6 +69,22 @@ async def test_escape_goes_back_to_where_one_was_and_tab_stays() -> None:
         assert marked(app.view) == []
 
 
+async def test_where_a_search_ends_the_block_is_selected_and_the_view_stands_still() -> None:
+    long = call("cat long", TerminalView("cat long", "\n".join(f"line {number}" for number in range(80)) + "\nneedle"))
+    app = SearchStage(*numbered(5), long, *numbered(30))
+    async with app.run_test(size=SMALL) as pilot:
+        await search(pilot, app, "needle")
+        found = screen(app.view)
+        await pilot.press("tab")
+        await looked(pilot, app)
+        await pilot.press("y")
+        await looked(pilot, app)
+
+        assert screen(app.view) == found
+        assert app.view.blocks[5].selected
+        assert app.grabbed[-1].endswith("needle")
+
+
 async def test_what_is_not_found_is_said_and_leaves_the_view_where_it_was() -> None:
     app = SearchStage(UserBlock("needle"), *numbered(60))
     async with app.run_test(size=SMALL) as pilot:
@@ -76,6 +95,20 @@ async def test_what_is_not_found_is_said_and_leaves_the_view_where_it_was() -> N
 
         assert app.said == "nothing found"
         assert before[-1] in screen(app.view)
+
+
+async def test_of_a_paste_that_is_too_long_to_search_for_the_beginning_is_taken() -> None:
+    words = "word " * (LONGEST // 5)
+    app = SearchStage(UserBlock(words))
+    async with app.run_test(size=SMALL) as pilot:
+        app.bar.open()
+        await pilot.pause()
+        app.post_message(Paste(f"{words}and much more {'of it ' * 3000}"))
+        await pilot.pause()
+        await looked(pilot, app)
+
+        assert app.query_one(Input).value == words
+        assert app.said == "1 of 1"
 
 
 async def test_a_folded_block_opens_for_the_match_one_is_at_and_closes_behind() -> None:

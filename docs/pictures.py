@@ -1,9 +1,12 @@
-"""Draws the pictures of the documents: the app itself plays the tour, and saves its own screen as SVG."""
+"""Draws the pictures of the documents: the app itself plays the tour, or talks to a model that is played, and saves its
+own screen as SVG. What it says by lines is written into the tour."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -11,9 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
-sys.path.insert(0, str(ROOT))
+TOUR = ROOT / "docs" / "tour.md"
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from textual.pilot import Pilot  # noqa: E402  the path comes first
+from fakes.model_server import ModelServer  # noqa: E402  the path comes first
+from fakes.script import Hang, Reply, tokens  # noqa: E402
+from textual.pilot import Pilot  # noqa: E402
 from textual.widgets import Input, OptionList, TextArea  # noqa: E402
 
 from cinch_tui.app import CinchApp  # noqa: E402
@@ -27,6 +33,44 @@ from cinch_tui.start import prepare  # noqa: E402
 SIZE = (110, 34)
 TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "CINCH_KEYRING": "off"}
 KEYS = ("_API_KEY", "_BASE_URL", "OPENROUTER_KEY")
+MODEL = "anthropic/claude-sonnet-5-5"
+
+RECEIPT = """\
+\"\"\"What stands on a receipt.\"\"\"
+
+
+def total(prices, discount=0):
+    return sum(prices) * (1 - discount)
+
+
+def tax(amount, rate=0.19):
+    return amount * rate
+
+
+def line(name, price):
+    return f"{name} {price}"
+"""
+MENDED = (
+    RECEIPT.replace("sum(prices) * (1 - discount)", "round(sum(prices) * (1 - discount / 100), 2)")
+    .replace("rate=0.19", "rate=0.2")
+    .replace('f"{name} {price}"', 'f"{name:<20} {price:>8.2f}"')
+)
+FOUND = """\
+The discount is **given in percent and used as a fraction**:
+
+```python
+# till/receipt.py:5
+return sum(prices) * (1 - discount)      # total([50], 10) is -450
+```
+
+Three things follow from it:
+
+1. `total` is negative for every discount above 1.
+2. `tests/test_receipt.py` passes, since it only tries `discount=0`.
+3. The label prints what `total` says, so
+"""
+LOOKS = Reply("I look at who computes it.", calls=[("read_file", {"path": "till/receipt.py"})])
+WRITES = Reply("Three places change.", calls=[("write_file", {"path": "till/receipt.py", "content": MENDED})])
 
 
 async def until(pilot: Pilot[object], condition: Callable[[], bool]) -> None:
@@ -114,6 +158,50 @@ async def afterwards(pilot: Pilot[object], app: CinchApp) -> None:
     await draw(pilot, "light")
 
 
+async def streaming(app: CinchApp) -> None:
+    """A reply that arrives, and what waits meanwhile."""
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, shows(pilot, MODEL))
+        await say(pilot, "why is the total of a receipt negative?")
+        await until(pilot, shows(pilot, "The label prints what"))
+        await say(pilot, "look at the label too")
+        await pilot.press(*"then", "space", *"add", "space", "a", "space", *"test", "alt+enter")
+        await pilot.press(*"and", "space", *"mention")
+        await until(pilot, shows(pilot, "then add a test"))
+        await draw(pilot, "streaming")
+
+
+async def review(app: CinchApp) -> None:
+    """Some hunks of a change are taken, others not."""
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, shows(pilot, MODEL))
+        await say(pilot, "mend the receipt")
+        await until(pilot, asks(pilot, "receipt.py"))
+        await pilot.press("h", "y", "d")
+        await pilot.press(*"the", "space", *"tax", "space", *"stays", "enter")
+        await draw(pilot, "hunks")
+
+
+def by_lines() -> str:
+    """What cinch says by lines of a change, on the tour."""
+    done = subprocess.run(
+        [sys.executable, "-m", "cinch_tui", "demo", "--plain"],
+        input="mend the discount\n2\n1\n1\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    found = re.search(r"^Approval: Edit file.*^Result: edit_file [^\n]*\n", done.stdout, re.DOTALL | re.MULTILINE)
+    assert found, done.stdout
+    return re.sub(r"\S*/cinch-tour-\w+", "/tmp/cinch-tour", found[0])
+
+
+def with_lines(page: str, lines: str) -> str:
+    """The page, with these lines where it shows what is said by lines."""
+    return re.sub(r"(?<=^```text\n)Approval: .*?(?=^```$)", lambda _: lines, page, flags=re.DOTALL | re.MULTILINE)
+
+
 def app_of(*arguments: str) -> CinchApp:
     return CinchApp(*prepare(parse_arguments(list(arguments))))
 
@@ -122,15 +210,21 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     for name in [name for name in os.environ if name.endswith(KEYS)]:
         del os.environ[name]
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory(prefix="cinch-") as home:
         os.environ |= {"CINCH_HOME": home, **TERMINAL}
         shop = Path(home) / "shop"
         for name in ("till/receipt.py", "till/label.py", "tests/test_receipt.py"):
             (shop / name).parent.mkdir(parents=True, exist_ok=True)
-            (shop / name).touch()
+            (shop / name).write_text(RECEIPT if name == "till/receipt.py" else "", encoding="utf-8")
         os.chdir(shop)
         asyncio.run(first_start(app_of()))
         asyncio.run(tour(app_of("-m", "demo")))
+        TOUR.write_text(with_lines(TOUR.read_text(encoding="utf-8"), by_lines()), encoding="utf-8")
+        with ModelServer([LOOKS, WRITES, LOOKS, Hang(Reply(FOUND), after_events=len(tokens(FOUND)))]) as server:
+            # With no panel left open by the tour.
+            os.environ |= {"CINCH_HOME": f"{home}/other", "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "x"}
+            asyncio.run(review(app_of("-m", MODEL)))
+            asyncio.run(streaming(app_of("-m", MODEL)))
 
 
 if __name__ == "__main__":

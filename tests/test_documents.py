@@ -4,6 +4,7 @@ import ast
 import inspect
 import json
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,13 @@ def test_every_picture_is_there_and_shown_somewhere():
     }
 
     assert shown == {path.resolve() for path in (ROOT / "docs" / "images").iterdir()}
+
+
+def test_what_the_tour_shows_by_lines_is_what_cinch_says_now():
+    pictures = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
+    page = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
+
+    assert pictures["with_lines"](page, pictures["by_lines"]()) == page, "run: python docs/pictures.py"
 
 
 def test_every_picture_is_one_that_the_app_draws_of_itself():

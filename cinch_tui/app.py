@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import PurePath
@@ -41,6 +41,8 @@ from harness.session.places import project_dir
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from textual.actions import ActionParseResult
+    from textual.dom import DOMNode
     from textual.driver import Driver
 
     from cinch_tui.attention.calling import PersonCalled
@@ -205,10 +207,26 @@ class CinchApp(App[object]):
         else:
             self.desk.notice("There is no shell here to come back from.", "warning")
 
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """What a key asks for and cannot be done is told; Textual would end the app."""
+        try:
+            return await super().run_action(action, default_namespace, namespaces)
+        except CinchError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return True
+
     def _handle_exception(self, error: Exception) -> None:
         # Only those who need it pay for it.
         from cinch_tui.crash import report_crash
 
+        if isinstance(error, WorkerFailed) and isinstance(error.error, CinchError):
+            self.notify(str(error.error), severity="error", markup=False)
+            return
         if not self.fault:
             failed = error.error if isinstance(error, WorkerFailed) else error
             self.fault = report_crash(failed, self._options.paths.state)

@@ -90,12 +90,16 @@ class ViewFront(Protocol):
 
 
 class SessionFront(Protocol):
+    """The conversation and its file."""
+
     @property
     def stop_key(self) -> str:
         """What a person presses to stop the agent; empty for nothing."""
         ...
 
-    """The conversation and its file."""
+    async def until_ready(self) -> bool:
+        """Wait until there is an agent; whether there was none."""
+        ...
 
     @property
     def is_running(self) -> bool: ...

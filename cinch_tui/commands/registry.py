@@ -162,6 +162,9 @@ class Registry:
                 return False
             return await self.run(Invocation(hidden, invocation.argument), front)
         except CinchError as error:
+            # What was typed while cinch is still starting is done as soon as it can be.
+            if await front.until_ready():
+                return await self.run(invocation, front)
             front.notice(str(error), "error")
         return True
 

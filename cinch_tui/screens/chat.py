@@ -16,7 +16,6 @@ from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
 from cinch_tui.widgets.prompt.prompt import Prompt
 from cinch_tui.widgets.status_bar import Arrangement, Status, StatusBar
 from cinch_tui.words import Said, Words, as_words
-from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,12 +217,8 @@ class ChatScreen(PanelledScreen):
     async def _run_shell(self, line: ShellLine) -> None:
         from cinch_tui.transcript.shell_run import Shell
 
-        try:
-            self._shell = self._shell or Shell(self._desk.agent, self.board.transcript)
-        except CinchError as error:
-            self.board.notice(str(error), "error")
-            self.prompt.restore(line.text)
-            return
+        await self._desk.talk.until_ready()
+        self._shell = self._shell or Shell(self._desk.agent, self.board.transcript)
         await self._shell.run(line)
 
     @work(group="command")
@@ -301,7 +296,9 @@ class ChatScreen(PanelledScreen):
         self.board.note(f"{key} again quits{self._desk.cost_of_leaving}")
         self.set_timer(QUIT_WITHIN, lambda: self.board.note(""))
 
-    def action_toggle_plan(self) -> None:
+    @work(group="command")
+    async def action_toggle_plan(self) -> None:
+        await self._desk.talk.until_ready()
         self._front.toggle_plan()
 
     def action_help(self) -> None:

@@ -237,6 +237,7 @@ class ConversationScreen(SelectingScreen[object]):
 
     @work(group="next-model", exclusive=True)
     async def action_next_model(self) -> None:
+        await self._desk.talk.until_ready()
         await self._front.next_model()
 
     def action_page_up(self) -> None:

@@ -29,6 +29,9 @@ class RecordingFront:
     model: str = "demo/tour"
     system_prompt: str = "You are cinch."
 
+    async def until_ready(self) -> bool:
+        return False
+
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         self.notices.append((level, text))
 

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakes.chat import chat, ready, until
+from fakes.talk import tell
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from cinch_tui.app import CinchApp
+from cinch_tui.screens.picker import Picker
+from cinch_tui.transcript.blocks import NoticeBlock
+from cinch_tui.transcript.tool_block import ToolBlock
+from harness.messages import new_id, user
+from harness.modes import PLAN
+from harness.provider import Model
+from harness.session.store import SessionStore
+
+Gate = Callable[[], None]
+
+
+@pytest.fixture
+def starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[CinchApp, Gate]:
+    """An app whose agent is not there before the gate is opened."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app, gate = chat(tmp_path), asyncio.Event()
+    assemble = app.desk._assemble
+
+    async def assemble_later(model: Model | None):
+        await gate.wait()
+        return await assemble(model)
+
+    monkeypatch.setattr(app.desk, "_assemble", assemble_later)
+    return app, gate.set
+
+
+def notices(app: CinchApp) -> list[str]:
+    return [block.text for block in app.desk.screen.board.transcript.blocks if isinstance(block, NoticeBlock)]
+
+
+async def furnished(pilot: Pilot[object], app: CinchApp) -> None:
+    await until(pilot, lambda: app.desk._screen is not None)
+
+
+async def test_a_command_runs_as_soon_as_there_is_an_agent(starting: tuple[CinchApp, Gate]):
+    app, open_gate = starting
+
+    async with app.run_test() as pilot:
+        await furnished(pilot, app)
+        await pilot.press(*"#approve on", "enter")
+        early = (app.desk.screen.prompt.text, notices(app))
+        open_gate()
+        await ready(pilot, app)
+        await until(pilot, lambda: app.desk.agent.state.approval == "on")
+
+    assert early == ("", [])
+
+
+async def test_a_line_for_the_shell_runs_as_soon_as_there_is_an_agent(starting: tuple[CinchApp, Gate]):
+    app, open_gate = starting
+
+    async with app.run_test() as pilot:
+        await furnished(pilot, app)
+        await pilot.press(*"!!echo hi", "enter")
+        open_gate()
+        await ready(pilot, app)
+        blocks = app.desk.screen.board.transcript.blocks
+        await until(pilot, lambda: [each for each in blocks if isinstance(each, ToolBlock) and each.status == "done"])
+
+        assert notices(app) == []
+
+
+async def test_a_key_for_the_agent_waits_for_it_too(starting: tuple[CinchApp, Gate]):
+    app, open_gate = starting
+
+    async with app.run_test() as pilot:
+        await furnished(pilot, app)
+        await pilot.press("shift+tab")
+        open_gate()
+        await ready(pilot, app)
+        await until(pilot, lambda: app.desk.agent.state.mode is PLAN)
+
+
+async def test_what_a_key_asks_for_and_cannot_be_done_is_told_and_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app = chat(tmp_path)
+    store = SessionStore(app.desk.options.paths.data, tmp_path, new_id())
+    tell(store, user("soon gone"))
+    store.close()
+
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        await pilot.press("alt+s")
+        await until(pilot, lambda: isinstance(app.screen, Picker))
+        store.path.unlink()
+        await pilot.press("enter")
+        await until(pilot, lambda: told(app.screen))
+
+        assert app.fault == ""
+
+
+def told(screen: Screen[object]) -> bool:
+    return any(each.severity == "error" for each in screen.app._notifications)

@@ -185,7 +185,10 @@ def _written(redirect: Node) -> Iterator[str]:
     operators = {child.type for child in redirect.children if not child.is_named}
     destinations = _destinations(redirect)
     if destinations and operators & {">", ">>", ">|", "&>", "&>>", ">&", "<>"}:
-        yield _resolve(destinations[0])[0]
+        path = _resolve(destinations[0])[0]
+        # `2>&1` writes where another descriptor does, and into no file of that name.
+        if ">&" not in operators or not path.removesuffix("-").isdecimal():
+            yield path
 
 
 def _here_text(node: Node) -> str:

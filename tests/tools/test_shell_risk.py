@@ -254,3 +254,19 @@ def test_long_and_deep_commands_are_judged_without_an_error() -> None:
     assert assess("a | " * 10_000 + "a").scope == ""
     assert assess("$(" * 5_000 + "ls" + ")" * 5_000).scope == ""
     assert assess("( " * 3_000 + "rm -rf /" + " )" * 3_000).level == "forbidden"
+
+
+@pytest.mark.parametrize(
+    ("command", "touches"),
+    [
+        ("make 2>&1 | tail", ()),
+        ("echo x >&2; exit 3", ()),
+        ("exec 3>&1-", ()),
+        ("make > log 2>&1", ("log",)),
+        ("make >& log", ("log",)),
+        ("make &> 1", ("1",)),
+        ("make > 2", ("2",)),
+    ],
+)
+def test_a_descriptor_that_is_copied_is_no_file(command: str, touches: tuple[str, ...]):
+    assert assess(command).touches == touches

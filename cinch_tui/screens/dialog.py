@@ -201,7 +201,9 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             self._typed = self._typed[:-1]
         elif event.is_printable and event.character:
             self._typed += event.character
-        self._wait(self._grace or GRACE)
+        # Esc ends what is typed, and somebody who wants out presses it again and again.
+        if event.key != "escape":
+            self._wait(self._grace or GRACE)
 
     def _wait(self, seconds: float) -> None:
         if self._timer is not None:

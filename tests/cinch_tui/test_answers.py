@@ -106,6 +106,19 @@ async def test_what_was_half_written_to_a_cancelled_question_goes_to_the_prompt(
     assert app.typed == ["no", "yes"]
 
 
+async def test_esc_pressed_again_and_again_closes_a_question_once_it_listens():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        person = ScreenPerson(show_on(app), grace=lambda: 0.2)
+        answer = asyncio.create_task(person.ask(QUESTION))
+        async with asyncio.timeout(10):
+            while not answer.done():
+                await pilot.press("escape")
+
+    assert (await answer).status == "skipped"
+
+
 async def test_a_cancelled_question_goes_even_from_beneath_another_screen():
     app = Host()
 

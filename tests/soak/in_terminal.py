@@ -26,11 +26,10 @@ from soak.played import CONTENT, FILE, Played
 from soak.steps import ESC_IS_ALONE, Person, Step
 from soak.vitals import Vitals, grown, vitals
 
-from cinch_tui.screens.dialog import NOT_YET
 from harness.session.doctor import examine
 
 ROOT = Path(__file__).resolve().parents[2]
-BOUND = 20.0
+BOUND = 30.0
 """Seconds in which the prompt must be reached by keys, however slow the machine."""
 
 ESCAPES = 5
@@ -143,9 +142,9 @@ class Soak:
         sign, until = f"zq{secrets.randbelow(10**6)}", time.monotonic() + BOUND
         self._done.append("to the prompt, by Esc")
         while time.monotonic() < until:
+            # A person waits for a dialog that does not listen yet.
+            self._send(terminal, Step(pause=GRACE))
             for _ in range(ESCAPES):
-                # A person waits for a dialog that says it does not listen yet.
-                self._send(terminal, Step(pause=GRACE if NOT_YET in terminal.text else 0.0))
                 self._send(terminal, Step("\x1b", pause=ESC_IS_ALONE))
             # With the keys of vi, Esc ends typing.
             self._send(terminal, Step(f"i{sign}" if "NORMAL" in terminal.text else sign, pause=0.3))

@@ -293,7 +293,19 @@ class Transcript(PicturedSheet, can_focus=True):
             return len(self.blocks)
         return self._rows[-1].block.index + 1 if step < 0 else self._rows[0].block.index - 1
 
+    def end_search(self, *, stay: bool) -> None:
+        """As any sheet; what was found is selected then, so that the keys of a block act on it."""
+        found = self._search.current if stay and self._search is not None else None
+        super().end_search(stay=stay)
+        if found is not None:
+            self._choose(found.block)
+
     def _select(self, block: Block | None) -> None:
+        self._choose(block)
+        if block is not None:
+            self._reveal(block)
+
+    def _choose(self, block: Block | None) -> None:
         self._code_taken = 0
         self.refresh()
         for other, selected in ((self._selected, False), (block, True)):
@@ -301,8 +313,6 @@ class Transcript(PicturedSheet, can_focus=True):
                 other.selected = selected
                 self.changed(other)
         self._selected = block
-        if block is not None:
-            self._reveal(block)
 
     def _toggle(self, block: Block) -> None:
         block.folded = not block.folded

@@ -6,20 +6,22 @@ import dataclasses
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
-from harness.errors import ModelNotFound, RequestRejected
-from harness.messages import AssistantMessage, Thinking
+from harness.errors import RequestRejected
 from harness.provider import Delta, Provider, Request
 from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
+from providers.net.mending import answered, learns
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.offers.known import Listed
 from providers.offers.models import better_named, listed_models
 from providers.wire.caching import MarksTaken
+from providers.wire.turns import with_thoughts
 
 API_VERSION = "2023-06-01"
 MODELS = "/v1/models?limit=1000"
@@ -64,21 +66,17 @@ class AnthropicProvider:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport, form = self._transport.for_key(request.api_key, _headers), self._form(request)
-        begun = False
-        while True:
-            try:
-                async with aclosing(self._ask(request, transport, form)) as answer:
-                    async for delta in answer:
-                        begun = True
-                        yield delta
-                return
-            except RequestRejected as error:
-                mended = None if begun else self._mended(request, form, str(error).lower())
-                if mended is None:
-                    raise
-                form = mended
-            except ModelNotFound as error:
-                raise await better_named(error, transport, MODELS, request.spec.model_id) from error
+
+        def mends(error: RequestRejected) -> bool:
+            nonlocal form
+            mended = self._mended(request, form, str(error).lower())
+            form = mended or form
+            return mended is not None
+
+        named = partial(better_named, transport=transport, path=MODELS, model_id=request.spec.model_id)
+        async with aclosing(answered(lambda: self._ask(request, transport, form), mends, named)) as answer:
+            async for delta in answer:
+                yield delta
 
     def _ask(self, request: Request, transport: Transport, form: ThinkingForm) -> AsyncGenerator[Delta]:
         holds = request.spec.model_id not in self._without_schema
@@ -92,7 +90,7 @@ class AnthropicProvider:
     def _mended(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
         """How to ask again; None if that would not help."""
         model = {request.spec.model_id}
-        if request.answer_schema and re.search(REFUSED_SCHEMA, refusal) and _adds(self._without_schema, model):
+        if request.answer_schema and re.search(REFUSED_SCHEMA, refusal) and learns(self._without_schema, model):
             return form
         if self._marks.learn(request.cache, refusal):
             return form
@@ -102,21 +100,11 @@ class AnthropicProvider:
         if re.search(MISSING_THINKING, refusal):
             return ThinkingForm() if form.thinking else None
         if re.search(REFUSED_THINKING, refusal):
-            told = {message.id for message in request.messages if _has_thinking(message)}
-            return form if _adds(self._unreadable, told) else None
-        if re.search(REFUSED_FORM, refusal) and _adds(self._without_form, {request.spec.model_id}):
+            thoughts = with_thoughts(request.messages)
+            return form if learns(self._unreadable, thoughts) else None
+        if re.search(REFUSED_FORM, refusal) and learns(self._without_form, {request.spec.model_id}):
             return ThinkingForm()
         return None
-
-
-def _adds(known: set[str], more: set[str]) -> bool:
-    is_new = not more <= known
-    known |= more
-    return is_new
-
-
-def _has_thinking(message: object) -> bool:
-    return isinstance(message, AssistantMessage) and any(isinstance(block, Thinking) for block in message.content)
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:

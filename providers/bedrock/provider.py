@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
-from harness.messages import AssistantMessage, JsonValue, Thinking
+from harness.messages import JsonValue
 from harness.provider import Delta, Provider, Request
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THINKING, encode
@@ -16,10 +17,12 @@ from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.listing import MODELS, PROFILES, models_in
 from providers.bedrock.signing import Asked
 from providers.bedrock.site import BedrockSite
+from providers.net.mending import answered, learns
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
 from providers.offers.known import Listed
 from providers.offers.models import told_nearest
+from providers.wire.turns import with_thoughts
 
 # What models refuse, by words of their refusal, and what it is about.
 REFUSABLE = (
@@ -61,20 +64,11 @@ class BedrockProvider:
         return await self._served(None)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        begun = False
         without_now: set[str] = set()
-        while True:
-            try:
-                async with aclosing(self._ask(request, without_now)) as answer:
-                    async for delta in answer:
-                        begun = True
-                        yield delta
-                return
-            except RequestRejected as error:
-                if begun or not self._mends(request, str(error).lower(), without_now):
-                    raise
-            except ModelNotFound as error:
-                raise await self._better_named(error, request) from error
+        ask, named = partial(self._ask, request, without_now), partial(self._better_named, request)
+        async with aclosing(answered(ask, partial(self._mends, request, without_now), named)) as answer:
+            async for delta in answer:
+                yield delta
 
     async def _ask(self, request: Request, without_now: set[str]) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id
@@ -99,34 +93,25 @@ class BedrockProvider:
         url = self._site.listing(what)
         return await (await self._for(Asked("GET", url), key)).get(url)
 
-    async def _better_named(self, error: ModelNotFound, request: Request) -> ModelNotFound:
+    async def _better_named(self, request: Request, error: ModelNotFound) -> ModelNotFound:
         try:
             known = await self._served(request.api_key)
         except ProviderError:
             return error
         return told_nearest(error, [model.id for model in known], request.spec.model_id)
 
-    def _mends(self, request: Request, refusal: str, without_now: set[str]) -> bool:
+    def _mends(self, request: Request, without_now: set[str], error: RequestRejected) -> bool:
         """Whether the next request will be without what this one was refused for."""
+        refusal = str(error).lower()
         without = self._without.setdefault(request.spec.model_id, set())
         if re.search(MISSING_THINKING, refusal):
-            return _adds(without_now, {THINKING})
+            return learns(without_now, {THINKING})
         if re.search(REFUSED_SIGNATURE, refusal):
-            return _adds(self._unreadable, {message.id for message in request.messages if _has_thinking(message)})
+            return learns(self._unreadable, with_thoughts(request.messages))
         if request.answer_schema and re.search(REFUSED_SCHEMA, refusal) and SCHEMA not in without:
-            return _adds(without, {SCHEMA})
+            return learns(without, {SCHEMA})
         refused = next((part for words, part in REFUSABLE if part not in without and re.search(words, refusal)), None)
-        return refused is not None and _adds(without, {refused})
-
-
-def _adds(known: set[str], more: set[str]) -> bool:
-    is_new = not more <= known
-    known |= more
-    return is_new
-
-
-def _has_thinking(message: object) -> bool:
-    return isinstance(message, AssistantMessage) and any(isinstance(block, Thinking) for block in message.content)
+        return refused is not None and learns(without, {refused})
 
 
 if TYPE_CHECKING:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
-from harness.errors import ModelNotFound, RequestRejected
+from harness.errors import RequestRejected
 from harness.provider import Delta, Provider, Request
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.site import Site, Way, key_header
+from providers.net.mending import answered
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.offers.known import Listed
@@ -53,21 +55,12 @@ class GeminiProvider:
         return await listed_models(self._on(way), self._site.listing(way))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        way = await self._site.way(request.api_key)
-        begun = False
-        while True:
-            try:
-                async with aclosing(self._ask(request, way)) as answer:
-                    async for delta in answer:
-                        begun = True
-                        yield delta
-                return
-            except RequestRejected as error:
-                if begun or not self._mends(request, str(error).lower()):
-                    raise
-            except ModelNotFound as error:
-                listing = self._site.listing(way)
-                raise await better_named(error, self._on(way), listing, request.spec.model_id) from error
+        way, model_id = await self._site.way(request.api_key), request.spec.model_id
+        named = partial(better_named, transport=self._on(way), path=self._site.listing(way), model_id=model_id)
+        ask, mends = partial(self._ask, request, way), partial(self._mends, request)
+        async with aclosing(answered(ask, mends, named)) as answer:
+            async for delta in answer:
+                yield delta
 
     def _ask(self, request: Request, way: Way) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id
@@ -78,8 +71,9 @@ class GeminiProvider:
     def _on(self, way: Way) -> Transport:
         return self._transport.speaking_for(way.endpoint, way.headers)
 
-    def _mends(self, request: Request, refusal: str) -> bool:
+    def _mends(self, request: Request, error: RequestRejected) -> bool:
         """Whether the next request will be without what this one was refused for."""
+        refusal = str(error).lower()
         without = self._without.setdefault(request.spec.model_id, set())
         refused = next((part for word, part in REFUSABLE if word in refusal), None)
         if refused is None and request.answer_schema and any(word in refusal for word in REFUSED_FORMS):

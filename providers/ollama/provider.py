@@ -7,6 +7,7 @@ import dataclasses
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from harness.errors import ModelNotFound, ProviderError, RequestRejected, Stream
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
 from providers.net.lines import LineDecoder
+from providers.net.mending import answered
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.offers.known import Known, Listed
@@ -76,28 +78,31 @@ class OllamaProvider:
         """
         return (await self._card(model_id, self._transport)).known
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport, model_id = self._transport.for_key(request.api_key, _headers), request.spec.model_id
-        try:
-            card = await self._card(model_id, transport)
-            if request.tools and not card.can("tools"):
-                raise RequestRejected(_no_tools(model_id))
-            try:
-                async with aclosing(self._ask(request, transport, card)) as answer:
-                    async for delta in answer:
-                        yield delta
-                return
-            except RequestRejected as error:
-                self._cards[model_id] = card = _mended(card, error, model_id)
-            async with aclosing(self._ask(request, transport, card)) as answer:
-                async for delta in answer:
-                    yield delta
-        except ModelNotFound as error:
-            raise await _told_how_to_pull(error, transport, model_id) from error
+        named = partial(_told_how_to_pull, transport=transport, model_id=model_id)
+        return answered(partial(self._ask, request, transport), partial(self._mends, model_id), named)
 
-    def _ask(self, request: Request, transport: Transport, card: ModelCard) -> AsyncGenerator[Delta]:
+    async def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
+        model_id = request.spec.model_id
+        card = await self._card(model_id, transport)
+        if request.tools and not card.can("tools"):
+            raise RequestRejected(_no_tools(model_id))
         body = encode(request, card, self._environment.get("OLLAMA_KEEP_ALIVE", "").strip())
-        return deltas(transport, CHAT, body, LineReplyDecoder(transport.endpoint, request.tools), LineDecoder())
+        decoder = LineReplyDecoder(transport.endpoint, request.tools)
+        async with aclosing(deltas(transport, CHAT, body, decoder, LineDecoder())) as answer:
+            async for delta in answer:
+                yield delta
+
+    def _mends(self, model_id: str, error: RequestRejected) -> bool:
+        """Whether the next request will be without an ability that the server just denied."""
+        words, card = str(error), self._cards[model_id]
+        if "does not support thinking" in words and card.can("thinking"):
+            self._cards[model_id] = card.without("thinking")
+            return True
+        if "does not support tools" in words:
+            raise RequestRejected(_no_tools(model_id), status=error.status) from error
+        return False
 
     async def _card(self, model_id: str, transport: Transport) -> ModelCard:
         """What is known of a model; asked once, so that its window stays the same: another one loads it anew."""
@@ -130,16 +135,6 @@ async def _loaded_window(model_id: str, transport: Transport) -> int | None:
     except ProviderError:
         return None
     return window_in(loaded, model_id) or window_in(loaded, f"{model_id}:latest")
-
-
-def _mended(card: ModelCard, refusal: RequestRejected, model_id: str) -> ModelCard:
-    """The card without the ability that the server just denied."""
-    words = str(refusal)
-    if "does not support thinking" in words and card.can("thinking"):
-        return card.without("thinking")
-    if "does not support tools" in words:
-        raise RequestRejected(_no_tools(model_id), status=refusal.status) from refusal
-    raise refusal
 
 
 def _no_tools(model_id: str) -> str:

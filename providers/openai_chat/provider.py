@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
-from harness.errors import ModelNotFound, ProviderError, RequestRejected
+from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
+from providers.net.mending import answered
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.offers.known import Known, Listed
@@ -21,8 +22,6 @@ from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode, marking
 from providers.wire.caching import MarksTaken, cache_headers
-
-MENDS = 3
 
 
 class ChatProvider:
@@ -72,24 +71,11 @@ class ChatProvider:
         endpoint = self._transport.endpoint
         return await self._transport.get(endpoint.base_url.removesuffix("/v1") + endpoint.preset.window_path)
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)
-        for _ in range(MENDS):
-            try:
-                async with aclosing(self._ask(request, transport)) as answer:
-                    async for delta in answer:
-                        yield delta
-                return
-            except RequestRejected as error:
-                if error.status not in (400, 422) or not self._mends(request, str(error)):
-                    raise
-            except ModelNotFound as error:
-                raise await better_named(
-                    error, transport, transport.endpoint.preset.models_path, request.spec.model_id
-                ) from error
-        async with aclosing(self._ask(request, transport)) as answer:
-            async for delta in answer:
-                yield delta
+        path = transport.endpoint.preset.models_path
+        named = partial(better_named, transport=transport, path=path, model_id=request.spec.model_id)
+        return answered(partial(self._ask, request, transport), partial(self._mends, request), named)
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         marked = dataclasses.replace(request, cache=self._marks.of(request.cache))
@@ -99,8 +85,11 @@ class ChatProvider:
         decoder = ChatDecoder(transport.endpoint, request.tools, keeps_an_hour=keeps)
         return deltas(transport, "/chat/completions", body, decoder)
 
-    def _mends(self, request: Request, refusal: str) -> bool:
+    def _mends(self, request: Request, error: RequestRejected) -> bool:
         """Whether the next request will be without what this one was refused for."""
+        refusal = str(error)
+        if error.status not in (400, 422):
+            return False
         marks = self._dialect.cache.wants_marks(request.spec.model_id)
         if marks and self._marks.learn(request.cache, refusal.lower()):
             return True

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
-from harness.errors import ModelNotFound, RequestRejected
+from harness.errors import RequestRejected
 from harness.provider import Delta, Provider, Request
 from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
+from providers.net.mending import answered
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.offers.known import Listed
@@ -18,7 +19,6 @@ from providers.offers.models import better_named, listed_models, lists_of
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
 
-MENDS = 3
 # What servers refuse, by a word of their refusal, and the field of the request that it is about.
 REFUSABLE = (
     ("encrypted", ENCRYPTED),
@@ -60,22 +60,10 @@ class ResponsesProvider:
     async def listed(self) -> list[Listed]:
         return await listed_models(self._transport, *lists_of(self._transport.endpoint))
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport.for_key(request.api_key, _headers)
-        for _ in range(MENDS):
-            try:
-                async with aclosing(self._ask(request, transport)) as answer:
-                    async for delta in answer:
-                        yield delta
-                return
-            except RequestRejected as error:
-                if not self._mends(error):
-                    raise
-            except ModelNotFound as error:
-                raise await better_named(error, transport, "/models", request.spec.model_id) from error
-        async with aclosing(self._ask(request, transport)) as answer:
-            async for delta in answer:
-                yield delta
+        named = partial(better_named, transport=transport, path="/models", model_id=request.spec.model_id)
+        return answered(partial(self._ask, request, transport), self._mends, named)
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         body = encode(request, self._without, self._caching)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from harness.messages import AssistantMessage, JsonValue, ModelMessage, ToolResult, UserContent, UserMessage
+from harness.messages import AssistantMessage, JsonValue, ModelMessage, Thinking, ToolResult, UserContent, UserMessage
 
 Speaker: TypeAlias = Literal["user", "model"]
 Turn: TypeAlias = tuple[Speaker, list[JsonValue]]
@@ -59,3 +59,12 @@ def _told(messages: Sequence[ModelMessage], writer: Writer) -> Iterator[Turn]:
                 results, said = [], []
                 yield "model", [*writer.reply(message)]
     yield "user", [*results, *said]
+
+
+def with_thoughts(messages: Iterable[ModelMessage]) -> set[str]:
+    """The ids of the replies that have a thought in them."""
+    return {
+        message.id
+        for message in messages
+        if isinstance(message, AssistantMessage) and any(isinstance(block, Thinking) for block in message.content)
+    }

@@ -17,7 +17,7 @@ from cinch_tui.pictures.intake import with_pictures
 from cinch_tui.pictures.taking import attachments
 from cinch_tui.plain.asking import PlainPerson
 from cinch_tui.plain.front import PlainFront
-from cinch_tui.plain.menus import Menus, Option
+from cinch_tui.plain.menus import AGAIN, Menus, Option
 from cinch_tui.plain.questions import NobodyThere
 from cinch_tui.plain.ringing import ringing
 from cinch_tui.plain.telling import Teller, own_output
@@ -28,6 +28,7 @@ from cinch_tui.words import Attachment, Said, Words, as_words, illustrated, name
 from harness.agent import Agent
 from harness.errors import CinchError
 from harness.messages import AssistantMessage, Message
+from harness.modes import PLAN
 from harness.result import AgentResult
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Conversation:
         for warning in (*self.options.notices, *assembly.warnings):
             self.paper.say("Warning", warning)
         self.paper.say("Notice", f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
+        self._tell_freedom(agent)
         self.paper.say("Notice", "#help lists what can be done; Ctrl+D leaves.")
         if loaded is not None:
             self.show_end(agent.history.messages)
@@ -102,6 +104,13 @@ class Conversation:
             self.paper.say("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
         if self.options.beginning == Resume(""):
             await self._front.pick_session()
+
+    def _tell_freedom(self, agent: Agent) -> None:
+        """What a screen would have in sight all the time, where it is not as usual."""
+        if agent.state.mode is PLAN:
+            self.paper.say("Notice", "Plan mode is on: the agent only reads until you accept its plan.")
+        if agent.state.approval == "off":
+            self.paper.say("Warning", "Approval is off: nothing is asked before it is done.")
 
     def leave(self, again: str) -> None:
         """Leave, or, where that would stop commands in the background, tell a person so first; `again` names what
@@ -137,11 +146,17 @@ class Conversation:
         rest, keys = take_keys(text)
         for key in keys:
             await self._front.keep_key(key.provider, key.secret)
-        if keys and not rest.strip():
-            return
-        if line := shell_line(rest):
+        if rest.strip() == AGAIN:
+            self.paper.say("Notice", self.teller.now())
+        elif line := shell_line(rest):
             await self._run(line)
-            return
+        elif rest.strip() or not keys:
+            await self._obey(rest)
+        if self._goes_on:
+            self._goes_on = False
+            await self.say(None)
+
+    async def _obey(self, rest: str) -> None:
         match builtin_commands().parse(rest):
             case Invocation() as invocation:
                 await builtin_commands().run(invocation, self._front)
@@ -149,9 +164,6 @@ class Conversation:
                 await self._ask_about(rest, miss)
             case None:
                 await self._say_with_pictures(builtin_commands().literal(rest))
-        if self._goes_on:
-            self._goes_on = False
-            await self.say(None)
 
     async def _run(self, line: ShellLine) -> None:
         """A command of the person's own, and what it prints."""

@@ -83,8 +83,9 @@ class PlainFront(AgentFront):
     async def show_settings(self) -> None:
         # Few look at them here.
         from cinch_tui.config.store import SettingStore, settings_text
+        from cinch_tui.reports import live_settings
 
-        self.show("Settings", settings_text(SettingStore(self._talk.options.sources)))
+        self.show("Settings", settings_text(SettingStore(self._talk.options.sources), live_settings(self._talk.agent)))
 
     async def show_context(self) -> None:
         from cinch_tui.reports import context_report

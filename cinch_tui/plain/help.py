@@ -11,6 +11,7 @@ KEYS = (
     "Enter sends a line; a backslash at its end goes on with another; a line of ``` begins and ends several lines.",
     "Enter while the agent works opens a line to steer it with; what it says waits for the end of that line.",
     "Ctrl+C stops the agent, and leaves at the second time. Ctrl+D leaves.",
+    "? says what the agent is at, and for how long.",
     "A question is answered by a number; ? lists the choices once more.",
     "!command runs a command of your own, and the model hears of it with what you say next; with !! it does not.",
 )

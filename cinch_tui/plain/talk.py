@@ -227,7 +227,7 @@ class Table:
             self._interrupts += 1
             self._stop(pending)
         except Withdrawn:
-            self._paper.say("Notice", "The question is withdrawn.")
+            pass  # Whoever withdrew the question says why.
         finally:
             self._asked = None
 

@@ -65,12 +65,23 @@ class Teller:
         self._is_first = False
         self._shown: set[str] = set()
         self._calls: dict[str, str] = {}
+        self._since: dict[str, float] = {}
+
+    def now(self) -> str:
+        """What goes on now, and for how long, for one who hears nothing."""
+        if not self._agent.is_running:
+            return "Nothing goes on; the agent waits for you."
+        now = time.monotonic()
+        calls = [f"{told}, {in_words(now - self._since[each])}" for each, told in self._calls.items()]
+        return f"At work for {in_words(now - self._began)}: {'; '.join(calls) or 'the model answers'}."
 
     def __call__(self, event: Event) -> None:
         match event:
             case AgentStart():
                 self._began, self._before = time.monotonic(), self._agent.state.usage
                 self._tools, self._is_first = 0, True
+                self._calls.clear()
+                self._since.clear()
             case MessageUpdate():
                 self._hear(event)
             case MessageEnd(message=UserMessage() as said):
@@ -79,12 +90,23 @@ class Teller:
                 self._said(reply)
             case ToolExecutionStart() | ToolExecutionEnd() | ToolApprovalRequested() | HookRan():
                 self._tell_tool(event)
-            case SubagentEvent(event=RetryScheduled() | Notice() | SubagentEvent() as inner):
-                self(inner)
+            case SubagentEvent():
+                self._tell_of_sub_agent(event)
             case AgentEnd():
                 self._tell_end(event)
             case _:
                 self._tell_aside(event)
+
+    def _tell_of_sub_agent(self, event: SubagentEvent) -> None:
+        """What it does, so that nobody takes it for dead; what comes of that is not told."""
+        match event.event:
+            case ToolExecutionStart(call=call, summary=summary):
+                whose = self._calls.get(event.call_id, "").partition(" ")[2]
+                self._paper.say("Sub-agent", f"{f'{whose}: ' * bool(whose)}{call.name} {one_line(summary)}".rstrip())
+            case RetryScheduled() | Notice() | SubagentEvent() as inner:
+                self(inner)
+            case _:
+                pass
 
     def _hear(self, event: MessageUpdate) -> None:
         label = KINDS.get(event.kind) if event.kind != "thinking" or self.shows_thinking else None
@@ -122,6 +144,7 @@ class Teller:
                 self._tools += 1
                 name = "" if call.name == STEPS else call.name
                 self._calls[call.id] = told = f"{name} {one_line(summary)}".strip()
+                self._since[call.id] = time.monotonic()
                 if call.name not in (*QUESTIONS, STEPS):
                     self._paper.say("Tool", told)
             case ToolExecutionEnd(result=ToolResult(view=TodoView() as steps) as result):
@@ -159,7 +182,7 @@ class Teller:
         if event.stop_reason == "length" and not event.limit:
             self._paper.say("Warning", "The reply ended at the model's token limit; say “go on” to continue.")
         how = {"aborted": "Stopped", "error": "Failed"}.get(event.stop_reason, "Done")
-        self._paper.say(how, self._figures())
+        self._paper.say(how, f"{self._figures()}{'. /retry asks once more.' if how == 'Failed' else ''}")
 
     def _figures(self) -> str:
         usage, before = self._agent.state.usage, self._before

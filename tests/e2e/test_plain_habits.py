@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from e2e.conftest import ROOT
 from e2e.lines import Lines
-from fakes.script import Reply
+from fakes.script import Failure, Reply
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.plain.help import OF_THE_SCREEN
@@ -222,3 +222,44 @@ def test_help_lists_what_works_here_and_names_the_rest(cinch):
     works = {name for name in named if f"  {name}" in help_text}
     assert works == named - set(OF_THE_SCREEN)
     assert set(OF_THE_SCREEN) <= named
+
+
+def test_one_who_hears_nothing_can_ask_what_goes_on(cinch):
+    lines = cinch([Reply(calls=[("bash", {"command": "sleep 300"})]), Reply("Stopped.")], "--approve", "off")
+    lines.enter("?")
+    lines.see("Notice: Nothing goes on; the agent waits for you")
+    lines.see("You: ")
+    lines.enter("go")
+    lines.see("Tool: bash sleep 300")
+
+    lines.enter("?")
+
+    lines.see(r"Notice: At work for [\d.]+ s: bash sleep 300, [\d.]+ s\.")
+    assert len(cinch.server.requests) == 1
+
+
+def test_what_a_sub_agent_does_is_told(cinch):
+    task = [("delegate_sub_agent", {"task": "count", "name": "counter"})]
+    lines = cinch([Reply(calls=task), Reply(calls=[("list_files", {"path": "till"})]), Reply("Three."), Reply("Well.")])
+    lines.enter("go")
+
+    lines.see("Sub-agent: counter: list_files till")
+    lines.see("Well")
+
+
+def test_what_is_not_as_usual_is_told_at_the_start(cinch):
+    lines = cinch([], "--plan", "--approve", "off")
+
+    assert "Notice: Plan mode is on" in lines.said
+    assert "Warning: Approval is off" in lines.said
+
+
+def test_a_run_that_failed_says_how_to_ask_again(cinch):
+    lines = cinch([Failure(400), Reply("Now it works.")])
+    lines.enter("go")
+    lines.see(r"Failed: .*\. /retry asks once more")
+    lines.see("You: ")
+
+    lines.enter("/retry")
+
+    lines.see("Now it works")

@@ -7,7 +7,7 @@ tools. What is told of a tool before that is on its card.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.tool import Revisable
 from tools.cards import card_of, description_of
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from harness.messages import JsonObject
     from harness.tool import Risk, Tool, ToolContext, ToolOutput
     from harness.views import View
+
+
+@runtime_checkable
+class _Told(Protocol):
+    """A tool that can be told its own schema."""
+
+    def validate_by(self, schema: JsonObject, arguments: JsonObject) -> JsonObject: ...
 
 
 class LazyTool:
@@ -41,7 +48,8 @@ class LazyTool:
         return self._loaded
 
     def validate(self, arguments: JsonObject) -> JsonObject:
-        return self.load().validate(arguments)
+        tool = self.load()
+        return tool.validate_by(self.parameters, arguments) if isinstance(tool, _Told) else tool.validate(arguments)
 
     def summary(self, arguments: JsonObject) -> str:
         return self.load().summary(arguments)

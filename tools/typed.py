@@ -46,7 +46,10 @@ class TypedTool(Generic[P]):
         return _schema(self.Arguments)
 
     def validate(self, arguments: JsonObject) -> JsonObject:
-        schema = self.parameters
+        return self.validate_by(self.parameters, arguments)
+
+    def validate_by(self, schema: JsonObject, arguments: JsonObject) -> JsonObject:
+        """As `validate`, for whoever has the schema at hand: to derive it takes longer than the first call."""
         try:
             parsed = self.Arguments.model_validate(unwrap_strings(schema, arguments))
         except ValidationError as error:

@@ -75,6 +75,7 @@ class ToolPanel(PanelKeys, can_focus=True):
         self._clock = clock
         self._fade_seconds = fade_seconds
         self._calls: dict[str, LiveCall] = {}
+        self._rows = 0
         self._drawn: list[str] = []
         self._chosen = ""
         # One timer for all rows, and none while there is no row.
@@ -230,7 +231,9 @@ class ToolPanel(PanelKeys, can_focus=True):
         elif not self._calls and self._ticker is not None:
             self._ticker.stop()
             self._ticker = None
-        self.refresh(layout=True)
+        # A call that takes the place of another changes no widget's place.
+        before, self._rows = self._rows, len(self._calls)
+        self.refresh(layout=self._rows != before)
 
     def _has_faded(self, call: LiveCall, now: float) -> bool:
         return call.state != "running" and now - call.finished >= self._fade_seconds

@@ -131,3 +131,15 @@ def test_a_model_costs_the_import_of_its_own_protocol_only(preset: str) -> None:
     loaded = [name for name in loaded_by(code) if name.startswith("providers.") and name.endswith(".provider")]
 
     assert len(loaded) == 1
+
+
+def test_a_call_of_a_built_in_tool_derives_no_schema() -> None:
+    loaded = loaded_by(
+        "import pydantic\n"
+        "from tools import builtin_tools\n"
+        "pydantic.BaseModel.model_json_schema = None\n"
+        "read = next(tool for tool in builtin_tools() if tool.name == 'read_file')\n"
+        "assert read.validate({'path': 'a', 'limit': '5'})['limit'] == 5"
+    )
+
+    assert "tools.read" in loaded

@@ -323,6 +323,9 @@ class Desk:
     def _show_history(self, messages: Sequence[Message]) -> None:
         self._show(messages)
         self.show_figures()
+        # How another conversation ended is no news of this one.
+        bar = self.screen.board.status
+        bar.status = replace(bar.status, state="idle", note="")
 
     @property
     def shows_thinking(self) -> bool:

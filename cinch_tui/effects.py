@@ -50,6 +50,20 @@ def apply(desk: Desk, settings: Settings, touched: Set[str]) -> None:
         _retune(desk)
 
 
+def live(desk: Desk) -> dict[str, object]:
+    """What is so in this session, whatever the settings say, by their names."""
+    from cinch_tui.reports import live_settings
+
+    transcript = desk.screen.board.transcript
+    return {
+        **live_settings(desk.agent),
+        "ui.theme": theme_switch_of(desk).shown,
+        "ui.timestamps": transcript.ways.stamps,
+        "ui.vim": desk.screen.prompt.uses_vim,
+        "ui.show_thinking": desk.shows_thinking,
+    }
+
+
 def _theme(desk: Desk) -> None:
     from cinch_tui.terminal.first_picture import forget_pictures
 

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 _FENCED = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}(?P=fence)[`~]*[ \t]*$", re.M | re.S)
 
 
+def live_settings(agent: Agent) -> dict[str, object]:
+    """How the agent is set in this session, whatever the settings say, by their names."""
+    spec = agent.state.model.spec
+    return {"model.name": spec.name, "model.thinking": spec.thinking, "approval.mode": agent.state.approval}
+
+
 def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> str:
     """A reply, the last or one so far `back`, or all that was said, or the last reply's fenced code, as written."""
     replies = [message for message in messages if isinstance(message, AssistantMessage) and message.text]

@@ -10,7 +10,7 @@ from textual.app import SuspendNotSupported
 
 from cinch_tui.config.store import SettingStore
 from cinch_tui.config.text import example_text
-from cinch_tui.effects import apply, theme_switch_of
+from cinch_tui.effects import apply, live, theme_switch_of
 from cinch_tui.models.market import Market, pick_model, used_in
 from cinch_tui.private_file import write_private
 from cinch_tui.screens.settings import Hands, SettingsScreen
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 async def open_settings(desk: Desk) -> None:
-    """Show them until the person has done with them; to be called in a worker."""
+    """Show them until the person has done with them; to be called in a worker.
+
+    Raises:
+        CinchError: there is no agent yet.
+    """
+    agent = desk.agent
 
     def take_effect(settings: Settings, touched: frozenset[str]) -> None:
         apply(desk, settings, touched)
@@ -33,11 +38,11 @@ async def open_settings(desk: Desk) -> None:
         return await pick_theme(desk.app, theme_switch_of(desk))
 
     async def model() -> str | None:
-        agent = desk.agent
         market = Market(desk.assembly.keys)
         return await pick_model(desk.app, market, agent.state.model.spec, used_in(agent.history.messages))
 
-    hands = Hands(take_effect, lambda path: _edit(desk, path), {"ui.theme": theme, "model.name": model})
+    pickers = {"ui.theme": theme, "model.name": model}
+    hands = Hands(take_effect, lambda path: _edit(desk, path), pickers, lambda: live(desk))
     await desk.app.push_screen_wait(SettingsScreen(SettingStore(desk.options.sources), hands))
 
 

@@ -63,6 +63,11 @@ class ThemeSwitch:
         """Whether it matters what the terminal says of itself, and it can be asked."""
         return (self.chosen == AUTO or self._colours.has_few_colours) and self._environ.get("TERM") not in DUMB
 
+    @property
+    def shown(self) -> str:
+        """The chosen one, or another that is shown in its place."""
+        return self.chosen if self._app.theme == self._colours.name(self.chosen) else self._app.theme
+
     def first(self) -> Theme:
         """What the app starts with.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 
 from cinch_tui.config.edit import drop_from_file, set_in_file, toml_of
 from cinch_tui.config.file import read_config_file
@@ -18,13 +19,17 @@ _NAMES: dict[Layer, str] = {"file": "yours", "project": "project", "environment"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a setting stands: what is in force, as it was written, and what the person's own file says, if it does."""
+    """How a setting stands: what is in force, as it was written, and what the person's own file says, if it does.
+
+    `here` is what a command or a key put in its place for this session; None where nothing did.
+    """
 
     key: Key
     in_force: object
     origin: Origin | None
     own: object | None
     is_held_back: bool
+    here: object | None = None
 
     @property
     def value(self) -> str:
@@ -52,8 +57,10 @@ class Standing:
         return value if isinstance(value, str) else toml_of(value)
 
     def stepped(self, by: int) -> str | None:
-        """The choice after the one in the person's file, or before it; None where it is not one of a few."""
+        """The choice after the one of this session, or in the person's file, or before it; None where it is not one of
+        a few."""
         now = self.in_force if self.own is None or self.over else self.own
+        now = now if self.here is None else self.here
         if self.key.kind is bool:
             return toml_of(now is not True)
         if self.key.kind is not str or not self.key.choices:
@@ -69,6 +76,15 @@ class Overview:
     settings: Settings
     standings: tuple[Standing, ...]
     notices: tuple[str, ...]
+
+    def beside(self, live: Mapping[str, object]) -> Overview:
+        """The same, beside what is so in this session, by the names of the settings."""
+
+        def here(standing: Standing) -> object | None:
+            now = live.get(standing.key.name)
+            return None if now == value_of(self.settings, standing.key.name) else now
+
+        return replace(self, standings=tuple(replace(each, here=here(each)) for each in self.standings))
 
 
 class SettingStore:
@@ -138,16 +154,17 @@ def _typed(key: Key, text: str) -> str | list[object]:
         raise ValueError("is no list: texts with commas between, or in quotes and brackets") from error
 
 
-def settings_text(store: SettingStore) -> str:
-    """All of them in lines, for where there is no screen.
+def settings_text(store: SettingStore, live: Mapping[str, object]) -> str:
+    """All of them in lines, for where there is no screen; `live` as in `Overview.beside`.
 
     Raises:
         ConfigError: a file or a value is wrong.
     """
     lines: list[str] = []
-    for standing in store.read().standings:
+    for standing in store.read().beside(live).standings:
         source = f"  ({standing.source})" if standing.source else ""
-        lines.append(f"{standing.key.name} = {standing.value}{source}")
+        here = f"; in this session {shown_value(standing.here)}" if standing.here is not None else ""
+        lines.append(f"{standing.key.name} = {standing.value}{source}{here}")
     return "\n".join(
         [*lines, "", f"Your file is {store.sources.user_file}; a change there counts from the next start."]
     )

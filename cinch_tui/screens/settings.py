@@ -38,12 +38,13 @@ _FIELD_HINT = ("Enter keeps it", "settings.back leaves it as it was")
 
 @dataclass(frozen=True, slots=True)
 class Hands:
-    """What the screen has done by others: letting changes take effect, opening the file in an editor, and asking for
-    what is better picked than typed. The first two raise `CinchError`."""
+    """What the screen has done by others: letting changes take effect, opening the file in an editor, asking for what
+    is better picked than typed, and telling what is so in this session. The first two raise `CinchError`."""
 
     apply: Callable[[Settings, frozenset[str]], None]
     edit: Callable[[Path], None]
     pickers: Mapping[str, Callable[[], Awaitable[str | None]]]
+    live: Callable[[], Mapping[str, object]]
 
 
 class Finder(Input):
@@ -239,6 +240,8 @@ class SettingsScreen(Dialog[None]):
         except CinchError as error:
             self._tell(str(error), failed=True)
             return
+        self._overview = self._overview.beside(self._hands.live())
+        self._show(self.query_one(ItemList).cursor)
         if held := [each for each in standings if each.over and each.key.name not in free]:
             self._tell(f"kept in your file; here it is still {held[0].value} ({held[0].source})")
         elif free:
@@ -248,7 +251,7 @@ class SettingsScreen(Dialog[None]):
     def _look_again(self) -> bool:
         """Read all files anew; whether they can be."""
         try:
-            self._overview = self._store.read()
+            self._overview = self._store.read().beside(self._hands.live())
         except ConfigError as error:
             self._overview = None
             self._show(0)

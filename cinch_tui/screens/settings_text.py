@@ -52,9 +52,14 @@ def rows_of(lines: Sequence[Standing | str], query: str) -> list[ItemRow]:
     return [
         ItemRow(line, "", is_title=True)
         if isinstance(line, str)
-        else ItemRow(f"{_name(line, whole=whole):<{width}}  {one_line(line.value)}", one_line(line.source))
+        else ItemRow(f"{_name(line, whole=whole):<{width}}  {_value(line)}", one_line(line.source))
         for line in lines
     ]
+
+
+def _value(standing: Standing) -> str:
+    here = f" · now {shown_value(standing.here)}" if standing.here is not None else ""
+    return one_line(f"{standing.value}{here}")
 
 
 def about(standing: Standing) -> Content:
@@ -65,6 +70,9 @@ def about(standing: Standing) -> Content:
 def _about(standing: Standing) -> Iterator[Sequence[tuple[str, str] | str]]:
     key = standing.key
     yield (one_line(key.name), "bold"), f"  {one_line(key.doc)}"
+    if standing.here is not None:
+        now = one_line(shown_value(standing.here))
+        yield ((f"in this session it is {now}, until you change it here", "$text-warning"),)
     if standing.over and key.kind is not tuple:
         own = f"; your file says {one_line(shown_value(standing.own))}" if standing.own is not None else ""
         yield ((f"{one_line(standing.over.place)} has the last word here{own}", "$text-warning"),)

@@ -32,7 +32,7 @@ def of_a_question(folder: Path) -> Host:
 
 def of_the_settings(folder: Path) -> Host:
     sources = Sources(folder / "config.toml", folder / "project.toml", {}, folder / "trust.json", {})
-    return Host(SettingsScreen(SettingStore(sources), Hands(lambda settings, touched: None, lambda path: None, {})))
+    return Host(SettingsScreen(SettingStore(sources), Hands(lambda *_: None, lambda path: None, {}, dict)))
 
 
 @pytest.mark.parametrize(

@@ -146,10 +146,12 @@ def test_a_broken_file_is_told_and_kept(tmp_path: Path):
 
 
 def test_all_settings_are_told_without_a_screen(tmp_path: Path):
-    lines = settings_text(store(tmp_path, "[limits]\nmax_turns = 3\n")).splitlines()
+    live = {"approval.mode": "off", "ui.title": True}
+    lines = settings_text(store(tmp_path, "[limits]\nmax_turns = 3\n"), live).splitlines()
 
     assert "limits.max_turns = 3  (yours)" in lines
     assert "ui.title = true" in lines
+    assert 'approval.mode = "smart"; in this session "off"' in lines
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,13 @@ class Bench:
         flags: dict[str, Value] = {"approval.mode": "off"}
         # A picture must not depend on where the test runs.
         sources = Sources(self.file, folder / "project.toml", {}, folder / "trust.json", flags)
-        self.app = Host(SettingsScreen(SettingStore(sources), Hands(self.apply, self.edit, {"ui.theme": self.pick})))
+        self.live: dict[str, object] = {}
+        hands = Hands(self.apply, self.edit, {"ui.theme": self.pick}, lambda: self.live)
+        self.app = Host(SettingsScreen(SettingStore(sources), hands))
 
     def apply(self, settings: Settings, touched: frozenset[str]) -> None:
         self.effects.extend((name, value_of(settings, name)) for name in sorted(touched))
+        self.live.update((name, value_of(settings, name)) for name in touched & self.live.keys())
 
     def edit(self, path: Path) -> None:
         if self.edited is None:
@@ -278,3 +281,18 @@ def test_picture_of_the_settings(
         await pilot.pause()
 
     assert snap_compare(bench.app, terminal_size=size, run_before=show)
+
+
+async def test_what_is_another_in_this_session_is_told_until_it_is_changed_here(bench: Bench):
+    bench.live.update({"model.thinking": "high", "ui.timestamps": False})
+
+    async with bench.app.run_test(size=(80, 40)) as pilot:
+        await bench.find(pilot, "thinking")
+        before, told = bench.lines()[0], bench.text("#about")
+        await bench.press(pilot, "enter")
+        after = bench.lines()[0]
+
+    assert before == 'model.thinking    "off" · now "high"'
+    assert 'in this session it is "high", until you change it here' in told
+    assert after.split() == ["model.thinking", '"extra-high"', "yours"]
+    assert ("model.thinking", "extra-high") in bench.effects

@@ -196,7 +196,7 @@ async def settings(pilot: Pilot[object], app: CinchApp) -> None:
     own.write_text('[ui]\ntheme = "paper"  # by day\n\n[limits]\nmax_turns = 9\n')
     project.touch()
     sources = Sources(own, project, {}, Path("trust.json"), {})
-    await put(pilot, app, SettingsScreen(SettingStore(sources), Hands(lambda *_: None, lambda _: None, {})))
+    await put(pilot, app, SettingsScreen(SettingStore(sources), Hands(lambda *_: None, lambda _: None, {}, dict)))
 
 
 async def context(pilot: Pilot[object], app: CinchApp) -> None:

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes.chat import chat, ready, until
+from fakes.model_server import ModelServer
+from fakes.script import Hang, Reply
+
+from cinch_tui.effects import live
+
+
+@pytest.mark.parametrize("command", ["/new", "/reset"])
+async def test_what_is_begun_afresh_does_not_tell_how_the_one_before_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    with ModelServer([Hang(Reply("and so on"), after_events=3)]) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        app = chat(tmp_path)
+        async with app.run_test() as pilot:
+            await ready(pilot, app)
+            await pilot.press(*"go", "enter")
+            await until(pilot, lambda: server.requests and app.desk.is_running)
+            await pilot.press("escape")
+            await until(pilot, lambda: not app.desk.is_running)
+            bar = app.desk.screen.board.status
+            await until(pilot, lambda: bar.status.state == "aborted")
+            await pilot.press(*command, "enter")
+            await until(pilot, lambda: bar.status.state == "idle")
+
+
+async def test_what_a_command_or_a_key_changed_for_this_session_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app = chat(tmp_path)
+
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        before = live(app.desk)
+        await pilot.press(*"#approve off", "enter", "f3")
+        await until(pilot, lambda: app.desk.agent.state.approval == "off")
+        after = live(app.desk)
+
+    changed = {name: value for name, value in after.items() if before[name] != value}
+    assert changed == {"approval.mode": "off", "ui.theme": "mono-white"}

@@ -1,8 +1,10 @@
-"""Stopping tasks, and waiting until they have stopped."""
+"""Stopping tasks and processes, and waiting until they have stopped."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
@@ -29,6 +31,18 @@ async def stop_tasks(tasks: Sequence[asyncio.Task[_T]], patience: float = inf) -
             interrupted = True
     if interrupted:
         raise asyncio.CancelledError
+
+
+async def end_process(process: asyncio.subprocess.Process) -> None:
+    """Kill a process that still runs, and wait for its end.
+
+    `Process.kill` asks the system first whether the process has ended, and so takes the exit code away from the thread
+    of asyncio that waits for it, which then complains of an unknown child and makes one up.
+    """
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+    await process.wait()
 
 
 def pass_cancellation() -> None:

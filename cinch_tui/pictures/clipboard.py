@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
+from harness.stopping import end_process
 
 # A program whose display does not answer may wait for ever; that of Windows takes a second to begin.
 PATIENCE = 4.0
@@ -106,7 +107,4 @@ async def _printed(*command: str) -> bytes:
         printed, _ = await process.communicate()
         return b"" if process.returncode else printed
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        await end_process(process)

@@ -11,6 +11,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 
+from harness.stopping import end_process
+
 MAX_PATHS = 1_000_000
 PATIENCE_SECONDS = 60.0
 _GIT_SECONDS = 3.0
@@ -89,9 +91,7 @@ async def _names(command: Sequence[str], root: Path) -> AsyncGenerator[str, None
                 if path.isprintable() and path:
                     yield path
     finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        await end_process(process)
 
 
 def _ripgrep() -> str | None:

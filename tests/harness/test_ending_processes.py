@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from asyncio.subprocess import PIPE
+
+import pytest
+
+from harness.stopping import end_process
+
+OFTEN = 100
+"""What is to be seen happens to every fourth process that is killed while it ends."""
+
+
+async def test_a_process_that_just_ends_keeps_its_exit_code_and_nobody_complains(caplog: pytest.LogCaptureFixture):
+    codes: set[int | None] = set()
+    with caplog.at_level(logging.WARNING, "asyncio"):
+        for _ in range(OFTEN):
+            process = await asyncio.create_subprocess_exec("true", stdout=PIPE)
+            assert process.stdout is not None
+            await process.stdout.read()
+            await end_process(process)
+            codes.add(process.returncode)
+
+    assert codes <= {0, -signal.SIGKILL}
+    assert caplog.records == []
+
+
+async def test_a_process_that_runs_is_killed():
+    process = await asyncio.create_subprocess_exec("sleep", "300")
+
+    await end_process(process)
+    await end_process(process)
+
+    assert process.returncode == -signal.SIGKILL

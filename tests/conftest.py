@@ -25,6 +25,8 @@ FOREIGN = (
     "VISUAL",
     "EDITOR",
     "NO_COLOR",
+    "XTERM_VERSION",
+    "KONSOLE_VERSION",
 )
 GIT = {
     "GIT_CONFIG_GLOBAL": os.devnull,

@@ -16,6 +16,7 @@ from cinch_tui.paths import find_paths
 from cinch_tui.printing.output import Output
 from cinch_tui.start import sources_for
 from cinch_tui.terminal.key_bytes import spelled_anew
+from cinch_tui.terminal.key_modes import is_in_konsole
 from harness.errors import ConfigError
 
 ENTERING = "\x1b[>25u\x1b[?2004h"
@@ -86,13 +87,14 @@ def _listen(terminal: int, out: TextIO, own: Mapping[str, str]) -> None:
 
     read_chords_of_plain_terminals()
     parser, decoder = XTermParser(), getincrementaldecoder("utf-8")("replace")
+    in_konsole = is_in_konsole(os.environ)
     last, arrived = "", b""
     while True:
         chunk = os.read(terminal, CHUNK) if select.select([terminal], [], [], PATIENCE)[0] else None
         if chunk == b"":
             return
         arrived += chunk or b""
-        text = spelled_anew(decoder.decode(chunk or b""))
+        text = spelled_anew(decoder.decode(chunk or b""), in_konsole=in_konsole)
         # A lone Esc is told from the beginning of another key by what does not follow.
         events = [*(parser.feed(text) if text else ()), *parser.tick()]
         for name in told(events):

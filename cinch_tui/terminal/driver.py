@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast, runtime_checkable
 from textual.drivers.linux_driver import LinuxDriver
 
 from cinch_tui.terminal.key_bytes import spelled_anew
+from cinch_tui.terminal.key_modes import asked, given_back, is_in_konsole
 from cinch_tui.terminal.paste_parser import PasteParser
 from cinch_tui.terminal.placed import placed
 from cinch_tui.terminal.terse import terse
@@ -101,6 +102,10 @@ class GuardedDriver(LinuxDriver):
             super().start_application_mode()
             # Textual has found it as the frame had made it.
             self._takes_over, self.attrs_before = False, frame.attributes
+        if self._guard is not None:
+            self._guard.undo(given_back(os.environ))
+        # As it is: what ends a style looks needless where none is known to have begun.
+        super().write(asked(os.environ))
         if isinstance(self._app, Guarded):
             self.write(self._app.greeting)
         if self._guard is not None and self.attrs_before is not None and self._is_in_front():
@@ -109,6 +114,7 @@ class GuardedDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         if isinstance(self._app, Guarded):
             self.write(self._app.parting)
+        super().write(given_back(os.environ))
         super().stop_application_mode()
 
     def close(self) -> None:
@@ -153,11 +159,12 @@ class GuardedDriver(LinuxDriver):
     def _read_on(self, chunk: bytes) -> None:
         """Read keys, from where a frame stopped, which may be the middle of a paste."""
         parser, decoder = PasteParser(), getincrementaldecoder("utf-8")("replace")
+        in_konsole = is_in_konsole(os.environ)
         with selectors.DefaultSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 # To feed nothing means to a parser that nothing more will come.
-                text = spelled_anew(decoder.decode(chunk))
+                text = spelled_anew(decoder.decode(chunk), in_konsole=in_konsole)
                 for event in (*(parser.feed(text) if text else ()), *parser.tick()):
                     self.process_message(event)
                 chunk = _read(self.fileno) if selector.select(PATIENCE) else b""

@@ -38,12 +38,13 @@ SCRIPT = r"""
 trap '' INT QUIT HUP TERM TSTP TTIN TTOU PIPE
 cd /
 exec 3<&1
-state=away raw= words=
+state=away raw= words= more=
 while read -r word rest; do
   case $word in
     here) state=here raw=${rest:-$(stty -g <&3)} ;;
     away) state=away ;;
     say) words=$rest ;;
+    undo) more=$rest ;;
   esac
 done
 [ $state = here ] || exit 0
@@ -53,7 +54,7 @@ else
   owner=$(ps -o tpgid= -p $$ | tr -d ' ')
 fi
 case " $2 $3 " in *" $owner "*) ;; *) exit 0 ;; esac
-printf 'LEAVING\r%s' "${words:+$words
+printf '%sLEAVING\r%s' "$more" "${words:+$words
 }"
 case " $2 " in
   *" $owner "*) stty "$1" <&3 ;;
@@ -71,6 +72,7 @@ class Guard:
     def __init__(self) -> None:
         self._pipe = -1
         self._words = ""
+        self._more = ""
 
     def here(self, terminal: int, before: list[Any]) -> None:
         """The terminal is ours from now on, in the attributes it has; they were others before."""
@@ -81,6 +83,7 @@ class Guard:
         except (OSError, termios.error):
             return  # without a guard it is as it is for other programs
         self._tell(f"here {raw}")
+        self.undo(self._more)
         self.say(self._words)
 
     def away(self) -> None:
@@ -91,6 +94,11 @@ class Guard:
         """What the person is to be told on the normal screen, if it comes to that: one line of plain text."""
         self._words = words
         self._tell(f"say {words}")
+
+    def undo(self, sequence: str) -> None:
+        """What takes the terminal out of modes that not every terminal is put into; without blanks."""
+        self._more = sequence
+        self._tell(f"undo {sequence}")
 
     def _tell(self, line: str) -> None:
         if self._pipe < 0:

@@ -7,34 +7,59 @@ import re
 ESC = "\x1b"
 
 # rxvt, PuTTY and the Linux console: Alt is an Esc before the key's own sequence.
-_WITH_ESC = re.compile(r"\x1b\x1b(?:[\[O](?P<letter>[A-DFH])|\[(?P<number>[1-8])~)")
+_WITH_ESC = re.compile(r"\x1b\x1b(?:[\[O](?P<letter>[A-DFH])|\[(?P<number>[1-8]|1[1-57-9]|2[0134])~)")
+# rxvt has Shift and Ctrl in the last letter, or in a small one.
+_RXVT = re.compile(
+    r"\x1b(?P<alt>\x1b)?(?:\[(?P<number>[2-8])(?P<sign>[$^@])|\[(?P<shifted>[a-d])|O(?P<controlled>[a-d]))"
+)
+_SIGNS = {"$": 2, "^": 5, "@": 6}
+_ENDS = {"7": "H", "8": "F"}
+_ALT = 2
+# Konsole, where Enter is pressed with Shift; elsewhere it is the keypad's Enter.
+_KONSOLE = re.compile(r"(?P<alt>\x1b)?\x1bOM")
 # xterm's modifyOtherKeys, which tmux speaks too: the modifiers come first. Textual loses Alt in it.
 _XTERM = re.compile(r"\x1b\[27;(?P<modifiers>\d+);(?P<code>\d+)~")
+# The same in the spelling of kitty's protocol, as mlterm has it, and xterm with formatOtherKeys.
+_BRIEF = re.compile(r"\x1b\[(?P<code>\d+);(?P<modifiers>\d+)u")
 # Textual takes these numbers for letters.
 _FUNCTION = re.compile(r"\x1b\[(?P<number>25|26|28|29|31|32|33|34)~")
 _FUNCTION_CODES = {
     number: 57376 + place for place, number in enumerate(("25", "26", "28", "29", "31", "32", "33", "34"))
 }
 _SHIFT = 2
+_BACKSPACE = {8: 127}
 
 
-def spelled_anew(text: str) -> str:
+def spelled_anew(text: str, *, in_konsole: bool = False) -> str:
     """What a terminal sent, with keys in old spellings replaced."""
     if ESC not in text:
         return text
+    if in_konsole:
+        text = _KONSOLE.sub(lambda match: f"\x1b[13;{4 if match['alt'] else 2}u", text)
+    text = _RXVT.sub(_from_rxvt, text)
     text = _WITH_ESC.sub(_with_alt, text)
     text = _FUNCTION.sub(lambda match: f"\x1b[{_FUNCTION_CODES[match['number']]}u", text)
-    return _XTERM.sub(_modified, text)
+    return _BRIEF.sub(_modified, _XTERM.sub(_modified, text))
 
 
 def _with_alt(match: re.Match[str]) -> str:
     return f"\x1b[1;3{match['letter']}" if match["letter"] else f"\x1b[{match['number']};3~"
 
 
+def _from_rxvt(match: re.Match[str]) -> str:
+    alt = _ALT if match["alt"] else 0
+    if number := match["number"]:
+        modifiers = _SIGNS[match["sign"]] + alt
+        return f"\x1b[1;{modifiers}{_ENDS[number]}" if number in _ENDS else f"\x1b[{number};{modifiers}~"
+    letter, modifiers = (match["shifted"], 2) if match["shifted"] else (match["controlled"], 5)
+    return f"\x1b[1;{modifiers + alt}{letter.upper()}"
+
+
 def _modified(match: re.Match[str]) -> str:
     modifiers, code = int(match["modifiers"]), int(match["code"])
+    code = _BACKSPACE.get(code, code)
     character = chr(code) if code < 0x110000 else ""
-    if modifiers <= _SHIFT and character > " " and character.isprintable():
+    if modifiers <= _SHIFT and character >= " " and character.isprintable():
         return character
     # Shift is told by the modifiers, and the letter is the one on the key.
     return f"\x1b[{ord(character.lower()) if character.isascii() else code};{modifiers}u"

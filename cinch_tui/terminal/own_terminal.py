@@ -9,11 +9,12 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 from cinch_tui.terminal.guard import LEAVING, Guard
+from cinch_tui.terminal.key_modes import asked, given_back
 from harness.errors import ConfigError
 
 BROKEN_ELSEWHERE = (
     "\x1b[<99u"  # every keyboard that was asked for on this screen
-    "\x1b[?1l\x1b>\x1b[>4m"  # cursor keys, keypad and modified keys as usual
+    "\x1b[?1l\x1b>\x1b[>4m\x1b[m"  # cursor keys, keypad and modified keys as usual
     "\x1b(B\x0f"  # letters, not lines
     "\x1b7\x1b[r\x1b8\x1b[?6l"  # the whole screen scrolls
     "\x1b[?5l\x1b[4l\x1b[?9l\x1b[?47l\x1b[0 q"  # not inverted, no insertion, the oldest mouse, the usual cursor
@@ -67,12 +68,13 @@ def raw(terminal: int, entering: str) -> Generator[None, None, None]:
         termios.tcsetattr(terminal, termios.TCSANOW, attributes)
     except termios.error as error:
         raise ConfigError(f"the keys of this terminal cannot be read: {error}") from error
+    guard.undo(given_back(os.environ))
     guard.here(terminal, before)
     try:
-        os.write(terminal, entering.encode())
+        os.write(terminal, (entering + asked(os.environ)).encode())
         yield
     finally:
         with suppress(OSError, termios.error):
-            os.write(terminal, b"\x1b[<u\x1b[?2004l")
+            os.write(terminal, ("\x1b[<u\x1b[?2004l" + given_back(os.environ)).encode())
             termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
         guard.away()

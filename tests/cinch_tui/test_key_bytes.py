@@ -8,10 +8,11 @@ from cinch_tui.keys.keymap import read_chords_of_plain_terminals
 from cinch_tui.terminal.key_bytes import spelled_anew
 
 
-def keys_in(sent: str) -> list[str]:
+def keys_in(sent: str, *, in_konsole: bool = False) -> list[str]:
     read_chords_of_plain_terminals()
     parser = XTermParser()
-    return [event.key for event in (*parser.feed(spelled_anew(sent)), *parser.tick()) if isinstance(event, KeyEvent)]
+    events = (*parser.feed(spelled_anew(sent, in_konsole=in_konsole)), *parser.tick())
+    return [event.key for event in events if isinstance(event, KeyEvent)]
 
 
 @pytest.mark.parametrize(
@@ -55,11 +56,48 @@ def keys_in(sent: str) -> list[str]:
         ("\x1b[34~", "f20"),
         # rxvt
         ("\x1b[7~", "home"),
+        ("\x1b[7^", "ctrl+home"),
+        ("\x1b[8^", "ctrl+end"),
+        ("\x1b[7$", "shift+home"),
+        ("\x1b[8$", "shift+end"),
+        ("\x1b[7@", "ctrl+shift+home"),
+        ("\x1b[8@", "ctrl+shift+end"),
+        ("\x1b[3^", "ctrl+delete"),
+        ("\x1b[5^", "ctrl+pageup"),
+        ("\x1b\x1b[3~", "alt+delete"),
+        ("\x1b\x1b[7~", "alt+home"),
         ("\x1b[d", "shift+left"),
+        ("\x1b[b", "shift+down"),
+        ("\x1bOa", "ctrl+up"),
+        ("\x1bOb", "ctrl+down"),
+        ("\x1bOc", "ctrl+right"),
+        ("\x1b\x1bOd", "alt+ctrl+left"),
+        ("\x1b\x1b[d", "alt+shift+left"),
+        ("\x1b\x1b[15~", "alt+f5"),
+        ("\x1b\x1b[11~", "alt+f1"),
+        # mlterm with modifyOtherKeys
+        ("\x1b[65;2u", "A"),
+        ("\x1b[32;2u", "space"),
+        ("\x1b[97;3u", "alt+a"),
+        ("\x1b[8;3u", "alt+backspace"),
+        ("\x1b[8;5u", "ctrl+backspace"),
+        ("\x1b[9;5u", "ctrl+tab"),
+        # the keypad of kitty, with NumLock
+        ("\x1b[57414;129u", "enter"),
+        ("\x1b[57406;129;55u", "7"),
     ],
 )
 def test_every_spelling_of_a_key_is_that_key(sent: str, key: str):
     assert keys_in(sent) == [key]
+
+
+@pytest.mark.parametrize(("sent", "key"), [("\x1bOM", "shift+enter"), ("\x1b\x1bOM", "alt+shift+enter")])
+def test_konsole_has_a_spelling_of_its_own_for_shift_and_enter(sent: str, key: str):
+    assert keys_in(sent, in_konsole=True) == [key]
+
+
+def test_the_enter_of_a_keypad_is_enter_elsewhere():
+    assert keys_in("\x1bOM") == ["enter"]
 
 
 def test_several_keys_in_one_go_are_all_there():

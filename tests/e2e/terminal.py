@@ -21,6 +21,14 @@ CINCH = (sys.executable, "-m", "cinch_tui")
 KIND = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
+class Screen(pyte.Screen):
+    """pyte takes it for a region that scrolls when modes become what they were before."""
+
+    def set_margins(self, top: int | None = None, bottom: int | None = None, *, private: bool = False) -> None:
+        if not private:
+            super().set_margins(top, bottom)
+
+
 class Terminal:
     """Spawns `python -m cinch_tui ...`, or another program; `text` is what stands there now."""
 
@@ -33,7 +41,7 @@ class Terminal:
         rows: int = 32,
         program: Sequence[str] = CINCH,
     ) -> None:
-        self._screen = pyte.Screen(columns, rows)
+        self._screen = Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._process = pexpect.spawn(
             program[0],

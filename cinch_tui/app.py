@@ -70,6 +70,11 @@ class CinchApp(App[object]):
         super().__init__(driver_class=_driver())
         if self.no_color:
             self._filters[:] = [Colourless()]
+        elif self.console.color_system == "256":
+            # Most terminals have more.
+            from cinch_tui.rendering.few_colours import FewColours
+
+            self._filters.append(FewColours())
         self.theme_switch = ThemeSwitch(self, settings.ui.theme, options.paths, options.environ)
         self._start_with(self.theme_switch.first())
         self._title = WindowTitle(options.cwd.name, is_wanted=settings.ui.title)

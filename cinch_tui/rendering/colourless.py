@@ -1,8 +1,14 @@
-"""What is painted without any colour, for those who set NO_COLOR: bold, dim and swapped letters remain."""
+"""What is painted without any colour, for those who set NO_COLOR: bold, dim and swapped letters remain.
+
+A ground of another colour becomes swapped letters: it says what is chosen.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
@@ -12,4 +18,13 @@ class Colourless(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background
-        return [Segment(text, style.without_color if style else style, control) for text, style, control in segments]
+        return [Segment(text, _without_colour(style) if style else style, control) for text, style, control in segments]
+
+
+@lru_cache(1024)
+def _without_colour(style: Style) -> Style:
+    has_ground = style.bgcolor is not None and not style.bgcolor.is_default
+    return style.without_color + _SWAPPED if has_ground else style.without_color
+
+
+_SWAPPED = Style(reverse=True)

@@ -13,7 +13,6 @@ from textual.color import Color
 from textual.strip import Strip
 
 from cinch_tui.private_file import write_private
-from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.terminal.first_frame import Picture, picture_file, state_folder
 from cinch_tui.transcript.plain import one_line
 
@@ -52,8 +51,9 @@ def forget_pictures(options: Options) -> None:
 
 def _sequence(app: App[object], style: Style) -> bytes:
     """What chooses the colours of a style, where there are any."""
-    letter = Strip([Segment("x", style)])
-    shown = letter.apply_filter(Colourless(), Color(0, 0, 0)) if app.no_color else letter
+    shown = Strip([Segment("x", style)])
+    for each in app.get_line_filters():
+        shown = shown.apply_filter(each, Color(0, 0, 0))
     return shown.render(app.console).partition("x")[0].encode()
 
 

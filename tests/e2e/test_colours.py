@@ -10,7 +10,7 @@ pytestmark = pytest.mark.pty
 
 COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-9]|4[0-9]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
 MIXED = re.compile(rb"[34]8;[25];")
-BOLD_OR_SWAPPED = re.compile(rb"\x1b\[(?:[0-9;]*;)?[17](?:;[0-9;]*)?m")
+CHOSEN = re.compile(rb"\x1b\[(?:[0-9;]*;)?7(?:;[0-9;]*)?m[^\x1b]*/theme")
 QUERY = b"\x1b]11;?\x1b\\"
 FOLLOW, UNFOLLOW = b"\x1b[?2031h", b"\x1b[?2031l"
 
@@ -33,7 +33,7 @@ def test_no_color_writes_none_and_still_marks_what_matters(start):
     app.see("change the colours")
 
     assert not COLOUR.search(app.raw)
-    assert BOLD_OR_SWAPPED.search(app.raw)
+    assert CHOSEN.search(app.raw)
 
 
 @pytest.mark.parametrize("kind", ["linux", "xterm-16color"])
@@ -45,7 +45,34 @@ def test_sixteen_colours_are_those_of_the_terminal(start, kind: str):
 
     assert COLOUR.search(app.raw)
     assert not MIXED.search(app.raw)
+    assert CHOSEN.search(app.raw)
     assert b"40m" not in app.raw, "a ground of ours would hide that of the terminal"
+
+
+def test_256_colours_are_those_that_look_like_the_ones_of_the_theme(start):
+    app = start("-u", "COLORTERM", "TERM=screen-256color", "COLORFGBG=15;0")
+
+    app.written(b"48;5;235")
+    app.written(b"48;5;233")
+
+    assert b"48;5;17m" not in app.raw, "a grey with a touch of blue is no dark blue"
+
+
+@pytest.mark.parametrize(
+    ("settings", "marked"),
+    [
+        (("NO_COLOR=1",), rb"\x1b\[(?:[0-9;]*;)?7(?:;[0-9;]*)?m[^\x1b]*Yes, once"),
+        (("-u", "COLORTERM", "TERM=linux"), rb"\x1b\[[0-9;]*46[0-9;]*m[^\x1b]*Yes, once"),
+    ],
+)
+def test_the_answer_that_enter_gives_is_marked_without_many_colours(start, settings: tuple[str, ...], marked: bytes):
+    app = start(*settings)
+
+    app.enter("go")
+    app.see("Yes, once")
+    app.settle()
+
+    assert re.search(marked, app.raw)
 
 
 def test_app_follows_the_terminal_and_asks_no_more_when_it_leaves(start):

@@ -9,6 +9,7 @@ from textual.geometry import Size
 from textual.reactive import var
 from textual.widget import Widget
 
+from cinch_tui.rendering.component_look import look_of
 from cinch_tui.widgets.prompt.completion import Candidate, Completion
 
 MAX_ROWS = 8
@@ -67,12 +68,12 @@ class CompletionPopup(Widget):
         names = min(max(len(candidate.label) for candidate in shown), room)
         lines = [self._line(candidate, names) for candidate in shown]
         highlighted = self._index - first
-        style = self.get_visual_style("completion-popup--highlighted", partial=True)
+        style = look_of(self, "completion-popup--highlighted")
         lines[highlighted] = lines[highlighted].truncate(self.size.width, pad=True).stylize(style)
         return Content("\n").join(lines)
 
     def _line(self, candidate: Candidate, names: int) -> Content:
         name = Content(candidate.label).truncate(names, ellipsis=True, pad=True)
-        description = self.get_visual_style("completion-popup--description", partial=True)
+        description = look_of(self, "completion-popup--description")
         line = Content.assemble(" ", name, "  ", (candidate.description, description))
         return line.truncate(self.size.width, ellipsis=True)

@@ -1,0 +1,115 @@
+"""Colours for terminals that have 256, as tmux and screen usually say they have.
+
+Rich takes the nearest of six shades of each of red, green and blue: a bluish grey becomes dark blue, the pale ground
+of an added line grey. Here the nearest is the one that looks so.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import cbrt, dist, hypot
+from typing import NamedTuple
+
+from rich.color import Color as RichColor
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+
+# In units of CIE Lab, in which the eye sees a difference of two or three.
+STRONG_FROM = 20.0
+GREYISH_BELOW = 10.0
+# How much strength weighs beside brightness where a pale colour is looked for.
+STRENGTH_WEIGHT = 0.3
+_STEPS = (0, 95, 135, 175, 215, 255)
+_WHITE = (0.9505, 1.0, 1.089)
+
+
+class Lab(NamedTuple):
+    brightness: float
+    red: float
+    yellow: float
+    """How much rather red than green, and rather yellow than blue."""
+
+    @property
+    def strength(self) -> float:
+        return hypot(self.red, self.yellow)
+
+
+class FewColours(LineFilter):
+    """Paints with the 240 colours of which it is known how they look; the first sixteen are set by their owner."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        del background
+        return [Segment(text, _dyed(style) if style else style, control) for text, style, control in segments]
+
+
+@lru_cache(4096)
+def nearest(red: int, green: int, blue: int) -> int:
+    """The number of the colour that looks like this one."""
+    if (exact := _NUMBERS.get((red, green, blue))) is not None:
+        return exact
+    wanted = _lab(red, green, blue)
+    if wanted.strength >= STRONG_FROM:
+        return min(_TABLE, key=lambda number: dist(wanted, _TABLE[number]))
+    return min(_alike(wanted), key=lambda number: _difference(wanted, _TABLE[number]))
+
+
+def _alike(pale: Lab) -> list[int]:
+    """Pale red and green say something, as in a diff; a touch of blue or yellow only makes a grey cool or warm."""
+    if abs(pale.red) > max(abs(pale.yellow), STRONG_FROM / 4):
+        return _REDS if pale.red > 0 else _GREENS
+    return _GREYS if pale.strength < GREYISH_BELOW else [*_TABLE]
+
+
+@lru_cache(4096)
+def _dyed(style: Style) -> Style:
+    fore, back = _eight_bit(style.color), _eight_bit(style.bgcolor)
+    return style + Style(color=fore, bgcolor=back) if fore or back else style
+
+
+def _eight_bit(colour: RichColor | None) -> RichColor | None:
+    """None where it stays as it is."""
+    if colour is None or colour.triplet is None:
+        return None
+    return RichColor.from_ansi(nearest(*colour.triplet))
+
+
+def _difference(pale: Lab, other: Lab) -> float:
+    return abs(pale.brightness - other.brightness) + STRENGTH_WEIGHT * dist(pale[1:], other[1:])
+
+
+def _lab(*colour: int) -> Lab:
+    red, green, blue = ((part / 255 + 0.055) / 1.055 for part in colour)
+    red, green, blue = (part**2.4 if part > 0.09045 else (part * 1.055 - 0.055) / 12.92 for part in (red, green, blue))
+    x, y, z = (
+        _curve(value / white)
+        for value, white in zip(
+            (
+                0.4124 * red + 0.3576 * green + 0.1805 * blue,
+                0.2126 * red + 0.7152 * green + 0.0722 * blue,
+                0.0193 * red + 0.1192 * green + 0.9505 * blue,
+            ),
+            _WHITE,
+            strict=True,
+        )
+    )
+    return Lab(116 * y - 16, 500 * (x - y), 200 * (y - z))
+
+
+def _curve(value: float) -> float:
+    return cbrt(value) if value > 0.008856 else 7.787 * value + 16 / 116
+
+
+_CUBE = {
+    16 + 36 * red + 6 * green + blue: (_STEPS[red], _STEPS[green], _STEPS[blue])
+    for red in range(6)
+    for green in range(6)
+    for blue in range(6)
+}
+_RAMP = {232 + step: (8 + 10 * step,) * 3 for step in range(24)}
+_TABLE = {number: _lab(*colour) for number, colour in (_CUBE | _RAMP).items()}
+_NUMBERS = {colour: number for number, colour in (_CUBE | _RAMP).items()}
+_REDS = [number for number, (red, green, blue) in _CUBE.items() if red > green == blue]
+_GREENS = [number for number, (red, green, blue) in _CUBE.items() if green > red == blue]
+_GREYS = [number for number, (red, green, blue) in (_CUBE | _RAMP).items() if red == green == blue]

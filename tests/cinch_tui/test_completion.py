@@ -154,6 +154,26 @@ def test_history_outlives_its_process(tmp_path: Path):
     assert path.stat().st_mode & 0o077 == 0
 
 
+def test_two_at_a_time_find_what_the_other_sent_behind_their_own(tmp_path: Path):
+    here, there = PromptHistory(tmp_path / "history.jsonl"), PromptHistory(tmp_path / "history.jsonl")
+    here.add("mine")
+    there.add("theirs")
+
+    assert list(here.entries) == ["theirs", "mine"]
+    assert here.older(Words("draft")) == Words("mine")
+    there.add("theirs meanwhile")
+    assert here.older(Words("mine")) == Words("theirs")
+    assert here.newer(Words("theirs")) == Words("mine")
+    here.add("mine again")
+    assert list(here.entries) == ["theirs", "theirs meanwhile", "mine", "mine again"]
+    assert list(PromptHistory(tmp_path / "history.jsonl").entries) == [
+        "mine",
+        "theirs",
+        "theirs meanwhile",
+        "mine again",
+    ]
+
+
 def test_history_skips_torn_and_foreign_lines(tmp_path: Path):
     path = tmp_path / "history.jsonl"
     path.write_text('{"text": "good"}\n[1]\n{"text": 7}\n\xff\n{"text": "to')

@@ -12,7 +12,8 @@ MAX_WRITTEN_CHARACTERS = 20_000
 
 
 class PromptHistory:
-    """Entries from oldest to newest. Nothing is read before the first use.
+    """Entries from oldest to newest: those of earlier sessions and of others that run now, then those of this one.
+    Nothing is read before the first use.
 
     What is changed while walking is kept until the next prompt is sent, the unsent draft too. Lines that hold an API
     key are never kept. A file that cannot be read or written costs the memory of it, nothing else. Images come back as
@@ -22,7 +23,10 @@ class PromptHistory:
     def __init__(self, path: Path | None = None, album: Album | None = None) -> None:
         self._path = path
         self._album = album
-        self._loaded: list[str] | None = None
+        self._loaded: list[str] = []
+        self._own: list[str] = []
+        # How long the file was when it was read; -1: not yet.
+        self._read_to = -1
         # Of a text that was sent twice, the latest.
         self._pictures: dict[str, Mapping[str, str]] = {}
         self._edits: dict[int, Words] = {}
@@ -32,7 +36,7 @@ class PromptHistory:
         """Remember what was sent, and end the walk."""
         # The first paint does not wait for what reads and writes the file.
         from cinch_tui.commands.secrets import take_keys
-        from cinch_tui.widgets.prompt.history_file import Entry, append_entry
+        from cinch_tui.widgets.prompt.history_file import Entry, append_entry, size_of
 
         self._edits.clear()
         self._position = None
@@ -43,17 +47,19 @@ class PromptHistory:
         if not text.strip() or (entries[-1:] == [text] and self._pictures.get(text, {}) == pictures):
             return
         entries.append(text)
+        self._own.append(text)
         self._pictures[text] = pictures
         if self._path is not None and len(text) <= MAX_WRITTEN_CHARACTERS:
             append_entry(self._path, Entry(text, pictures))
+            self._read_to = size_of(self._path)
 
     @property
     def entries(self) -> Sequence[str]:
         return self._entries()
 
     def go_to(self, index: int, draft: Words) -> Words:
-        """Walk to that entry at once, and keep the draft where Down finds it; the entry."""
-        entries = self._entries()
+        """Walk to that one of the `entries` that were given last, and keep the draft where Down finds it; the entry."""
+        entries = self._loaded
         self._edits = {len(entries): draft}
         self._position = index
         return self._words(entries[index])
@@ -83,10 +89,14 @@ class PromptHistory:
         return Words(text, self._album.find_all(pictures)) if pictures and self._album else Words(text)
 
     def _entries(self) -> list[str]:
-        if self._loaded is None:
-            from cinch_tui.widgets.prompt.history_file import read_entries  # as above
+        from cinch_tui.widgets.prompt.history_file import read_entries, size_of  # as above
 
-            read = read_entries(self._path) if self._path is not None else []
-            self._loaded = [entry.text for entry in read]
-            self._pictures.update({entry.text: entry.pictures for entry in read})
+        # While somebody walks through them they stay where they are.
+        if self._path is None or self._position is not None or size_of(self._path) == self._read_to:
+            return self._loaded
+        read = read_entries(self._path)
+        self._read_to = size_of(self._path)
+        own = set(self._own)
+        self._loaded = [*(entry.text for entry in read if entry.text not in own), *self._own]
+        self._pictures.update({entry.text: entry.pictures for entry in read})
         return self._loaded

@@ -43,6 +43,14 @@ def read_entries(path: Path) -> list[Entry]:
     return entries
 
 
+def size_of(path: Path) -> int:
+    """How long the file is, in bytes; none where there is no file."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def append_entry(path: Path, entry: Entry) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

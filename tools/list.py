@@ -88,7 +88,10 @@ async def listing(workspace: Workspace, real: Path, *, depth: int, limit: int) -
 
 
 def _footer(tree: _Tree, shown: int) -> str:
-    parts = [f"{tree.total} entries" if shown == tree.total else f"{shown} of {tree.total} entries; list a subfolder"]
+    entries = "entry" if tree.total == 1 else "entries"
+    parts = [
+        f"{tree.total} {entries}" if shown == tree.total else f"{shown} of {tree.total} {entries}; list a subfolder"
+    ]
     if tree.ignored:
         parts.append(f"{tree.ignored} ignored by git left out")
     return " · ".join(parts)

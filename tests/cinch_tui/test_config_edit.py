@@ -31,7 +31,7 @@ def test_only_that_setting_changes(tmp_path: Path, before: str, after: str):
     assert path.read_text() == after
 
 
-def test_file_is_made(tmp_path: Path):
+def test_a_file_that_is_missing_is_made_with_its_folder(tmp_path: Path):
     set_in_file(tmp_path / "new" / "config.toml", "ui.theme", 'a"b')
 
     assert tomllib.loads((tmp_path / "new" / "config.toml").read_text()) == {"ui": {"theme": 'a"b'}}

@@ -69,7 +69,7 @@ def test_answer_that_says_nothing_changes_nothing():
 
 
 @pytest.mark.parametrize(("ground", "dark"), [("15;0", True), ("0;15", False), ("0;default;7", False), ("12;8", True)])
-def test_environment_tells(tmp_path: Path, ground: str, *, dark: bool):
+def test_the_environment_tells_dark_from_light(tmp_path: Path, ground: str, *, dark: bool):
     assert guess({"COLORFGBG": ground}, tmp_path / "none") is dark
 
 

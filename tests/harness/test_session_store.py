@@ -228,7 +228,7 @@ def test_a_session_goes_on_with_the_chosen_model_whichever_answered(store: Sessi
     assert (first, load_session(store.path).model_name) == ("demo/a", "demo/b")
 
 
-def test_runs_are_noted(store: SessionStore):
+def test_the_file_tells_where_each_run_begins_and_how_it_ends(store: SessionStore):
     store.store(AgentStart(loop_id="L"))
     tell(store, user("go"))
     store.store(AgentEnd(loop_id="L", stop_reason="aborted"))

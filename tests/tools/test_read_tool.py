@@ -86,10 +86,10 @@ async def test_empty_file_is_said(place: Workplace, name: str):
     assert "is empty" in (await place.call(READ, path=name)).text
 
 
-async def test_folder_is_listed(place: Workplace):
+async def test_a_folder_is_read_as_the_list_of_what_is_in_it(place: Workplace):
     place.put("src/a.py")
 
-    assert (await place.call(READ, path="src")).lines == ["src/", "a.py", "[1 entries]"]
+    assert (await place.call(READ, path="src")).lines == ["src/", "a.py", "[1 entry]"]
 
 
 async def test_binary_is_named_with_its_size_only(place: Workplace):

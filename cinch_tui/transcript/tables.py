@@ -92,6 +92,9 @@ def _row_lines(row: Sequence[list[Run]], frame: _Frame) -> list[Line]:
                 segments.append(Segment(BETWEEN, frame.rule))
             line = cell[index] if index < len(cell) else BLANK
             left, right = _pads(width - line.width, frame.alignments[column])
+            if column == len(cells) - 1:
+                # Nobody who copies the line wants to have blanks behind it.
+                right = ""
             segments.extend((Segment(left, frame.base), *line.segments, Segment(right, frame.base)))
         lines.append(Line(tuple(segment for segment in segments if segment.text)))
     return lines

@@ -41,12 +41,37 @@ async def test_a_selection_can_begin_and_end_inside_of_lines() -> None:
         assert await drag(pilot, app, (6, 0), (6, 2)) == "pha\nbeta\ngam"
 
 
+async def test_rows_of_a_table_are_copied_as_they_stand_without_blanks_behind_them() -> None:
+    app = Stage(ReplyBlock("| 名前 | n |\n|---|---|\n| 苹果 | a word or two |\n| x | y |\n\nend"))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+
+        assert (
+            await drag(pilot, app, (0, 0), (3, 5))
+            == "名前 │ n\n─────┼──────────────\n苹果 │ a word or two\nx    │ y\n\nend"
+        )
+
+
 async def test_whole_blocks_in_a_selection_give_their_source() -> None:
     app = Stage(UserBlock("First"), ReplyBlock("Some **bold** words"), UserBlock("Last"))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
 
         assert await drag(pilot, app, (3, 0), (5, 4)) == "First\n\nSome **bold** words\n\nLas"
+
+
+async def test_lines_that_look_alike_are_told_apart_after_the_view_has_moved() -> None:
+    reply = ReplyBlock()
+    reply.append("```\n" + "    same\n" * 30)
+    app = Stage(reply)
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        reply.append("    same\n" * 5 + "last\n```\n")
+        reply.finish()
+        app.view.changed(reply)
+        await app.view.drained()
+
+        assert await drag(pilot, app, (2, 9), (20, 11)) == "    same\n    same\nlast"
 
 
 async def test_a_wide_character_is_selected_whole() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from cinch_tui.plain.paper import Paper
@@ -36,6 +36,16 @@ class Keyboard:
         ended = self.is_at_end
         self.is_at_end = ended and not self.is_terminal
         return ended
+
+    def complete_with(self, completer: Callable[[str, int], str | None]) -> None:
+        """Let Tab complete words."""
+        if self._edits:
+            import readline
+
+            readline.set_completer(completer)
+            readline.set_completer_delims(" \t\n")
+            is_libedit = "libedit" in (readline.__doc__ or "")
+            readline.parse_and_bind("bind ^I rl_complete" if is_libedit else "tab: complete")
 
     def remember(self, lines: Sequence[str]) -> None:
         """Let Up bring these back, the last one first."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from cinch_tui.config.settings import Settings
 from cinch_tui.options import Options
+from cinch_tui.plain.completing import Completer
 from cinch_tui.plain.composing import composed, is_complete
 from cinch_tui.plain.conversation import Conversation
 from cinch_tui.plain.engine import Engine
@@ -112,6 +113,7 @@ class Table:
 
     def _converse(self) -> None:
         self._keyboard.remember(self._history.entries[-RECALLED:])
+        self._keyboard.complete_with(Completer(self._talk.options.cwd))
         if prompt := self._talk.options.prompt:
             self._paper.say("You", prompt)
             self._send(prompt)

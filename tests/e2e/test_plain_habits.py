@@ -263,3 +263,23 @@ def test_a_run_that_failed_says_how_to_ask_again(cinch):
     lines.enter("/retry")
 
     lines.see("Now it works")
+
+
+def test_tab_completes_commands_and_files(cinch):
+    lines = cinch([Reply("It is a till.")], term="xterm")
+    lines.enter("/usag\t")
+    lines.see("Nothing has been used yet")
+    lines.see("You: ")
+
+    lines.enter("what is @till/rec\tabout?")
+    lines.see("It is a till")
+
+    assert "what is @till/receipt.py about?" in told(cinch)
+
+
+def test_a_tab_that_completes_nothing_stays_as_in_a_paste(cinch):
+    lines = cinch([Reply("Built.")], term="xterm")
+    lines.enter("\tgo build\t# all\tof it")
+    lines.see("Built")
+
+    assert r"\tgo build\t# all\tof it" in told(cinch)

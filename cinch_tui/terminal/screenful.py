@@ -6,9 +6,10 @@ Textual writes a line of a widget whole, from its first column, wherever in it s
 from __future__ import annotations
 
 import re
-from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from functools import lru_cache
+from itertools import groupby, repeat
+from operator import ne
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import get_character_cell_size
 
@@ -20,13 +21,17 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-# A cursor that is moved costs as much as so many cells.
-_NEAR = 8
+# Cells that differ, where 1 is one that does: a cursor that is moved costs as much as some cells between that do not.
+_RUNS = re.compile(rb"\x01+(?:\x00{1,8}\x01+)*")
 _STYLES = re.compile(r"((?:\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\)+)")
 _LINK, _NO_LINK, _PLAIN = "\x1b]8;", "\x1b]8;;\x1b\\", "\x1b[0m"
 
-Cell: TypeAlias = tuple[str, str]
-"""How it looks, as the sequences for that, and its character."""
+
+class _Cells(NamedTuple):
+    """What stands in a row: how each cell looks, as the sequences for that, and their characters."""
+
+    looks: tuple[str, ...]
+    text: str
 
 
 class Screenful:
@@ -55,10 +60,11 @@ class Screenful:
         line[x] = (end, text)
         before = _cells(known[1]) if known and known[0] == end else None
         after = _cells(text) if before else None
-        if not before or not after or len(before) != len(after):
+        if not before or not after or len(before.text) != len(after.text):
             return f"\x1b[{y + 1};{x + 1}H{text}"
         return "".join(
-            f"\x1b[{y + 1};{x + start + 1}H{_written(after[start:stop])}" for start, stop in _differences(before, after)
+            f"\x1b[{y + 1};{x + start + 1}H{_written(after, start, stop)}"
+            for start, stop in _differences(before, after)
         )
 
 
@@ -78,39 +84,35 @@ class SparingUpdate(ChopsUpdate):
         return "".join(pieces)
 
 
-def _cells(text: str) -> list[Cell] | None:
+# What is on the screen is compared to what was written there, which was compared before.
+@lru_cache(128)
+def _cells(text: str) -> _Cells | None:
     """None where a character takes more than one cell, or none: terminals are not of one mind about these."""
-    cells: list[Cell] = []
+    looks: list[str] = []
+    pieces = _STYLES.split(text)
     look = ""
-    for number, piece in enumerate(_STYLES.split(text)):
+    for number, piece in enumerate(pieces):
         if number % 2:
             look = piece.rpartition(_PLAIN)[2].rpartition(_NO_LINK)[2]
         elif piece.isascii() or all(get_character_cell_size(character) == 1 for character in piece):
-            cells += [(look, character) for character in piece]
+            looks += repeat(look, len(piece))
         else:
             return None
-    return cells
+    return _Cells(tuple(looks), "".join(pieces[::2]))
 
 
-def _differences(before: list[Cell], after: list[Cell]) -> Iterable[tuple[int, int]]:
+def _differences(before: _Cells, after: _Cells) -> Iterable[tuple[int, int]]:
     """From where to where they differ; what is near to each other is taken together."""
-    start = stop = -1
-    for column, (ours, theirs) in enumerate(zip(before, after, strict=True)):
-        if ours == theirs:
-            continue
-        if start < 0:
-            start = column
-        elif column - stop > _NEAR:
-            yield start, stop
-            start = column
-        stop = column + 1
-    if start >= 0:
-        yield start, stop
+    if before.looks == after.looks:
+        differ = map(ne, before.text, after.text)
+    else:
+        differ = map(ne, zip(*before, strict=True), zip(*after, strict=True))
+    return (run.span() for run in _RUNS.finditer(bytes(differ)))
 
 
-def _written(cells: list[Cell]) -> str:
+def _written(cells: _Cells, start: int, stop: int) -> str:
     pieces: list[str] = []
-    for look, alike in groupby(cells, itemgetter(0)):
-        text = "".join(character for _, character in alike)
-        pieces += look, text, _PLAIN if look else "", _NO_LINK if _LINK in look else ""
+    for look, alike in groupby(cells.looks[start:stop]):
+        start, begin = start + len(list(alike)), start
+        pieces += look, cells.text[begin:start], _PLAIN if look else "", _NO_LINK if _LINK in look else ""
     return "".join(pieces)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from cinch_tui.transcript.block import Block
@@ -41,8 +40,7 @@ class Place(NamedTuple):
 START = Place(0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A line on the screen. `key` orders lines as they are read and outlives changes above them.
 
     `dressed` is the line with what stands beside it, which is no part of what is said.
@@ -197,15 +195,16 @@ class Layout:
             block, part = block + 1, 0
         return self.end
 
-    def top_for_end(self, top: Place, height: int) -> Place:
-        """Where a view of so many rows begins that shows the end: at `top`, if the end is in view from there."""
+    def end_view(self, top: Place, height: int) -> tuple[Place, list[Row]]:
+        """A view of so many rows that shows the end: where it begins, at `top` if the end is in view from there."""
         # As long as the guess says that the end is far below, nothing in between is drawn.
         if self.heights.total - self.row_of(top) <= height + JUMP:
-            count = len(self.rows(top, height + 1))
-            if count <= height and (top == START or height - count <= JUMP):
-                return top
+            rows = self.rows(top, height + 1)
+            if len(rows) <= height and (top == START or height - len(rows) <= JUMP):
+                return top, rows
         growing = any(block.growing for block in self.blocks[-3:])
-        return self.above(self.end, height - (JUMP if growing and height > 2 * JUMP else 0))
+        top = self.above(self.end, height - (JUMP if growing and height > 2 * JUMP else 0))
+        return top, self.rows(top, height)
 
     def row_of(self, place: Place) -> int:
         """How many lines are above, as far as is known."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
+from textual.geometry import Region
 from textual.strip import Strip
+
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.style import Style
 
+    from cinch_tui.transcript.layout import Row
     from cinch_tui.transcript.lines import Line
 
 
@@ -30,8 +34,25 @@ def painted(line: Line, width: int, style: Style, marks: Sequence[Marks] = ()) -
     segments: Sequence[Segment] = line.segments
     for each in marks:
         segments = marked(segments, each)
+    room = width - line.width
+    if room < 0:
+        return Strip(segments).crop(0, width).simplify()
+    if room:
+        segments = (*segments, Segment(" " * room, line.fill or style))
     # Joined where the style is one: every segment costs a sequence of some forty bytes on the terminal.
-    return Strip(segments).crop_extend(0, width, line.fill or style).simplify()
+    return Strip(Segment.simplify(segments), width)
+
+
+def changed_regions(before: Sequence[Row], after: Sequence[Row], width: int, *, with_marks: bool) -> list[Region]:
+    """Where rows look different now; with marks, what is on a line is not all there is to be seen of it."""
+    regions: list[Region] = []
+    for y, (ours, theirs) in enumerate(zip_longest(before, after)):
+        if ours is None or theirs is None or (with_marks and ours != theirs):
+            regions.append(Region(0, y, width, 1))
+        elif ours.shown is not theirs.shown and ours.shown != theirs.shown:
+            start, cells = difference(ours.shown, theirs.shown, width) if ours.key == theirs.key else (0, width)
+            regions.append(Region(start, y, cells, 1))
+    return regions
 
 
 def difference(before: Line, after: Line, width: int) -> tuple[int, int]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
 from time import monotonic, perf_counter, time
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -19,11 +19,12 @@ from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import START, Layout, Row
 from cinch_tui.transcript.look import STYLE_NAMES, Look, Ways, component_class, look_of
-from cinch_tui.transcript.painting import Marks, difference, painted
+from cinch_tui.transcript.painting import Marks, changed_regions, painted
 from cinch_tui.transcript.stamps import stamped
+from cinch_tui.transcript.strips import Strips
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from rich.style import Style
     from textual.selection import Selection
     from textual.timer import Timer
 
@@ -58,6 +59,7 @@ class Sheet(ScrollView):
         self._top = START
         self._following = True
         self._rows: list[Row] = []
+        self._strips = Strips()
         self._dirty: dict[Block, None] = {}
         self._due: Timer | None = None
         self._last_frame = 0.0
@@ -231,11 +233,12 @@ class Sheet(ScrollView):
             return
         self._fit()
         if self._following:
-            self._top = self._page.top_for_end(self._top, height)
-        rows = self._page.rows(self._top, height)
-        if not self._following and len(rows) < height and self._top != START:
-            self._top = self._page.above(self._page.end, height)
+            self._top, rows = self._page.end_view(self._top, height)
+        else:
             rows = self._page.rows(self._top, height)
+            if len(rows) < height and self._top != START:
+                self._top = self._page.above(self._page.end, height)
+                rows = self._page.rows(self._top, height)
         self._show(rows)
 
     def _show(self, rows: list[Row]) -> None:
@@ -243,13 +246,9 @@ class Sheet(ScrollView):
             rows = stamped(rows, self._page)
         before, self._rows = self._rows, rows
         self._place_scrollbar()
-        has_marks = self._has_marks
-        for y, (ours, theirs) in enumerate(zip_longest(before, rows)):
-            if ours is None or theirs is None or (has_marks and ours != theirs):
-                self.refresh(Region(0, y, self.size.width, 1))
-            elif ours.shown != theirs.shown:
-                start, cells = difference(ours.shown, theirs.shown, self.size.width)
-                self.refresh(Region(start, y, cells, 1))
+        self._strips.move(before, rows)
+        if regions := changed_regions(before, rows, self.size.width, with_marks=self._has_marks):
+            super().refresh(*regions)
         if self._following:
             self._report_unseen(0)
 
@@ -280,6 +279,25 @@ class Sheet(ScrollView):
         if count != self._unseen:
             self._unseen = count
             self.post_message(self.Unseen(count))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """What the terminal shows. Textual would look for borders, tints and opacity in each row: here are none."""
+        margin = Segment(" " * self.gutter.left, Style(bgcolor=self._page.look.base.bgcolor))
+        filters, background = self.get_line_filters(), self.background_colors[1]
+
+        def paint(y: int) -> Strip:
+            strip = Strip([margin, *self.render_line(y)])
+            for each in filters:
+                strip = strip.apply_filter(each, background)
+            return strip
+
+        self._strips.fit(self.size.width)
+        return self._strips.cut(crop, paint)
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        if repaint:
+            self._strips.forget(regions)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def render_line(self, y: int) -> Strip:
         width, style = self.size.width, self._page.look.base
@@ -337,6 +355,7 @@ class Sheet(ScrollView):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._look_is_stale = True
+        self._strips.forget()
         self._schedule()
 
     def on_mount(self) -> None:

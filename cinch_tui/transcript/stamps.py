@@ -30,7 +30,7 @@ def _stamped(row: Row, layout: Layout) -> Row:
         return row
     for label in _labels(row.block, layout):
         if line := _with_stamp(row.line, label, layout):
-            return replace(row, dressed=line)
+            return row._replace(dressed=line)
     return row
 
 

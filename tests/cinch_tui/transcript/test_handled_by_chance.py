@@ -70,6 +70,10 @@ async def test_keys_the_mouse_and_sizes_by_chance_while_text_streams_break_nothi
                 case _:
                     await pilot.press(chance.choice(KEYS))
             app.screen.get_selected_text()
+            region = app.view.region.size.region
+            shown = [strip.text for strip in app.view.render_lines(region)]
+            app.view.refresh()
+            assert [strip.text for strip in app.view.render_lines(region)] == shown
         reply.finish()
         await app.view.drained()
 

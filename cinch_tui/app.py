@@ -28,6 +28,7 @@ from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.terminal.background import ASK, ENOUGH, TerminalBackground, remember
 from cinch_tui.terminal.guard import Guard
 from cinch_tui.terminal.leaving import CLOSING, Kills, has_shell
+from cinch_tui.terminal.multiplexers import around
 from cinch_tui.terminal.screenful import Screenful
 from cinch_tui.terminal.window_title import WindowTitle
 from cinch_tui.theme_switch import ThemeSwitch
@@ -68,13 +69,7 @@ class CinchApp(App[object]):
 
     def __init__(self, options: Options, settings: Settings, frame: FirstFrame | None = None) -> None:
         super().__init__(driver_class=_driver())
-        if self.no_color:
-            self._filters[:] = [Colourless()]
-        elif self.console.color_system == "256":
-            # Most terminals have more.
-            from cinch_tui.rendering.few_colours import FewColours
-
-            self._filters.append(FewColours())
+        self._paint_for(options.environ)
         self.theme_switch = ThemeSwitch(self, settings.ui.theme, options.paths, options.environ)
         self._start_with(self.theme_switch.first())
         self._title = WindowTitle(options.cwd.name, is_wanted=settings.ui.title)
@@ -94,6 +89,19 @@ class CinchApp(App[object]):
         self._prompt_history = history
         self.fault = ""
         self._screenful = Screenful()
+
+    def _paint_for(self, environ: Mapping[str, str]) -> None:
+        # Most terminals can do all of it.
+        if self.no_color:
+            self._filters[:] = [Colourless()]
+        elif self.console.color_system == "256":
+            from cinch_tui.rendering.few_colours import FewColours
+
+            self._filters.append(FewColours())
+        if around(environ) == "screen":
+            from cinch_tui.rendering.upright import Upright
+
+            self._filters.append(Upright())
 
     def _start_with(self, theme: Theme) -> None:
         if not theme.dark or theme.ansi:
@@ -124,6 +132,13 @@ class CinchApp(App[object]):
             yield SystemCommand(command.usage, command.summary, partial(begin, text))
         yield SystemCommand("Screenshot", "save a picture of the screen", self.deliver_screenshot)
 
+    def action_command_palette(self) -> None:
+        # No start needs it.
+        from cinch_tui.screens.palette import Palette
+
+        if not Palette.is_open(self):
+            self.push_screen(Palette())
+
     async def on_unmount(self) -> None:
         """The terminal is the person's again; what is on is stopped, and what waits is written."""
         with suppress(TimeoutError):
@@ -148,7 +163,7 @@ class CinchApp(App[object]):
     def copy_to_clipboard(self, text: str) -> None:
         super().copy_to_clipboard(text)
         # Hardly any start copies.
-        from cinch_tui.terminal.multiplexers import around, clipboard_sequence, wrapped
+        from cinch_tui.terminal.multiplexers import clipboard_sequence, wrapped
 
         through = wrapped(clipboard_sequence(text), around(self._options.environ))
         if through and self._driver is not None:

@@ -15,6 +15,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.key_modes import asked, given_back, is_in_konsole
+from cinch_tui.terminal.multiplexers import emptied
 from cinch_tui.terminal.paste_parser import PasteParser
 from cinch_tui.terminal.placed import placed
 from cinch_tui.terminal.terse import terse
@@ -103,7 +104,7 @@ class GuardedDriver(LinuxDriver):
             # Textual has found it as the frame had made it.
             self._takes_over, self.attrs_before = False, frame.attributes
         if self._guard is not None:
-            self._guard.undo(given_back(os.environ))
+            self._guard.undo(_undoing())
         # As it is: what ends a style looks needless where none is known to have begun.
         super().write(asked(os.environ))
         if isinstance(self._app, Guarded):
@@ -114,7 +115,7 @@ class GuardedDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         if isinstance(self._app, Guarded):
             self.write(self._app.parting)
-        super().write(given_back(os.environ))
+        super().write(_undoing())
         super().stop_application_mode()
 
     def close(self) -> None:
@@ -170,6 +171,11 @@ class GuardedDriver(LinuxDriver):
                 chunk = _read(self.fileno) if selector.select(PATIENCE) else b""
                 if not chunk and os.getppid() != self._parent and not self._is_in_front():
                     raise OSError(errno.EIO, "the shell that lent us the terminal is gone")
+
+
+def _undoing() -> str:
+    """What this terminal needs before it is given back, beside what every terminal does."""
+    return given_back(os.environ) + emptied(os.environ)
 
 
 def _read(terminal: int) -> bytes:

@@ -22,6 +22,13 @@ def around(environ: Mapping[str, str]) -> Multiplexer:
     return "screen" if environ.get("STY") or kind.startswith("screen") else ""
 
 
+def emptied(environ: Mapping[str, str]) -> str:
+    """What empties the screen before it is left: GNU screen has no other one for us, unless `altscreen` is on, and the
+    shell would write over what we leave.
+    """
+    return "\x1b[H\x1b[J" if around(environ) == "screen" else ""
+
+
 def clipboard_sequence(text: str) -> str:
     """What tells a terminal to put the text into its clipboard."""
     return f"\x1b]52;c;{b64encode(text.encode(errors='replace')).decode()}\a"

@@ -5,7 +5,7 @@ from base64 import b64decode
 
 import pytest
 
-from cinch_tui.terminal.multiplexers import around, clipboard_sequence, wrapped
+from cinch_tui.terminal.multiplexers import around, clipboard_sequence, emptied, wrapped
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,8 @@ def test_for_screen_a_long_text_is_cut_into_what_it_keeps() -> None:
 
 def test_without_a_multiplexer_nothing_is_said_twice() -> None:
     assert wrapped(clipboard_sequence("x"), "") == ""
+
+
+def test_only_screen_has_its_screen_emptied() -> None:
+    assert emptied({"TERM": "screen", "STY": "1.pts-0.host"}) == "\x1b[H\x1b[J"
+    assert emptied({"TERM": "screen-256color", "TMUX": "/tmp/tmux-0/default,1,0"}) == emptied({"TERM": "xterm"}) == ""

@@ -112,7 +112,7 @@ class ChatFront(AgentFront):
         self._desk.app.notify(f"The theme is {self._colours.step()}.", markup=False)
 
     async def open_editor(self) -> None:
-        from cinch_tui.terminal.editor import Edited, EditorFailed, compose
+        from cinch_tui.terminal.editor import Edited, EditorFailed, Unsaved, compose
 
         prompt = self._desk.screen.prompt
         draft = prompt.take()
@@ -122,7 +122,11 @@ class ChatFront(AgentFront):
             case EditorFailed(reason, text):
                 prompt.restore(draft.saying(text))
                 self.notice(reason, "error")
+            case Unsaved():
+                prompt.restore(draft)
+                self.notice("Nothing is sent: nothing was saved. What you had written is in the prompt.")
             case _:
+                self._desk.set_aside(draft)
                 self.notice("Nothing is sent: the file was empty.")
 
     async def toggle_vim(self) -> None:

@@ -17,7 +17,7 @@ HELP = {
     "config": """\
 cinch config show     what is in force here, and where each value comes from
 cinch config path     all files and folders of cinch
-cinch config edit     open your file in $VISUAL or $EDITOR; a new one lists every setting
+cinch config edit     open your file in $EDITOR or $VISUAL; a new one lists every setting
 cinch config trust    let this project's .cinch/config.toml set everything""",
     "keys": """\
 cinch keys            show what arrives when a key is pressed, and what it does

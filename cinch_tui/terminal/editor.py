@@ -32,6 +32,11 @@ class Empty:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsaved:
+    """The editor was left without a word changed or saved."""
+
+
+@dataclass(frozen=True, slots=True)
 class EditorFailed:
     """`reason` is for the person; `text` is the newest there is: what the editor saved, else the draft."""
 
@@ -39,7 +44,7 @@ class EditorFailed:
     text: str
 
 
-Composed: TypeAlias = Edited | Empty | EditorFailed
+Composed: TypeAlias = Edited | Empty | Unsaved | EditorFailed
 
 
 async def compose(draft: str, command: str, suspend: Callable[[], AbstractContextManager[None]]) -> Composed:
@@ -49,8 +54,8 @@ async def compose(draft: str, command: str, suspend: Callable[[], AbstractContex
             return Edited(text.rstrip()) if text.strip() else Empty()
         case EditorFailed(reason, text):
             return EditorFailed(reason, text.rstrip())
-        case Empty():
-            return Empty()
+        case other:
+            return other
 
 
 async def rewrite(draft: str, name: str, command: str, suspend: Callable[[], AbstractContextManager[None]]) -> Composed:
@@ -76,11 +81,14 @@ async def rewrite(draft: str, name: str, command: str, suspend: Callable[[], Abs
         try:
             file.touch(mode=0o600)
             file.write_text(draft, encoding="utf-8", newline="")
+            before = _state(file)
             with suspend():
                 status = run_there([*argv, str(file)])
+            is_untouched = draft != "" and _state(file) == before
         except (OSError, UnicodeError, SuspendNotSupported) as error:
             return EditorFailed(f"The editor {argv[0]} could not be started: {error}.", draft)
-        return _result(argv[0], status, _read(file, draft))
+        text = _read(file, draft)
+        return Unsaved() if is_untouched and not status and text == draft else _result(argv[0], status, text)
 
 
 def editor_command(command: str, environ: Mapping[str, str]) -> list[str]:
@@ -89,7 +97,7 @@ def editor_command(command: str, environ: Mapping[str, str]) -> list[str]:
     Raises:
         ValueError: its quotes are not closed.
     """
-    chosen = command or environ.get("VISUAL") or environ.get("EDITOR") or ""
+    chosen = command or environ.get("EDITOR") or environ.get("VISUAL") or ""
     if chosen.strip():
         return shlex.split(chosen)
     return [name for name in USUAL_EDITORS if shutil.which(name)][:1]
@@ -114,6 +122,15 @@ def _interrupts_left_to_the_editor() -> Generator[None, None, None]:
 
 def _do_nothing(number: int, frame: FrameType | None) -> None:
     del number, frame
+
+
+def _state(file: Path) -> tuple[int, int]:
+    """What another one is after the file was saved."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
 
 
 def _read(file: Path, draft: str) -> str:

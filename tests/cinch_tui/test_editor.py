@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 from textual.app import SuspendNotSupported
 
-from cinch_tui.terminal.editor import Edited, EditorFailed, Empty, compose, editor_command
+from cinch_tui.terminal.editor import (
+    Composed,
+    Edited,
+    EditorFailed,
+    Empty,
+    Unsaved,
+    compose,
+    editor_command,
+)
 
 
 class Terminal:
@@ -64,6 +72,14 @@ async def test_an_empty_file_sends_nothing(tmp_path: Path, terminal: Terminal):
     assert await compose("draft", editor(tmp_path, "file.write_text(' \\n')"), terminal.suspend) == Empty()
 
 
+@pytest.mark.parametrize(
+    ("body", "result"),
+    [("", Unsaved()), ("file.write_text('other')", Edited("other")), ("os.utime(file, (1, 1))", Edited("draft"))],
+)
+async def test_what_was_never_saved_is_not_sent(tmp_path: Path, terminal: Terminal, body: str, result: Composed):
+    assert await compose("draft", editor(tmp_path, body), terminal.suspend) == result
+
+
 async def test_a_failing_editor_says_so_and_keeps_the_newest_text(tmp_path: Path, terminal: Terminal):
     failed = await compose("draft", editor(tmp_path, "sys.exit(3)"), terminal.suspend)
     killed = await compose(
@@ -111,11 +127,11 @@ async def test_an_interrupt_is_the_editors_alone(tmp_path: Path, terminal: Termi
 def test_the_setting_comes_before_the_environment_and_the_environment_before_the_usual(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    environ = {"VISUAL": "code --wait", "EDITOR": "nano"}
+    environ = {"EDITOR": "code --wait", "VISUAL": "nano"}
 
     assert editor_command("hx -c 'my file'", environ) == ["hx", "-c", "my file"]
     assert editor_command("", environ) == ["code", "--wait"]
-    assert editor_command("", {"VISUAL": "", "EDITOR": "nano"}) == ["nano"]
+    assert editor_command("", {"EDITOR": "", "VISUAL": "nano"}) == ["nano"]
     monkeypatch.setenv("PATH", str(tmp_path))
     assert editor_command("", {}) == []
     (tmp_path / "nano").touch(mode=0o755)

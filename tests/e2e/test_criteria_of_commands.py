@@ -66,6 +66,31 @@ def test_an_editor_that_leaves_nothing_sends_nothing(cinch, editor):
     assert prompts(app) == ["by hand"]
 
 
+def test_what_stood_in_the_prompt_is_not_lost_in_an_editor_that_saves_nothing(cinch, editor):
+    app = cinch([Reply("heard")], env=editor(": nothing"))
+
+    app.type("half a thought")
+    app.see("half a thought")
+    app.type("\x07")
+    app.see("nothing was saved")
+    app.type(" and the rest\r")
+    app.see("heard")
+
+    assert prompts(app) == ["half a thought and the rest"]
+
+
+def test_what_stood_in_the_prompt_is_in_the_history_when_it_was_emptied_in_the_editor(cinch, editor):
+    app = cinch([Reply("heard")], env=editor(': > "$2"'))
+
+    app.type("half a thought")
+    app.see("half a thought")
+    app.type("\x07")
+    app.see("file was empty")
+    app.miss("half a thought")
+    app.type("\x1b[A")
+    app.see("half a thought")
+
+
 def test_an_editor_that_fails_is_told_and_the_screen_is_back(cinch, editor):
     app = cinch([Reply("heard")], env=editor("exit 3"))
 

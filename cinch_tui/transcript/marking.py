@@ -28,11 +28,17 @@ class MarkedSheet(SearchedSheet):
     def is_marking(self) -> bool:
         return self._anchor is not None
 
-    def begin_marking(self, block: Block) -> None:
-        """Mark the first line of a block; keys that scroll carry the other end with them from now on."""
-        place = self._page.place_of(block)
-        self._anchor = self._head = row_key(block, place.part, place.line)
-        self._mark(place)
+    def begin_marking(self, block: Block, key: int | None = None) -> None:
+        """Mark a line of a block: the one of that key if it is on the screen, else the first of it that is, else its
+        first. Keys that scroll carry the other end with them from now on."""
+        page = self._page
+        first = page.place_of(block)
+        seen = [row.key for row in self._rows if row.block is block]
+        begins = row_key(block, first.part, first.line)
+        if seen:
+            begins = key if key in seen else max(begins, seen[0])
+        self._anchor = self._head = begins
+        self._mark(place_of_key(page, begins))
 
     def end_marking(self) -> None:
         """Nothing is marked any more, by key or mouse."""

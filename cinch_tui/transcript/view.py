@@ -12,7 +12,7 @@ from textual.message import Message
 from cinch_tui.keys.keymap import bindings, bound
 from cinch_tui.transcript.blocks import UserBlock
 from cinch_tui.transcript.copying import code_of
-from cinch_tui.transcript.layout import Row
+from cinch_tui.transcript.layout import Row, row_key
 from cinch_tui.transcript.links import Link, links_in
 from cinch_tui.transcript.painting import Marks
 from cinch_tui.transcript.pictured import PicturedSheet
@@ -77,6 +77,7 @@ class Transcript(PicturedSheet, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._selected: Block | None = None
+        self._found: int | None = None
         self._code_taken = 0
         self._fresh: list[tuple[float, ToolBlock]] = []
         self._folding: Timer | None = None
@@ -240,10 +241,10 @@ class Transcript(PicturedSheet, can_focus=True):
             self.post_message(self.Grabbed(codes[-self._code_taken % len(codes)]))
 
     def action_mark(self) -> None:
-        """Mark lines from the selected block on, or from the last one that is seen."""
+        """Mark lines from what was found on, or from the selected block, or from the last one that is seen."""
         block = self._selected or (self._rows[-1].block if self._rows else None)
         if block is not None and block.index >= 0:
-            self.begin_marking(block)
+            self.begin_marking(block, self._found)
 
     def action_links(self) -> None:
         """Offer the links of the selected block, or of the last reply."""
@@ -295,10 +296,13 @@ class Transcript(PicturedSheet, can_focus=True):
 
     def end_search(self, *, stay: bool) -> None:
         """As any sheet; what was found is selected then, so that the keys of a block act on it."""
-        found = self._search.current if stay and self._search is not None else None
+        search = self._search if stay else None
+        found = search.current if search is not None else None
+        place = search.locate() if search is not None and found is not None else None
         super().end_search(stay=stay)
         if found is not None:
             self._choose(found.block)
+            self._found = row_key(found.block, place.part, place.line) if place is not None else None
 
     def _select(self, block: Block | None) -> None:
         self._choose(block)
@@ -307,6 +311,7 @@ class Transcript(PicturedSheet, can_focus=True):
 
     def _choose(self, block: Block | None) -> None:
         self._code_taken = 0
+        self._found = None
         self.refresh()
         for other, selected in ((self._selected, False), (block, True)):
             if other is not None:

@@ -85,6 +85,19 @@ async def test_where_a_search_ends_the_block_is_selected_and_the_view_stands_sti
         assert any(str(each).endswith("needle") for each in app.heard)
 
 
+async def test_lines_are_marked_from_where_a_search_ended_and_not_from_the_top_of_a_long_block() -> None:
+    reply = ReplyBlock("\n\n".join(f"Thought {number}" for number in range(60)))
+    app = SearchStage(*numbered(5), reply, *numbered(30))
+    async with app.run_test(size=SMALL) as pilot:
+        await search(pilot, app, "thought 41")
+        await pilot.press("tab")
+        await looked(pilot, app)
+        await pilot.press("v", "down", "down", "y")
+        await looked(pilot, app)
+
+        assert app.heard[-1] == "Thought 41\n\nThought 42"
+
+
 async def test_what_is_not_found_is_said_and_leaves_the_view_where_it_was() -> None:
     app = SearchStage(UserBlock("needle"), *numbered(60))
     async with app.run_test(size=SMALL) as pilot:

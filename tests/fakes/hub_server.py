@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from fakes.local_http import Handler, LocalHttp
+
 
 @dataclass
-class HubServer:
+class HubServer(LocalHttp):
     """Use it as a context manager. `files` of the one `repository`, by path.
 
     `cut_after`: how many bytes of a file each answer holds at most. `states`: checksums stated for files instead of the
@@ -31,21 +31,8 @@ class HubServer:
     asked: list[tuple[str, str]] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
-
-    def __enter__(self) -> HubServer:
-        self._http = _HttpServer(("127.0.0.1", 0), _Handler)
-        self._http.hub = self
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+    def __post_init__(self) -> None:
+        super().__init__(_Handler)
 
     def entries(self) -> list[dict[str, Any]]:
         listed: list[dict[str, Any]] = [{"type": "directory", "path": "more", "size": 0, "oid": "d" * 40}]
@@ -63,17 +50,11 @@ class HubServer:
         return [wanted for path, wanted in self.asked if path.startswith("/cdn/")]
 
 
-class _HttpServer(ThreadingHTTPServer):
-    daemon_threads = True
-    hub: HubServer
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
-    server: _HttpServer
 
     def do_GET(self) -> None:
-        hub, parts = self.server.hub, urlsplit(self.path)
+        hub, parts = self.server.fake, urlsplit(self.path)
         path = unquote(parts.path)
         hub.asked.append((path, self.headers.get("range", "")))
         if path.startswith("/cdn/"):
@@ -84,30 +65,30 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 # Another host has the bytes; it must not be shown the token.
                 at = path.removeprefix(f"/{hub.repository}/resolve/main/")
-                self._answer(302, b"", {"location": f"{hub.url.replace('127.0.0.1', 'localhost')}/cdn/{at}"})
+                self.send_body(302, b"", {"location": f"{hub.url.replace('127.0.0.1', 'localhost')}/cdn/{at}"})
 
     def _is_refused(self, path: str) -> bool:
-        hub, shown = self.server.hub, self.headers.get("authorization", "")
+        hub, shown = self.server.fake, self.headers.get("authorization", "")
         hub.tokens.add(shown)
         if hub.status:
-            self._answer(hub.status, b"busy")
+            self.send_body(hub.status, b"busy")
         elif not path.removeprefix("/api/models").startswith(f"/{hub.repository}/"):
-            self._answer(401, b"{}", {"x-error-code": "RepoNotFound"})
+            self.send_body(401, b"{}", {"x-error-code": "RepoNotFound"})
         elif hub.closed and shown != f"Bearer {hub.token}":
-            self._answer(403, b"{}", {"x-error-code": "GatedRepo"})
+            self.send_body(403, b"{}", {"x-error-code": "GatedRepo"})
         else:
             return False
         return True
 
     def _list(self, begin: int) -> None:
-        hub = self.server.hub
+        hub = self.server.fake
         entries, end = hub.entries(), begin + hub.page
         url = f"{hub.url}/api/models/{hub.repository}/tree/main?recursive=true&cursor={end}"
         more = {"link": f'<{url}>; rel="next"'} if end < len(entries) else {}
-        self._answer(200, json.dumps(entries[begin:end]).encode(), more)
+        self.send_body(200, json.dumps(entries[begin:end]).encode(), more)
 
     def _give(self, content: bytes) -> None:
-        hub = self.server.hub
+        hub = self.server.fake
         assert "authorization" not in self.headers
         begin = int(self.headers.get("range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))
         begin = begin if hub.takes_ranges else 0
@@ -116,14 +97,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content[begin:] if hub.cut_after is None else content[begin:][: hub.cut_after])
         self.close_connection = hub.cut_after is not None
-
-    def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass

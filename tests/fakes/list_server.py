@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from fakes.local_http import Handler, LocalHttp
 
-class ListServer:
+
+class ListServer(LocalHttp):
     """A running server on 127.0.0.1; use it as a context manager. `answers` is by path, without its query;
     anything else is answered with `status`.
 
@@ -23,42 +23,13 @@ class ListServer:
         self.asked: list[str] = []
         self.released = threading.Event()
         self.released.set()
-        self._http = _HttpServer(("127.0.0.1", port), _Handler)
-        self._http.fake = self
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        super().__init__(_Handler, port)
 
-    @property
-    def port(self) -> int:
-        return self._http.server_address[1]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def __enter__(self) -> ListServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
+    def let_go(self) -> None:
         self.released.set()
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
 
 
-class _HttpServer(ThreadingHTTPServer):
-    daemon_threads = True
-    fake: ListServer
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        # A client that goes away before its answer is part of the game.
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)  # pyright: ignore[reportArgumentType] - passed on as it came
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _HttpServer  # pyright: ignore[reportIncompatibleVariableOverride] - the standard library's way to it
-
+class _Handler(Handler):
     def do_GET(self) -> None:
         self._answer()
 
@@ -72,11 +43,5 @@ class _Handler(BaseHTTPRequestHandler):
         fake.released.wait()
         answer = fake.answers.get(path)
         body = json.dumps({"error": "no such path"} if answer is None else answer).encode()
-        self.send_response(fake.status if answer is None else 200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        del format, args
+        status = fake.status if answer is None else 200
+        self.send_body(status, body, {"content-type": "application/json"})

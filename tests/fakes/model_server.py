@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ if not __package__:
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
 from fakes import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
+from fakes.local_http import Handler, LocalHttp
 from fakes.script import Cut, Failure, Hang, Item, Raw, Reply, Script, item_from_json
 
 __all__ = ["Cut", "Failure", "Hang", "Item", "ModelServer", "Raw", "Recorded", "Reply"]
@@ -47,7 +47,7 @@ class Recorded:
     body: dict[str, Any]
 
 
-class ModelServer:
+class ModelServer(LocalHttp):
     """A running server on 127.0.0.1; use it as a context manager.
 
     `script` is taken item by item, or called with each request's body. `requests` holds what was asked of a model,
@@ -65,35 +65,17 @@ class ModelServer:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._connections: set[socket.socket] = set()
-        self._http = _HttpServer(("127.0.0.1", port), _Handler)
-        self._http.fake = self
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    @property
-    def port(self) -> int:
-        return self._http.server_address[1]
-
-    @property
-    def url(self) -> str:
-        """The base URL for the wires of Anthropic and Google."""
-        return f"http://127.0.0.1:{self.port}"
+        super().__init__(_Handler, port)
 
     @property
     def openai_url(self) -> str:
         return f"{self.url}/v1"
 
-    def __enter__(self) -> ModelServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
+    def let_go(self) -> None:
         self._closing.set()
-        self._http.shutdown()
         with self._lock:
             for connection in self._connections:
                 _shut_down(connection)
-        self._http.server_close()
-        self._thread.join()
 
     def connected(self, connection: socket.socket) -> None:
         with self._lock:
@@ -126,19 +108,9 @@ class ModelServer:
                 return
 
 
-class _HttpServer(ThreadingHTTPServer):
-    daemon_threads = True
-    fake: ModelServer
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)  # pyright: ignore[reportArgumentType] - passed on as it came
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: _HttpServer  # pyright: ignore[reportIncompatibleVariableOverride] - the standard library's way to it
 
     def setup(self) -> None:
         super().setup()
@@ -147,9 +119,6 @@ class _Handler(BaseHTTPRequestHandler):
     def finish(self) -> None:
         self.server.fake.disconnected(self.connection)
         super().finish()
-
-    def log_message(self, format: str, *args: object) -> None:
-        del format, args
 
     def do_GET(self) -> None:
         if gemini_wire.lists_models(self.path):

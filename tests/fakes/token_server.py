@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from fakes.local_http import Handler, LocalHttp
 
-class TokenServer:
+
+class TokenServer(LocalHttp):
     """A running server on 127.0.0.1; use it as a context manager. `asked` counts the tokens it was asked for."""
 
     def __init__(self, *, expires_in: int = 3600, status: int = 200) -> None:
         self.asked = 0
         self.expires_in = expires_in
         self.status = status
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        super().__init__(_Handler)
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_address[1]}/token"
-
-    def __enter__(self) -> TokenServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+    def token_url(self) -> str:
+        return f"{self.url}/token"
 
     def answer(self) -> dict[str, object]:
         self.asked += 1
@@ -38,21 +28,11 @@ class TokenServer:
         return {"access_token": f"ya29.token-{self.asked}", "expires_in": self.expires_in, "token_type": "Bearer"}
 
 
-def _handler_for(fake: TokenServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            del format, args
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            body = json.dumps(fake.answer()).encode()
-            self.send_response(fake.status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    return Handler
+class _Handler(Handler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = json.dumps(self.server.fake.answer()).encode()
+        self.send_body(self.server.fake.status, body, {"content-type": "application/json"})
 
 
 def write_key_file(path: Path, token_url: str) -> Path:

@@ -35,7 +35,7 @@ def log_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable
 
     def begin(**how: int) -> TokenServer:
         servers.append(TokenServer(**how).__enter__())
-        key_file = write_key_file(tmp_path / "key.json", servers[-1].url)
+        key_file = write_key_file(tmp_path / "key.json", servers[-1].token_url)
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(key_file))
         return servers[-1]
 

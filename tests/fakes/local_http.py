@@ -1,0 +1,65 @@
+"""An HTTP server in threads of this process, on a port of this machine: what the fake services have in common."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+class LocalHttp:
+    """Use it as a context manager. A handler finds it as `self.server.fake`."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler], port: int = 0) -> None:
+        self._http = _HttpServer(("127.0.0.1", port), handler)
+        self._http.fake = self
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def port(self) -> int:
+        return self._http.server_address[1]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._http.shutdown()
+        self.let_go()
+        self._http.server_close()
+        self._thread.join()
+
+    def let_go(self) -> None:
+        """Nobody new comes in: end what keeps those who are still here."""
+
+
+class _HttpServer(ThreadingHTTPServer):
+    daemon_threads = True
+    fake: Any
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        # A client that goes away before its answer is part of the game.
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)  # pyright: ignore[reportArgumentType] - passed on as it came
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Says nothing on stderr."""
+
+    server: _HttpServer  # pyright: ignore[reportIncompatibleVariableOverride] - the standard library's way to it
+
+    def log_message(self, format: str, *args: object) -> None:
+        del format, args
+
+    def send_body(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)

@@ -28,9 +28,9 @@ from harness.hunks import hunks_of
 from harness.views import TextView
 
 _TITLES: dict[Base, str] = {"session": "Changed since this session began", "git": "Changed since the last commit"}
-_EMPTY: dict[Base, str] = {
-    "session": "This session has changed no file; g compares with git.",
-    "git": "Nothing differs from the last commit; g shows what this session changed.",
+_EMPTY: dict[Base, tuple[str, str]] = {
+    "session": ("This session has changed no file", "changes.base compares with git"),
+    "git": ("Nothing differs from the last commit", "changes.base shows what this session changed"),
 }
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-wide")]
 _LIST_HINT = (
@@ -84,7 +84,7 @@ class ChangesScreen(Dialog[None]):
         at = files.highlighted or 0
         try:
             self._changes = await asyncio.to_thread(self._ledger.changes, self._base)
-            problem = "" if self._changes else _EMPTY[self._base]
+            problem = "" if self._changes else hint(*_EMPTY[self._base])
         except CinchError as error:
             self._changes, problem = (), str(error)
         files.clear_options()
@@ -122,7 +122,8 @@ class ChangesScreen(Dialog[None]):
         if self._current is not None and self._review.refused:
             self._put_back(self._current, sorted(self._review.refused))
         else:
-            self.notify("n leaves out the change you are at; w then puts it back.", markup=False)
+            keys = hint("review.leave leaves out the change you are at", "changes.put_back_marked then puts it back")
+            self.notify(keys, markup=False)
 
     def action_split(self) -> None:
         self.query_one(ReviewPane).toggle_split()
@@ -198,7 +199,7 @@ def _line(change: FileChange) -> Content:
 def _why_no_diff(change: FileChange) -> str:
     if not change.is_known:
         return "What it held before was too large to keep, or could not be read."
-    return "One of its two sides is no text. x puts the whole file back."
+    return ". ".join(("One of its two sides is no text", hint("changes.put_back_file puts the whole file back.")))
 
 
 def _confirmation(change: FileChange, count: int, of: int) -> Picker[bool]:

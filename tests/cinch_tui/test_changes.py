@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,6 +146,39 @@ async def test_hunks_are_put_back_one_by_one_and_the_model_is_told(shop: Shop):
     assert shop.told[0].startswith("The person took back 1 of 3 changes in a.py.")
 
 
+def made(text: str, *lines: str) -> str:
+    """The text with these lines changed."""
+    for line in lines:
+        text = re.sub(rf"\b{line}(\r?\n)", r"other\1", text)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("old", "encoding"),
+    [
+        (OLD.replace("\n", "\r\n"), "utf-8"),
+        (OLD.replace("\n", "\r\n"), "utf-16"),
+        (OLD.removesuffix("\n"), "utf-8-sig"),
+        (f"caf\u00e9\n{OLD}", "latin-1"),
+    ],
+    ids=["crlf", "utf-16", "bom and no last newline", "latin-1"],
+)
+async def test_a_hunk_or_all_of_any_kind_of_text_is_put_back_to_the_byte(shop: Shop, old: str, encoding: str):
+    file = shop.root / "kind.txt"
+    file.write_bytes(old.encode(encoding))
+    await shop.workspace.read("kind.txt")
+    await shop.workspace.write("kind.txt", made(old, "line 2", "line 15"))
+
+    async def put_back(*refused: int) -> bytes:
+        change = next(each for each in shop.ledger.changes("session") if each.shown == "kind.txt")
+        await shop.ledger.put_back(change, refused)
+        return file.read_bytes()
+
+    assert file.read_bytes() == made(old, "line 2", "line 15").encode(encoding)
+    assert await put_back(1) == made(old, "line 2").encode(encoding)
+    assert await put_back(0) == old.encode(encoding)
+
+
 async def test_a_file_is_put_back_whole_and_a_new_one_is_removed(shop: Shop):
     changed, made = shop.ledger.changes("session")
 
@@ -237,7 +271,7 @@ async def test_nothing_to_show_is_said(tmp_path: Path):
 
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        assert "This session has changed no file" in " ".join(lines(app))
+        assert "This session has changed no file · g compares with git" in " ".join(lines(app))
         await pilot.press("enter", "w", "x", "g")
         await settled(pilot)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,6 +95,29 @@ async def test_only_the_allowed_hunks_are_written_and_the_model_is_told_which(tm
         "+ten and a half\n"
     )
     assert not results_of(reader.agent)[-1].is_error
+
+
+MIXED = "".join(f"line {number}" + ("\r\n" if number % 2 else "\n") for number in range(1, 21))
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (OLD.replace("\n", "\r\n"), "utf-8"),
+        (OLD.replace("\n", "\r\n"), "utf-16"),
+        (MIXED, "utf-8"),
+        (OLD.removesuffix("\n"), "utf-8-sig"),
+        (f"caf\u00e9\n{OLD}", "latin-1"),
+    ],
+    ids=["crlf", "utf-16", "mixed", "bom and no last newline", "latin-1"],
+)
+async def test_the_allowed_hunks_keep_every_other_byte_of_any_kind_of_text(tmp_path: Path, text: str, encoding: str):
+    reader = Reader(tmp_path, edit(*EDITS), Partly((RefusedHunk(1),)), content=text.encode(encoding))
+
+    await reader.go()
+
+    wanted = re.sub(r"line 2(\r?\n)", r"two\1", re.sub(r"line 19\r?\n", "", text))
+    assert reader.file.read_bytes() == wanted.encode(encoding)
 
 
 async def test_refusing_every_hunk_denies_the_call_with_all_the_reasons(tmp_path: Path):

@@ -28,7 +28,7 @@ from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.terminal.background import ASK, ENOUGH, TerminalBackground, remember
 from cinch_tui.terminal.guard import Guard
 from cinch_tui.terminal.leaving import CLOSING, Kills, has_shell
-from cinch_tui.terminal.multiplexers import around
+from cinch_tui.terminal.multiplexers import around, holds_esc_back
 from cinch_tui.terminal.screenful import Screenful
 from cinch_tui.terminal.window_title import WindowTitle
 from cinch_tui.theme_switch import ThemeSwitch
@@ -279,7 +279,8 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
         ConfigError: the theme cannot be used.
     """
     app = CinchApp(options, settings, frame)
-    app.run()
+    # Esc stops the agent and leaves every dialog; the mouse can be done without.
+    app.run(mouse=not holds_esc_back(options.environ))
     # A terminal that hung up hears nothing any more; and one may leave before there is an agent.
     with suppress(OSError, CinchError):
         told = app.fault or app.desk.refusal

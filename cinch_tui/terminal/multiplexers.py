@@ -22,6 +22,14 @@ def around(environ: Mapping[str, str]) -> Multiplexer:
     return "screen" if environ.get("STY") or kind.startswith("screen") else ""
 
 
+def holds_esc_back(environ: Mapping[str, str]) -> bool:
+    """Whether Esc comes only with the key after it, as Alt, while the mouse is asked for: GNU screen 4 waits for the
+    rest of a click. Away from it only its own names for a terminal tell; tmux was once called screen-256color.
+    """
+    kind = environ.get("TERM", "")
+    return not environ.get("TMUX") and bool(environ.get("STY") or kind == "screen" or kind.startswith("screen."))
+
+
 def emptied(environ: Mapping[str, str]) -> str:
     """What empties the screen before it is left: GNU screen has no other one for us, unless `altscreen` is on, and the
     shell would write over what we leave.

@@ -5,7 +5,7 @@ from base64 import b64decode
 
 import pytest
 
-from cinch_tui.terminal.multiplexers import around, clipboard_sequence, emptied, wrapped
+from cinch_tui.terminal.multiplexers import around, clipboard_sequence, emptied, holds_esc_back, wrapped
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,19 @@ def test_without_a_multiplexer_nothing_is_said_twice() -> None:
 def test_only_screen_has_its_screen_emptied() -> None:
     assert emptied({"TERM": "screen", "STY": "1.pts-0.host"}) == "\x1b[H\x1b[J"
     assert emptied({"TERM": "screen-256color", "TMUX": "/tmp/tmux-0/default,1,0"}) == emptied({"TERM": "xterm"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("environ", "holds"),
+    [
+        ({"TERM": "screen", "STY": "1.pts-0.host"}, True),
+        ({"TERM": "screen-256color", "STY": "1.pts-0.host"}, True),
+        ({"TERM": "screen"}, True),
+        ({"TERM": "screen.xterm-256color"}, True),
+        ({"TERM": "screen-256color"}, False),
+        ({"TERM": "screen-256color", "TMUX": "/tmp/tmux-0/default,1,0", "STY": "1.pts-0.host"}, False),
+        ({"TERM": "xterm"}, False),
+    ],
+)
+def test_it_is_known_where_esc_is_held_back_for_the_mouse(environ: dict[str, str], holds: bool) -> None:
+    assert holds_esc_back(environ) is holds

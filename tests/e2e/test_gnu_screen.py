@@ -40,6 +40,12 @@ def test_the_shell_finds_an_empty_screen_after_a_kill(app):
     assert EMPTIED in app.raw[before : app.raw.rindex(LEFT)]
 
 
+def test_the_mouse_is_left_alone_where_it_would_hold_esc_back(app):
+    app.settle()
+
+    assert b"\x1b[?1000h" not in app.raw
+
+
 def test_nothing_is_slanted_where_that_would_swap_its_colours(app):
     app.enter("hello")
 

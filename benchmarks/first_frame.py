@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -11,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "benchmarks")]
 
-from measure import in_turn, report, seconds_of  # noqa: E402  the path comes first
+from measure import as_installed, in_turn, report, seconds_of  # noqa: E402  the path comes first
 from terminal import watched  # noqa: E402
 
 RUNS = 9
@@ -24,7 +23,7 @@ TAKEN_OVER = b"\x1b[?2048$p"
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         env = {
-            **os.environ,
+            **as_installed(),
             "CINCH_HOME": home,
             "CINCH_KEYRING": "off",
             "TERM": "xterm-256color",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +23,12 @@ def seconds_of(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def as_installed() -> dict[str, str]:
+    """The environment, but bytecode is kept from run to run, as after an installation, whatever it forbids itself."""
+    bytecode = str(Path(tempfile.gettempdir()) / "cinch-benchmarks")
+    return {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
 
 
 def memory(process: int | str = "self") -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
@@ -14,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 from fakes.model_server import ModelServer, Reply  # noqa: E402  the path comes first
-from measure import in_turn, report  # noqa: E402
+from measure import as_installed, in_turn, report  # noqa: E402
 
 RUNS = 9
 TURNS = 20
@@ -37,9 +36,8 @@ AFTER: list[float] = []
 
 
 def wall(command: list[str], folder: str) -> float:
-    env = {**os.environ, "CINCH_HOME": folder, "CINCH_KEYRING": "off", "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "x"}
-    # As after an installation: bytecode is kept, whatever the environment forbids.
-    env |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{folder}/bytecode"}
+    env = {**as_installed(), "CINCH_HOME": folder, "CINCH_KEYRING": "off", "PYTHONPATH": str(ROOT)}
+    env["OPENAI_API_KEY"] = "x"
     began = time.perf_counter()
     program = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert program.stdout is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -16,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fakes.model_server import Item, ModelServer  # noqa: E402  the path comes first
+from measure import as_installed  # noqa: E402
 from terminal import Watched, watched  # noqa: E402
 
 from cinch_tui.paths import find_paths  # noqa: E402
@@ -47,7 +47,7 @@ class Script:
 
 def environment(home: str) -> dict[str, str]:
     return {
-        **os.environ,
+        **as_installed(),
         "CINCH_HOME": home,
         "CINCH_KEYRING": "off",
         "OPENAI_API_KEY": "none",

@@ -219,7 +219,11 @@ class ChatScreen(PanelledScreen):
 
         await self._desk.talk.until_ready()
         self._shell = self._shell or Shell(self._desk.agent, self.board.transcript)
-        await self._shell.run(line)
+        self.prompt.own_commands += 1
+        try:
+            await self._shell.run(line)
+        finally:
+            self.prompt.own_commands -= 1
 
     @work(group="command")
     async def _ask_about(self, words: Words, miss: NearMiss) -> None:

@@ -15,6 +15,7 @@ from cinch_tui.app import CinchApp
 from cinch_tui.shell_line import ShellLine, report_of, shell_line
 from cinch_tui.transcript.past import blocks_of
 from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.widgets.prompt.input import PromptInput
 
 
 @pytest.fixture
@@ -93,9 +94,13 @@ async def test_key_stops_the_command_and_what_it_printed_stays(server: ModelServ
         await ready(pilot, app)
         await enter(pilot, app, "!echo begun; sleep 60; echo over > over")
         await until(pilot, lambda: ran(app) and "begun" in ran(app)[0].source)
+        field = app.desk.screen.prompt.query_one(PromptInput)
+        told = str(field.placeholder)
         await pilot.press(key)
         await until(pilot, lambda: ran(app)[0].status == "failed")
+        await until(pilot, lambda: str(field.placeholder).startswith("Ask"))
 
+        assert told.startswith("Esc stops your command · Ask")
         assert "begun" in ran(app)[0].text
         assert not (tmp_path / "over").exists()
 

@@ -36,6 +36,7 @@ PATIENCE = 3.0
 """Seconds that a paste may take to be looked at."""
 
 IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")
+COMMAND_HINT = ("chat.abort stops your command", *IDLE_HINT)
 RUNNING_HINT = ("prompt.submit steers", "prompt.follow_up queues", "chat.abort stops")
 DRAFT_HINT = "what you had not sent is back"
 SHELL_HINT = "your command · the model hears of it · !! tells it nothing · Tab paths"
@@ -60,6 +61,8 @@ class Prompt(CompletingField):
 
     run_is_on = var(default=False, toggle_class="-running")
     something_waits = var(default=False)
+    own_commands = var(0)
+    """So many commands of the person's run now."""
     unseen = var(0)
     """So many lines of the conversation are new below what is shown; told in the frame, where it takes no row."""
 
@@ -123,19 +126,16 @@ class Prompt(CompletingField):
     def on_mount(self) -> None:
         read_chords_of_plain_terminals()
 
-    def watch_run_is_on(self) -> None:
-        self._hint()
-
     def watch_is_shell(self, is_shell: bool) -> None:  # noqa: FBT001  Textual's signature
         if not self._search:
             self._input.hint = SHELL_HINT if is_shell else ""
 
-    def watch_something_waits(self) -> None:
-        self._hint()
-
     def _hint(self) -> None:
         running = QUEUE_HINT if self.something_waits else RUNNING_HINT
-        self._input.placeholder = hint(*(running if self.run_is_on else IDLE_HINT))
+        idle = COMMAND_HINT if self.own_commands else IDLE_HINT
+        self._input.placeholder = hint(*(running if self.run_is_on else idle))
+
+    watch_run_is_on = watch_something_waits = watch_own_commands = _hint
 
     def watch_unseen(self, unseen: int) -> None:
         lines = f"{unseen:,} new line{'' if unseen == 1 else 's'}"

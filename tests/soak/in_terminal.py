@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -54,8 +54,10 @@ class Broken(AssertionError):
 class Soak:
     """One cinch in one terminal, and somebody at it."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, tell: Callable[[str], object] = str) -> None:
+        """`tell` hears how it goes."""
         self.seed = seed
+        self._tell = tell
         self._home = folder / "home"
         self._project = _project(folder / "shop-of-chance")
         self._done: deque[str] = deque(maxlen=REMEMBERED)
@@ -63,6 +65,7 @@ class Soak:
         self._environ = _environ(folder, self._home)
         self.taken = 0
         self.record: list[Vitals] = []
+        """What it took whenever it had come to rest."""
 
     def run(self, seconds: float) -> None:
         with ModelServer(Played(self.seed), models=("fake-model", "another", "one", "two")) as server:
@@ -73,6 +76,7 @@ class Soak:
                     self._use(terminal, seconds / parts)
                     self._rest(terminal)
                     self.record.append(vitals(terminal.pid))
+                    self._tell(str(self.record[-1]))
                 self._expect(not (more := grown(self.record[0], self.record[-1])), "; ".join(more))
                 self._leave(terminal)
             self._look_at_sessions()
@@ -224,20 +228,25 @@ def _environ(folder: Path, home: Path) -> dict[str, str]:
     return {**kept, **own, **tools, "PYTHONPATH": str(ROOT)}
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Use cinch by chance for a while.")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
     options = parser.parse_args()
-    print(f"seed {options.seed}, {options.seconds:g} s", flush=True)  # noqa: T201 - it is a program
+    _say(f"seed {options.seed}, {options.seconds:g} s")
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        soak = Soak(Path(folder), options.seed)
+        soak = Soak(Path(folder), options.seed, _say)
         try:
             soak.run(options.seconds)
         except Broken as broken:
-            print(broken, file=sys.stderr)  # noqa: T201 - it is a program
+            _say(str(broken))
             return 1
-    print(f"{soak.taken} steps; " + " | ".join(str(part) for part in soak.record))  # noqa: T201 - it is a program
+    _say(f"{soak.taken} steps, and all was well")
     return 0
 
 

@@ -16,6 +16,9 @@ It levels off after some minutes; what is alive is counted in this process, see 
 POOL = 4
 """Threads that Python starts for errands as they are needed, and keeps."""
 
+KEPT = 2
+"""Connections to a model that stay open for the next request."""
+
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
@@ -54,11 +57,17 @@ def grown(before: Vitals, after: Vitals) -> list[str]:
     more = [
         ("memory", after.memory_kb - before.memory_kb, GROWTH_KB),
         ("threads", after.threads - before.threads, POOL),
-        (f"open files ({_new(before, after)})", len(after.files) - len(before.files), 1),
+        ("connections", after.files.count("socket") - before.files.count("socket"), KEPT),
+        (f"open files ({_new(before, after)})", len(_own(after)) - len(_own(before)), 0),
         ("children", after.children - before.children, 0),
     ]
     return [f"{name} grew by {by:,}: {before} → {after}" for name, by, allowed in more if by > allowed]
 
 
+def _own(seen: Vitals) -> list[str]:
+    """Without connections, and without the log, which is opened when there is something to tell."""
+    return [name for name in seen.files if name != "socket" and not name.endswith(".log")]
+
+
 def _new(before: Vitals, after: Vitals) -> str:
-    return ", ".join(sorted((Counter(after.files) - Counter(before.files)).elements()))
+    return ", ".join(sorted((Counter(_own(after)) - Counter(_own(before))).elements()))

@@ -64,7 +64,7 @@ class Answers:
         """Say whether a call may run.
 
         Raises:
-            NotAsked: that call does not wait for leave.
+            NotAsked: that call does not wait for approval.
         """
         self._approvals.reply(call_id, approval)
 

@@ -19,11 +19,11 @@ from harness.views import View
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A call that needs leave. `rule` says in words what "always" would cover, `exact_rule` what it would if it covered
-    such a call and no other; empty when it cannot be remembered.
+    """A call that needs approval. `rule` says in words what "always" would cover, `exact_rule` what it would if it
+    covered such a call and no other; empty when it cannot be remembered.
 
     `is_revisable`: `Reworded` is an answer too, and `Partly` where the view is a diff. `is_reworded`: this is what the
-    person made of the call. It is the `position`th, counted from 1, of `total` calls of one reply that need leave;
+    person made of the call. It is the `position`th, counted from 1, of `total` calls of one reply that need approval;
     `others` are those that still wait besides it, which `Together` may answer too.
     """
 
@@ -222,7 +222,7 @@ def shortest(questions: Sequence[Question]) -> float | None:
 
 
 class Nobody:
-    """A person who is not there: print mode, and agents without a front. Nothing that needs leave is allowed."""
+    """A person who is not there: print mode, and agents without a front. Nothing that needs approval is allowed."""
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         del request

@@ -53,7 +53,7 @@ class RunStream:
         """Say whether a call may run.
 
         Raises:
-            NotAsked: that call does not wait for leave.
+            NotAsked: that call does not wait for approval.
             AgentError: the agent asks somebody else.
         """
         self._answers.respond(call_id, approval)

@@ -1,4 +1,4 @@
-"""What is said of calls that need leave, on the screen and in lines, and what an answer to several of them covers."""
+"""What is said of calls that need approval, on the screen and in lines, and what an answer to several covers."""
 
 from __future__ import annotations
 

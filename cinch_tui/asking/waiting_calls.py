@@ -1,4 +1,4 @@
-"""The calls of a reply that wait for leave, one of which is looked at: what is taken of each, what may be answered."""
+"""The calls of a reply that wait for approval, one of which is looked at: what is taken of each, and what it offers."""
 
 from __future__ import annotations
 

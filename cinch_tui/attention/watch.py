@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cinch_tui.attention.presence import Presence
 
 PLAN = "the plan"
-LEAVE, QUESTION, REVIEW = "waits for your leave", "asks you something", "has a plan for you"
+APPROVE, QUESTION, REVIEW = "waits for your approval", "asks you something", "has a plan for you"
 
 
 class Attention:
@@ -56,7 +56,7 @@ class Attention:
             case SubagentEvent(event=inner):
                 self._hear_of_question(inner)
             case ToolApprovalRequested(call=call):
-                self._waits(call.id, LEAVE)
+                self._waits(call.id, APPROVE)
             case QuestionAsked(call_id=call_id):
                 self._waits(call_id, QUESTION)
             case PlanSubmitted():

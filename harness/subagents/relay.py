@@ -43,7 +43,7 @@ class Relay:
             case TurnStart():
                 self._turn += 1
             case ToolApprovalRequested(call=call):
-                self._show(f"turn {self._turn}: {call.name} waits for your leave")
+                self._show(f"turn {self._turn}: {call.name} waits for your approval")
             case ToolExecutionStart(label=label, summary=summary):
                 self._show(f"turn {self._turn}: {label} {summary}".rstrip())
             case _:

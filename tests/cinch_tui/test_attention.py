@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from cinch_tui.attention.presence import COMPOSING, IDLE, Presence
-from cinch_tui.attention.watch import LEAVE, QUESTION, REVIEW, Attention
+from cinch_tui.attention.watch import APPROVE, QUESTION, REVIEW, Attention
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -52,7 +52,9 @@ def away() -> Scene:
     return scene
 
 
-@pytest.mark.parametrize(("event", "words"), [(APPROVAL, LEAVE), (ASKED, QUESTION), (PlanSubmitted(plan="x"), REVIEW)])
+@pytest.mark.parametrize(
+    ("event", "words"), [(APPROVAL, APPROVE), (ASKED, QUESTION), (PlanSubmitted(plan="x"), REVIEW)]
+)
 def test_who_looks_elsewhere_is_called_when_something_waits(away: Scene, event: Event, words: str):
     away.hear(event)
 
@@ -77,7 +79,7 @@ def test_a_sub_agent_calls_too_and_its_end_is_not_the_end(away: Scene):
     away.now += 60
     away.hear(SubagentEvent(call_id="9", event=AgentEnd(stop_reason="stop")))
 
-    assert away.called == [LEAVE]
+    assert away.called == [APPROVE]
 
 
 def test_one_call_is_enough_for_all_that_waits(away: Scene):
@@ -87,7 +89,7 @@ def test_one_call_is_enough_for_all_that_waits(away: Scene):
     )
     away.hear(APPROVAL)
 
-    assert away.called == [LEAVE, LEAVE]
+    assert away.called == [APPROVE, APPROVE]
 
 
 @pytest.mark.parametrize(
@@ -137,4 +139,4 @@ async def test_who_was_typing_is_called_once_they_have_gone_unless_they_answered
     scene.now += IDLE
     scene.attention.look_again()
 
-    assert scene.called == ([] if answered else [LEAVE])
+    assert scene.called == ([] if answered else [APPROVE])

@@ -277,7 +277,7 @@ async def test_the_person_sees_that_it_waits_for_others_or_for_them(make_agent, 
 
     last = results_of(agent)[-1].call_id
     steps = [event.view.text.split("\n")[-1] for event in seen.of(ToolExecutionUpdate) if event.call_id == last]
-    assert steps == ["waits for others to finish", "begins", "turn 1: run waits for your leave", "turn 1: Run"]
+    assert steps == ["waits for others to finish", "begins", "turn 1: run waits for your approval", "turn 1: Run"]
 
 
 @pytest.mark.parametrize("deltas", [False, True])

@@ -74,6 +74,17 @@ async def test_what_was_not_sent_is_back_at_the_next_start_and_told(tmp_path: Pa
         assert second.input.border_subtitle == ""
 
 
+async def test_a_draft_that_is_sent_as_it_is_takes_its_hint_along(tmp_path: Path):
+    left_by(tmp_path / "drafts", "before")
+    app = PromptApp(tmp_path, draft=Draft(tmp_path / "drafts"))
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.input.border_subtitle)
+        await pilot.press("enter")
+
+        assert app.sent == ["before"]
+        assert app.input.border_subtitle == ""
+
+
 async def test_what_was_typed_at_once_goes_behind_the_draft(tmp_path: Path):
     left_by(tmp_path / "drafts", "before")
     app = PromptApp(tmp_path, draft=Draft(tmp_path / "drafts"))

@@ -166,6 +166,7 @@ class Prompt(CompletingField):
         words = self._input.words
         self._shown = ""
         self._input.forget()
+        self._input.hint = ""
         self._close()
         return words
 
@@ -187,7 +188,6 @@ class Prompt(CompletingField):
     def _end_revision(self, outcome: Revised | LeftAsItWas) -> None:
         aside, self._aside = self._aside, None
         self.take()
-        self._input.hint = ""
         if aside is not None and aside.text:
             self._show(aside)
         self.post_message(outcome)

@@ -142,15 +142,28 @@ class ToolPanel(PanelKeys, can_focus=True):
         # With the focus the last row is what the keys do.
         rows = max(1, self.size.height - (1 if self.has_focus else 0))
         hidden = len(self._calls) - rows
+        if self.has_focus:
+            self._drawn = self._around_chosen(rows)
+            return Content("\n").join([*map(self._line, self._drawn), self._keys_line(counts=hidden > 0)])
         self._drawn = self._kept(max(1, rows - 1) if hidden > 0 else rows)
         lines = [self._line(call_id) for call_id in self._drawn]
         if hidden > 0 and rows > 1:
             lines.append(Content(f"  … and {hidden + 1} more"))
-        if self.has_focus:
-            lines.append(
-                Content.assemble((f"  {_keys()}", self._look("hint"))).truncate(self.size.width, ellipsis=True)
-            )
+        elif hidden > 0:
+            lines = [self._counted(lines[0])]
         return Content("\n").join(lines)
+
+    def _counted(self, line: Content) -> Content:
+        """The only row there is room for, and how many others run."""
+        others = sum(call.state == "running" for call in self._calls.values()) - 1
+        count = f"  +{others} more" if others > 0 else ""
+        room = max(0, self.size.width - len(count))
+        return line.truncate(room, ellipsis=True, pad=bool(count)).append(count)
+
+    def _keys_line(self, *, counts: bool) -> Content:
+        count = f"{len(self._calls)} calls · " if counts else ""
+        keys = Content.assemble((f"  {count}{_keys()}", self._look("hint")))
+        return keys.truncate(self.size.width, ellipsis=True)
 
     def on_focus(self) -> None:
         self._choose(self._chosen)
@@ -166,9 +179,10 @@ class ToolPanel(PanelKeys, can_focus=True):
             self._choose(self._drawn[offset.y])
 
     def action_move(self, by: int) -> None:
-        if self._drawn:
-            at = self._drawn.index(self._chosen) if self._chosen in self._drawn else -by
-            self._choose(self._drawn[max(0, min(at + by, len(self._drawn) - 1))])
+        calls = list(self._calls)
+        if calls:
+            at = calls.index(self._chosen) if self._chosen in calls else -by
+            self._choose(calls[max(0, min(at + by, len(calls) - 1))])
 
     def action_do(self, deed: Deed) -> None:
         """To the chosen call; what is over can only be looked at."""
@@ -181,6 +195,13 @@ class ToolPanel(PanelKeys, can_focus=True):
         running = [each for each, call in self._calls.items() if call.state == "running"]
         self._chosen = call_id if call_id in self._calls else (running or [*self._calls, ""])[-1]
         self.refresh()
+
+    def _around_chosen(self, rows: int) -> list[str]:
+        """As many as there is room for, in their order, the chosen one among them."""
+        calls = list(self._calls)
+        place = calls.index(self._chosen) if self._chosen in calls else 0
+        first = max(0, min(place - rows // 2, len(calls) - rows))
+        return calls[first : first + rows]
 
     def _kept(self, rows: int) -> list[str]:
         """The calls there is room for, in their order; what runs is worth more than what is over, then what began

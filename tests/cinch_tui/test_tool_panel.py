@@ -156,6 +156,38 @@ async def test_in_one_row_the_call_that_runs_is_shown(clock: Clock):
         assert rows(panel) == ["● Shell make"]
 
 
+async def test_in_one_row_it_is_told_how_many_others_run(clock: Clock):
+    panel = ToolPanel(clock)
+    app = unfocused(panel, styles=("panel",))
+    async with app.run_test(size=(40, 10)) as pilot:
+        for number in range(5):
+            panel.started(str(number), "Sub-agent", f"with a long task of its own, number {number}")
+        await pilot.pause()
+
+        (row,) = rows(panel)
+        assert row.startswith("● Sub-agent with")
+        assert row.endswith("…  +4 more")
+
+
+async def test_every_call_can_be_chosen_where_few_have_room(clock: Clock):
+    panel = ToolPanel(clock)
+    app = Listening(panel)
+    async with app.run_test(size=(60, 10)) as pilot:
+        for number in range(5):
+            panel.started(str(number), "Read", f"{number}.py")
+        panel.focus()
+        await pilot.pause()
+        newest = rows(panel)
+        await pilot.press(*["up"] * 9)
+        oldest = rows(panel)
+        await pilot.press("x", "down", "down", "x")
+
+        assert app.told == [("cancel", "0"), ("cancel", "2")]
+        assert newest[0] == "● Read 4.py"
+        assert oldest[0] == "● Read 0.py"
+        assert newest[1].startswith("  5 calls · ↑ ↓ choose")
+
+
 async def test_end_of_an_unknown_call_changes_nothing(clock: Clock):
     panel = ToolPanel(clock)
     app = unfocused(panel, styles=("panel",))

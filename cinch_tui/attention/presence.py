@@ -10,6 +10,9 @@ COMPOSING = 15.0
 IDLE = 5.0
 """Seconds without a key after which nobody is taken to look, where the terminal does not tell."""
 
+AT_THE_KEYS = 0.1
+"""Seconds after a key in which somebody looks for what it did, or types the next one."""
+
 
 class Presence:
     """`is_looking` is None until the terminal has told that it was left or come back to: some never do."""
@@ -28,6 +31,10 @@ class Presence:
     def is_composing(self) -> bool:
         """Of somebody whose prompt is not empty."""
         return self._clock() - self._typed_at < COMPOSING
+
+    @property
+    def is_at_the_keys(self) -> bool:
+        return self._clock() - self._typed_at < AT_THE_KEYS
 
     @property
     def is_away(self) -> bool:

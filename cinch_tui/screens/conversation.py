@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from cinch_tui.desk import NOT_READY
-from cinch_tui.screens.selecting import SelectingScreen
+from cinch_tui.screens.paced import PacedScreen
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (80, "-wide")]
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
 
-class ConversationScreen(SelectingScreen[object]):
+class ConversationScreen(PacedScreen):
     """A screen that has a conversation, once there is a board, and a prompt under it."""
 
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -48,6 +48,10 @@ class ConversationScreen(SelectingScreen[object]):
         if self._board is None:
             raise CinchError(NOT_READY)
         return self._board
+
+    @property
+    def is_awaited(self) -> bool:
+        return self._desk.presence.is_at_the_keys
 
     def on_screen_resume(self) -> None:
         """Who was in another window when a dialog came has the focus taken from the prompt, and not given back."""

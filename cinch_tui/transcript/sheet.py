@@ -324,7 +324,9 @@ class Sheet(ScrollView):
         if span is None:
             return []
         end = len(row.line.text) if span[1] == -1 else span[1]
-        style = self.screen.get_component_rich_style("screen--selection")
+        marked = self.screen.get_component_rich_style("screen--selection")
+        # Textual's colour for letters is none: they would be painted in that of their ground.
+        style = Style(bgcolor=marked.bgcolor, reverse=marked.reverse)
         return [Marks(max(span[0], row.line.gutter), end, style)]
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fakes.transcript_stage import Stage, numbered
+from textual.color import Color
 
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 
@@ -16,6 +17,21 @@ async def test_lines_are_marked_by_key_and_copied_without_gutters() -> None:
         assert app.heard == ["one two three four five six seven eight nine\n\nalpha"]
         assert not app.view.is_marking
         assert app.view.text_selection is None
+
+
+async def test_what_is_marked_can_still_be_read() -> None:
+    app = Stage(ReplyBlock("to be read"))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        await pilot.press("shift+up", "v")
+
+        painted = [segment for strip in app.screen._compositor.render_strips() for segment in strip]
+
+    style = next(segment.style for segment in painted if segment.style and "to be read" in segment.text)
+    assert style.color
+    assert style.bgcolor
+    letters, ground = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
+    assert abs(letters.brightness - ground.brightness) > 0.3
 
 
 async def test_marking_goes_upward_too_and_over_what_is_not_on_the_screen() -> None:

@@ -15,7 +15,8 @@ from stage import Script, cinch, smallest  # noqa: E402
 from terminal import Watched  # noqa: E402
 
 KEYS = 60
-BETWEEN = 0.05
+# Seconds between two keys, which go on by a part of them that is no fraction: each falls on another moment of a frame.
+BETWEEN, FURTHER = 0.04, 0.618
 RATE = 200
 # Letters that nothing else paints; before them come some that only warm up.
 LETTERS = [chr(letter) for letter in range(0x250, 0x250 + KEYS + 10)]
@@ -24,9 +25,9 @@ TALK = "The function reads every line before it looks at the first one, which ta
 
 def times(app: Watched) -> list[float]:
     taken: list[float] = []
-    for letter in LETTERS:
+    for number, letter in enumerate(LETTERS):
         taken.append(app.echo(letter))
-        app.watch(BETWEEN)
+        app.watch(BETWEEN * (1 + number * FURTHER % 1))
     return sorted(taken[-KEYS:])
 
 

@@ -26,8 +26,12 @@ FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
-# Paints a second at most: the echo of a key waits for the next one. Textual reads it when it is imported.
-FRAMES = ("TEXTUAL_FPS", "120")
+# Paints a second at most: the echo of a key waits for the next one, and after a frame of a reply that is up to two of
+# these away. Textual reads it when it is imported.
+FRAMES = ("TEXTUAL_FPS", "250")
+# Seconds that one thread may hold up the others. A frame is three writes of a thread of its own, and each of them waits
+# so long while the next frame is made.
+PATIENCE_OF_THREADS = 0.0005
 
 
 def run(frame: FirstFrame | None = None) -> NoReturn:
@@ -117,6 +121,7 @@ def _app(frame: FirstFrame | None, arguments: Arguments) -> int:
             return _refuse(obstacle)
         from cinch_tui.app import run_app
 
+        sys.setswitchinterval(PATIENCE_OF_THREADS)
         return run_app(options, settings, frame)
     except BaseException:
         # Why it failed is told on the person's own screen.

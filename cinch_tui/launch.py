@@ -17,7 +17,14 @@ if TYPE_CHECKING:  # the module `typing` takes longer to import than all that ha
 
 def run() -> NoReturn:
     """The process."""
+    forget_colours_of_outside()
     frame = open_frame(sys.argv[1:], os.environ)
     from cinch_tui.cli import run as go_on
 
     go_on(frame)
+
+
+def forget_colours_of_outside() -> None:
+    """GNU screen keeps what the terminal around it says of its colours, and takes such colours for other things."""
+    if os.environ.get("STY") and os.environ.get("TERM", "").startswith("screen"):
+        os.environ.pop("COLORTERM", None)

@@ -10,7 +10,15 @@ from fakes.script import Reply
 
 pytestmark = pytest.mark.pty
 
-IN_SCREEN = ("/usr/bin/env", "-u", "COLORTERM", "TERM=screen", "STY=1.pts-0.host", sys.executable, "-m", "cinch_tui")
+IN_SCREEN = (
+    "/usr/bin/env",
+    "COLORTERM=truecolor",
+    "TERM=screen-256color",
+    "STY=1.pts-0.host",
+    sys.executable,
+    "-m",
+    "cinch_tui",
+)
 EMPTIED, LEFT = b"\x1b[H\x1b[J", b"\x1b[?1049l"
 SLANTED = re.compile(rb"\x1b\[(?:[0-9]+;)*3(?:;[0-9]+)*m")
 
@@ -44,6 +52,12 @@ def test_the_mouse_is_left_alone_where_it_would_hold_esc_back(app):
     app.settle()
 
     assert b"\x1b[?1000h" not in app.raw
+
+
+def test_colours_are_those_that_screen_knows_whatever_the_terminal_around_it_can(app):
+    app.written(b"48;5;")
+
+    assert b"8;2;" not in app.raw
 
 
 def test_nothing_is_slanted_where_that_would_swap_its_colours(app):

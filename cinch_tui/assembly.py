@@ -22,6 +22,7 @@ from harness.approval.rules import Grants, Rule
 from harness.context.normalise import normalise
 from harness.earlier_jobs import jobs_gone, word_of_gone
 from harness.errors import ConfigError, SessionLocked
+from harness.execution.spill import forget_old_spills
 from harness.instructions import build_system_prompt, describe_environment, load_instructions, quoted
 from harness.lazy_dataclass import dataclass
 from harness.messages import Message, new_id
@@ -237,6 +238,7 @@ def _proxies_set_up(keys: KeyStore) -> list[str]:
 async def _build(options: Options, settings: Settings, person: Person, model: Model) -> Assembly:
     root = _root(options, model)
     spill_dir = options.paths.cache / "output" / new_id()
+    await asyncio.to_thread(forget_old_spills, spill_dir.parent)
     workspace = Workspace(root, options.add_dirs, readable=(spill_dir,))
     loaded = await load_instructions(root, options.paths.config)
     environment = await asyncio.to_thread(describe_environment, root)

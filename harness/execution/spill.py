@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 HEAD = 0.6
 """The share of the room that the beginning gets; the end gets the rest."""
+
+KEPT_SECONDS = 7 * 24 * 3600.0
 
 _LINE_NEAR = 200
 
@@ -27,6 +32,15 @@ def open_spill(path: Path) -> TextIO:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     return os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="\n")
+
+
+def forget_old_spills(folder: Path) -> None:
+    """Remove the folders in it to which nothing was added for `KEPT_SECONDS`; what cannot be removed stays."""
+    oldest = time.time() - KEPT_SECONDS
+    with suppress(OSError):
+        for each in list(os.scandir(folder)):
+            if each.is_dir(follow_symlinks=False) and each.stat(follow_symlinks=False).st_mtime < oldest:
+                shutil.rmtree(each.path, ignore_errors=True)
 
 
 def at_line_ends(head: str, tail: str) -> tuple[str, str]:

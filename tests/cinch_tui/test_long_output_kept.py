@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from cinch_tui.assembly import assemble
+from cinch_tui.config.names import build
+from cinch_tui.options import Options
+from cinch_tui.paths import find_paths
+from cinch_tui.start import sources_for
+from harness.execution.spill import KEPT_SECONDS
+from harness.person import Nobody
+
+
+def test_the_long_output_of_sessions_long_past_is_removed_at_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
+    paths = find_paths(os.environ)
+    old, new = paths.cache / "output" / "old", paths.cache / "output" / "new"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+        (folder / "bash-1.txt").write_text("long")
+    long_ago = time.time() - KEPT_SECONDS - 60
+    os.utime(old, (long_ago, long_ago))
+    options = Options(cwd=tmp_path, paths=paths, environ=os.environ, sources=sources_for(paths, tmp_path))
+
+    asyncio.run(assemble(options, build({"model.name": "anthropic/main"}), Nobody()))
+
+    assert [folder.name for folder in (paths.cache / "output").iterdir()] == ["new"]

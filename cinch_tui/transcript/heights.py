@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 
 
 class Heights:
@@ -11,10 +12,11 @@ class Heights:
     __slots__ = ("_sums", "_values", "total")
 
     def __init__(self, values: Iterable[int] = ()) -> None:
-        self._values: list[int] = []
-        self._sums: list[int] = [0]
-        self.total = 0
-        self.extend(values)
+        self._values: list[int] = list(values)
+        totals = [0, *accumulate(self._values)]
+        # The sum of a node is what is above its end without what is above its beginning.
+        self._sums: list[int] = [0, *(totals[place] - totals[place & (place - 1)] for place in range(1, len(totals)))]
+        self.total = totals[-1]
 
     def __len__(self) -> int:
         return len(self._values)

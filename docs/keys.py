@@ -50,12 +50,13 @@ Keys are read in the spellings of the VT100, xterm (modifyOtherKeys too), rxvt, 
 protocol. No action is out of reach of a plain terminal: what has a function key has a command too, or another key.
 
 - **Shift+Enter** is Enter in most terminals without kitty's protocol. Ctrl+J, or `\\` and Enter, begins a new line
-  everywhere; kitty, foot, Ghostty, WezTerm, Alacritty, iTerm2 (with CSI u) and recent Windows Terminals tell it
-  apart.
+  everywhere; kitty, foot, Ghostty, WezTerm, Alacritty from 0.13 on, iTerm2 (with CSI u), xterm, mlterm, Konsole and
+  recent Windows Terminals tell it apart. [Terminals](terminals.md) has those it was tried in, and what to set there.
 - **tmux**: `set -g extended-keys on` hands on Shift+Enter, `set -s escape-time 10` makes Esc quick, `set -g
   set-clipboard on` lets cinch copy to the terminal (with it off, `set -g allow-passthrough on` does as well). Its
   prefix, Ctrl+B, is a letter back in cinch: ← does the same.
 - **GNU screen** keeps Ctrl+A: use Home, or press Ctrl+A and then `a`. What is copied goes through it to the terminal.
+  The mouse is left to the terminal there.
 - **macOS**: Option types signs unless Terminal's "Use Option as Meta key" (iTerm2: Left Option key: Esc+) is set;
   only then Alt+Enter and the other keys with Alt arrive. Esc and then the key does the same in one breath.
 - **Windows Terminal** takes Ctrl+V, Ctrl+Shift+V, Alt+Enter (full screen) and Ctrl+Shift+F for itself: remove them

@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from harness.lazy_dataclass import compile_now
+
 if TYPE_CHECKING:
     from harness.run import State
 
@@ -27,6 +29,10 @@ NEEDED_NEXT = (
 )
 
 
+TOLD_OF = ("harness.events", "harness.messages", "harness.provider", "harness.reply", "harness.run")
+"""Where the classes are of which the first reply makes instances."""
+
+
 def load_next() -> None:
     """Import what an agent and the first command need; for a thread."""
     for name in NEEDED_NEXT:
@@ -43,6 +49,8 @@ async def warm(state: State) -> None:
     if build:
         await asyncio.to_thread(build)
     await asyncio.to_thread(load, state.tools)
+    for name in TOLD_OF:
+        await asyncio.to_thread(compile_now, importlib.import_module(name))
     facts = state.model.facts
     look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_apart", facts.load)
     await look_up()

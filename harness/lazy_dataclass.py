@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from operator import attrgetter
 from reprlib import recursive_repr
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 C = TypeVar("C")
 _UNSET: Any = object()
+_WAITING = "__init_when_needed__"
 
 
 def _lazy(
@@ -51,11 +53,19 @@ else:
     dataclass = _lazy
 
 
+def compile_now(module: ModuleType) -> None:
+    """Have the classes of a module made ready for their first instances, which somebody waits for; for a thread."""
+    for cls in vars(module).values():
+        if isinstance(cls, type) and getattr(vars(cls).get("__init__"), "__name__", "") == _WAITING:
+            cls.__init__ = _compiled_init(cls)
+
+
 def _init_when_needed(cls: type[Any]) -> Callable[..., None]:
     def __init__(self: object, *args: object, **kwargs: object) -> None:  # noqa: N807 a method of the class
         cls.__init__ = made = _compiled_init(cls)
         made(self, *args, **kwargs)
 
+    __init__.__name__ = _WAITING
     return __init__
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, field, fields, replace
+from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
@@ -119,6 +120,19 @@ def test_what_holds_itself_can_be_shown() -> None:
     sample.third.append(sample)
 
     assert "third=[...]" in repr(sample)
+
+
+def test_a_module_is_made_ready_before_its_first_instances() -> None:
+    module = ModuleType("made")
+    module.Sample = made_by(lazy_dataclass.dataclass, frozen=True)  # pyright: ignore[reportAttributeAccessIssue]
+    waiting = module.Sample.__init__
+
+    lazy_dataclass.compile_now(module)
+
+    ready = module.Sample.__init__
+    assert ready is not waiting
+    assert module.Sample(1) == module.Sample(1)
+    assert module.Sample.__init__ is ready
 
 
 def test_no_function_is_compiled_before_an_instance_is_made() -> None:

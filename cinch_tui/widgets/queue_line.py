@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from textual import events
@@ -16,6 +15,7 @@ from textual.reactive import var
 from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.widgets.panel_keys import PanelKeys, PanelLeft
+from harness.lazy_dataclass import dataclass
 
 LONGEST = 240
 MOST_ROWS = 4

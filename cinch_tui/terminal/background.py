@@ -27,10 +27,16 @@ REPLY = re.compile(
     r"\x1b\]11;(?:rgba?:(?P<red>[0-9a-fA-F]+)/(?P<green>[0-9a-fA-F]+)/(?P<blue>[0-9a-fA-F]+)[^\x07\x1b]*)?(?:\x07|\x1b\\)"
     r"|\x1b\[\?997;(?P<scheme>[12])n"
     r"|\x1b_Gi=31;(?P<pictures>[^\x1b]{0,200})\x1b\\"
+    r"|\x1bP>\|(?P<version>[^\x1b]{0,200})\x1b\\"
 )
 BEGUN = re.compile(
     r"\x1b\](?:1|11|11;[^\x07\x1b]{0,40}\x1b?)?$|\x1b\[\?9(?:9|97|97;[12]?)?$|\x1b_(?:G[^\x1b]{0,200}\x1b?)?$"
+    r"|\x1bP(?:>(?:\|[^\x1b]{0,200}\x1b?)?)?$"
 )
+KITTY = re.compile(r"kitty\((\d+)\.(\d+)")
+FIRST_WITH_CELLS = (0, 28)
+"""An older kitty shows pictures, but not in cells of text: the letters that stand for them would be seen."""
+
 PATIENCE = 0.2
 """Seconds in which the rest of a reply follows; what is longer in coming was typed."""
 
@@ -56,13 +62,16 @@ class ReplyParser(XTermParser):
         super().__init__()
         self._held = ""
         self._held_since = 0.0
+        self._is_too_old = False
 
     def feed(self, data: str) -> Iterable[Message]:
         # Nothing at all means that nothing more will come.
         text = self._held + data
         self._held = ""
         for reply in REPLY.finditer(text):
-            if reply["pictures"] == "OK":
+            if version := KITTY.match(reply["version"] or ""):
+                self._is_too_old = (int(version[1]), int(version[2])) < FIRST_WITH_CELLS
+            if reply["pictures"] == "OK" and not self._is_too_old:
                 yield TerminalPictures()
             dark = is_dark(reply)
             if dark is not None:

@@ -20,8 +20,8 @@ from cinch_tui.transcript.lines import Line
 if TYPE_CHECKING:
     from cinch_tui.transcript.picture import Cells
 
-QUERY = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
-"""Asks whether the terminal speaks it; one that does not says nothing."""
+QUERY = "\x1b[>q\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
+"""Asks which version the terminal has, and whether it speaks it; one that does not says nothing."""
 
 CHUNK = 4096
 _CELL = "\U0010eeee"

@@ -56,6 +56,20 @@ def test_an_answer_is_heard_wherever_it_is_cut_and_never_typed(cut: int) -> None
     assert keys == (["a", "c"] if cut else ["a", "b", "c"])
 
 
+@pytest.mark.parametrize(
+    ("version", "shows"),
+    [("kitty(0.26.5)", False), ("kitty(0.28.0)", True), ("kitty(1.0.1)", True), ("ghostty 1.0.0", True)],
+)
+@pytest.mark.parametrize("cut", [0, 2, 3, 4, 9, 18, 25])
+def test_a_kitty_that_has_no_pictures_in_cells_shows_none(version: str, shows: bool, cut: int) -> None:
+    parser, answer = ReplyParser(), f"\x1bP>|{version}\x1b\\\x1b_Gi=31;OK\x1b\\"
+
+    heard = [*parser.feed(answer[:cut] or "b"), *parser.feed(answer[cut:]), *parser.feed("c")]
+
+    assert any(isinstance(event, TerminalPictures) for event in heard) is shows
+    assert [event.character for event in heard if hasattr(event, "character")] == (["c"] if cut else ["b", "c"])
+
+
 def test_a_refusal_is_heard_too_and_shows_nothing() -> None:
     heard = list(ReplyParser().feed("\x1b_Gi=31;ENOTSUPPORTED:no\x1b\\"))
 

@@ -16,6 +16,8 @@ _SUSPECTS = re.compile("[\u0300-\u036f\u0483-\u1cff\u200b-\u200f\u20d0-\u20ff\uf
 _SEQUENCES = re.compile(r"(\x1b\[[0-9;:?<=>]*[@-~]|\x1b[\]_P^X][^\x1b\x07]*(?:\x1b\\|\x07)|\n)")
 _PLACE = re.compile(r"\x1b\[\d+;(\d+)H")
 _OLDEST_EMOJI = "\U0001f000"
+# The cells of kitty's pictures: those that know them agree, and a blank there would make the picture flicker.
+_PICTURE = "\U0010eeee"
 # A cluster that turns out wider than the rest of the line must not go on in the next one.
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
 
@@ -48,7 +50,7 @@ def _written(text: str, column: int) -> tuple[str, int]:
     pieces: list[str] = []
     for start, end, width in split_graphemes(text)[0]:
         cluster = text[start:end]
-        if len(cluster) > 1 or cluster >= _OLDEST_EMOJI:
+        if (len(cluster) > 1 or cluster >= _OLDEST_EMOJI) and cluster[0] != _PICTURE:
             cluster = f"{' ' * width}\x1b[{column}G{cluster}\x1b[{column + width}G"
         pieces.append(cluster)
         column += width

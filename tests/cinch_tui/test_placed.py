@@ -101,3 +101,9 @@ def test_a_frame_of_undisputed_text_is_left_as_it_is() -> None:
 
 def test_what_has_no_known_column_is_left_as_it_is() -> None:
     assert FAMILY in placed(f"\x1b[2J{FAMILY}\n{FAMILY} x")
+
+
+def test_the_cells_of_a_picture_are_undisputed() -> None:
+    cells = "\U0010eeee\u0305\u0305\U0010eeee\u0305\u030d"
+
+    assert f"\x1b[38;2;8;149;123m{cells}" in placed(f"\x1b[3;5H\x1b[38;2;8;149;123m{cells}")

@@ -7,7 +7,8 @@ from textual.command import CommandPalette
 
 
 class Palette(CommandPalette):
-    """Textual's own, which closes once: Esc right behind an Enter would close what is below it, too."""
+    """Textual's own, which closes whatever is on top: a question that came meanwhile, or, closed twice, the chat."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
-        return super().dismiss(result) if self.is_current else AwaitComplete.nothing()
+        is_on_top = self.app.screen is self  # pyright: ignore[reportUnknownMemberType] as its App
+        return super().dismiss(result) if is_on_top else AwaitComplete.nothing()

@@ -29,6 +29,7 @@ from fakes.scenes import (
 from fakes.script import Hang, Reply
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.widgets import OptionList
 
 from cinch_tui.app import CinchApp
 from cinch_tui.changes import Ledger
@@ -39,6 +40,7 @@ from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.help import HelpScreen
+from cinch_tui.screens.palette import Palette
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
@@ -177,6 +179,12 @@ async def helping(pilot: Pilot[object], app: CinchApp) -> None:
     await until(pilot, lambda: isinstance(app.screen, HelpScreen))
 
 
+async def palette(pilot: Pilot[object], app: CinchApp) -> None:
+    await conversation(pilot, app)
+    await pilot.press("ctrl+p", *"mod")
+    await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen.query_one(OptionList).option_count)
+
+
 async def changes(pilot: Pilot[object], app: CinchApp) -> None:
     root = app.desk.options.cwd
     (root / "src").mkdir()
@@ -248,6 +256,7 @@ STAGES = (
     Stage("picker", Picker, picker),
     Stage("sessions", SessionPicker, sessions),
     Stage("help", HelpScreen, helping),
+    Stage("palette", Palette, palette),
     Stage("changes", ChangesScreen, changes),
     Stage("settings", SettingsScreen, settings),
     Stage("context", ContextScreen, context),

@@ -16,8 +16,9 @@ It levels off after some minutes; what is alive is counted in this process, see 
 POOL = 4
 """Threads that Python starts for errands as they are needed, and keeps."""
 
-KEPT = 2
-"""Connections to a model that stay open for the next request."""
+KEPT = {"socket": 2, ".log": 1, ".jsonl": 1, ".lock": 1}
+"""Open files, by how their names end: connections to a model that stay open for the next request, the log, which is
+opened when there is something to tell, and the session that goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +58,13 @@ def grown(before: Vitals, after: Vitals) -> list[str]:
     more = [
         ("memory", after.memory_kb - before.memory_kb, GROWTH_KB),
         ("threads", after.threads - before.threads, POOL),
-        ("connections", after.files.count("socket") - before.files.count("socket"), KEPT),
-        (f"open files ({_new(before, after)})", len(_own(after)) - len(_own(before)), 0),
         ("children", after.children - before.children, 0),
     ]
+    old, new = _by_kind(before), _by_kind(after)
+    more += [(f"open files {kind}", new[kind] - old[kind], KEPT.get(kind, 0)) for kind in new]
     return [f"{name} grew by {by:,}: {before} → {after}" for name, by, allowed in more if by > allowed]
 
 
-def _own(seen: Vitals) -> list[str]:
-    """Without connections, and without the log, which is opened when there is something to tell."""
-    return [name for name in seen.files if name != "socket" and not name.endswith(".log")]
-
-
-def _new(before: Vitals, after: Vitals) -> str:
-    return ", ".join(sorted((Counter(_own(after)) - Counter(_own(before))).elements()))
+def _by_kind(seen: Vitals) -> Counter[str]:
+    """How many files are open, by the ends of their names where we know them, else by their names."""
+    return Counter(next((end for end in KEPT if name.endswith(end)), name) for name in seen.files)

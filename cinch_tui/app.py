@@ -17,9 +17,9 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerFailed
 
-from cinch_tui.chat_front import ChatFront
 from cinch_tui.config.settings import Settings
-from cinch_tui.desk import Desk
+from cinch_tui.desk.desk import Desk
+from cinch_tui.fronts.chat import ChatFront
 from cinch_tui.keys.keymap import bindings, label_of, use_own_keys
 from cinch_tui.options import Options
 from cinch_tui.pictures.album import Album

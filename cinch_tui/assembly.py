@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.agent_settings import agent_options
+from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.settings import Settings
 from cinch_tui.credentials import KeyStore
 from cinch_tui.models.last_choice import recall

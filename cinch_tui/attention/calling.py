@@ -11,7 +11,7 @@ from cinch_tui.attention.calls import Call, show_on_desktop, written
 from cinch_tui.attention.watch import Attention
 
 if TYPE_CHECKING:
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
     from harness.events import Event
 
 

@@ -13,7 +13,7 @@ from cinch_tui.widgets.status_bar import format_elapsed
 from harness.events import Event, JobEnded, JobStarted
 
 if TYPE_CHECKING:
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
     from cinch_tui.panels.panel import Panel
     from harness.jobs import Job
 

@@ -16,7 +16,7 @@ from harness.events import Event
 from harness.filters import without_secrets
 
 if TYPE_CHECKING:
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
     from cinch_tui.panels.panel import Panel
 
 LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
     from cinch_tui.panels.panel import Panel
     from cinch_tui.widgets.panel_area import Deed, PanelArea
 

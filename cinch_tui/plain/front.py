@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from cinch_tui.agent_front import AgentFront, Place
-from cinch_tui.asides import Asides
+from cinch_tui.fronts.agent import AgentFront, Place
+from cinch_tui.fronts.asides import Asides
+from cinch_tui.fronts.reports import model_names
+from cinch_tui.fronts.session_text import when
 from cinch_tui.models.offers import Answer, ask, ask_local, at_hand, pulled_offers
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.showing import view_lines, without_marks
-from cinch_tui.reports import model_names
-from cinch_tui.session_text import when
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ class PlainFront(AgentFront):
     async def show_settings(self) -> None:
         # Few look at them here.
         from cinch_tui.config.store import SettingStore, settings_text
-        from cinch_tui.reports import live_settings
+        from cinch_tui.fronts.reports import live_settings
 
         self.show("Settings", settings_text(SettingStore(self._talk.options.sources), live_settings(self._talk.agent)))
 
     async def show_context(self) -> None:
-        from cinch_tui.reports import context_report
+        from cinch_tui.fronts.reports import context_report
 
         self.show("Context", context_report(self._talk.agent, self._talk.assembly.instructions))
 

@@ -20,9 +20,9 @@ from cinch_tui.words import Said, Words, as_words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cinch_tui.chat_front import ChatFront
     from cinch_tui.commands.registry import Invocation, NearMiss, Registry
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
+    from cinch_tui.fronts.chat import ChatFront
     from cinch_tui.shell_line import ShellLine
     from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.transcript.shell_run import Shell

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
-from cinch_tui.desk import NOT_READY
+from cinch_tui.desk.desk import NOT_READY
 from cinch_tui.screens.paced import PacedScreen
 from harness.errors import CinchError
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.events import Key, Paste
 
-    from cinch_tui.chat_front import ChatFront
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
+    from cinch_tui.fronts.chat import ChatFront
     from cinch_tui.screens.board import Board
     from cinch_tui.transcript.look import ImageWay
     from cinch_tui.transcript.view import Transcript

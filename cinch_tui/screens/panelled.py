@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import on, work
 
-from cinch_tui.desk import NOT_READY
+from cinch_tui.desk.desk import NOT_READY
 from cinch_tui.screens.conversation import ConversationScreen
 from cinch_tui.widgets.panel_keys import PanelLeft, PanelTyped
 from harness.errors import CinchError

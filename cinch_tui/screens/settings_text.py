@@ -8,7 +8,7 @@ from textual.content import Content
 
 from cinch_tui.config.store import Standing
 from cinch_tui.config.text import shown_value
-from cinch_tui.effects import when
+from cinch_tui.fronts.effects import when
 from cinch_tui.matching import ranked
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemRow

@@ -4,7 +4,7 @@ import pytest
 from fakes.chat import until
 from fakes.widget_app import WidgetApp
 
-from cinch_tui.bridge import Bridge
+from cinch_tui.desk.bridge import Bridge
 from cinch_tui.screens.board import Board
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock

@@ -7,7 +7,7 @@ from fakes.dialogs import Host
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from cinch_tui.context_text import report, whole_text
+from cinch_tui.fronts.context_text import report, whole_text
 from cinch_tui.screens.context import ContextScreen, texts_of
 from cinch_tui.theming import BUILTIN_FOLDER, load_theme
 from cinch_tui.widgets.diff_view import ViewPane

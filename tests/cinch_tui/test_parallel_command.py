@@ -15,9 +15,9 @@ from textual.pilot import Pilot
 
 from cinch_tui.app import CinchApp
 from cinch_tui.arguments import parse_arguments
-from cinch_tui.branches import numbered
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
+from cinch_tui.desk.branches import numbered
 from cinch_tui.screens.picker import Picker
 from cinch_tui.start import prepare
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, UserBlock

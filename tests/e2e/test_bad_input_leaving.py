@@ -123,8 +123,8 @@ def test_esc_stops_a_command_without_an_end_and_leaves_no_process(terminal, serv
 @pytest.mark.parametrize(
     ("where", "keys"),
     [
-        ("cinch_tui.talking Talk run", "hello\r"),
-        ("cinch_tui.reports - usage_report", "/usage\r"),
+        ("cinch_tui.desk.talking Talk run", "hello\r"),
+        ("cinch_tui.fronts.reports - usage_report", "/usage\r"),
         ("harness.loop - think", "hello\r"),
         ("cinch_tui.screens.chat ChatScreen compose", ""),
     ],

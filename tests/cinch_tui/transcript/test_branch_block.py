@@ -7,7 +7,7 @@ import pytest
 from fakes.transcript_stage import Stage, screen
 from textual.pilot import Pilot
 
-from cinch_tui.branches import BranchView
+from cinch_tui.desk.branches import BranchView
 from cinch_tui.screens.board import Board
 from cinch_tui.transcript.branch_block import BranchBlock
 from cinch_tui.transcript.view import Transcript

@@ -9,9 +9,9 @@ from fakes.widget_app import WidgetApp
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
-from cinch_tui.bridge import Bridge
 from cinch_tui.commands.front import TranscriptPart
-from cinch_tui.reports import source
+from cinch_tui.desk.bridge import Bridge
+from cinch_tui.fronts.reports import source
 from cinch_tui.screens.board import Board
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock

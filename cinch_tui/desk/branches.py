@@ -30,7 +30,7 @@ from harness.provider import BlockDelta, BlockStart
 from harness.sources import sources_markdown, sources_of
 
 if TYPE_CHECKING:
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
     from cinch_tui.screens.board import Board
     from harness.judging import Outcome, Strategy
     from harness.messages import Message

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from harness.events import AgentEnd, Event, TurnEnd
 
 if TYPE_CHECKING:
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
 
 Facts: TypeAlias = Mapping[str, str | int | float | None]
 

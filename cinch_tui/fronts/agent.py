@@ -42,7 +42,7 @@ class AgentFront:
     # The session
 
     def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
-        from cinch_tui import reports
+        from cinch_tui.fronts import reports
 
         return reports.source(self._place.agent.history.messages, part, back)
 
@@ -65,17 +65,17 @@ class AgentFront:
         return f"Saved in {store.path}"
 
     def session_ids(self) -> Sequence[str]:
-        from cinch_tui import reports
+        from cinch_tui.fronts import reports
 
         return reports.session_ids(self._place.options)
 
     def session_summary(self) -> str:
-        from cinch_tui import reports
+        from cinch_tui.fronts import reports
 
         return reports.session_summary(self._place.assembly)
 
     def usage_report(self) -> str:
-        from cinch_tui import reports
+        from cinch_tui.fronts import reports
 
         return reports.usage_report(self._place.agent)
 
@@ -102,7 +102,7 @@ class AgentFront:
         return self._place.agent.state.approval
 
     def approval_summary(self) -> str:
-        from cinch_tui import reports
+        from cinch_tui.fronts import reports
 
         return reports.approval_summary(self._place.agent)
 
@@ -128,12 +128,12 @@ class AgentFront:
     # Keys
 
     def provider_names(self) -> Sequence[str]:
-        from cinch_tui import reports
+        from cinch_tui.fronts import reports
 
         return reports.provider_names()
 
     async def key_summary(self) -> str:
-        from cinch_tui import reports
+        from cinch_tui.fronts import reports
 
         return await asyncio.to_thread(reports.key_summary, self._place.assembly.keys)
 

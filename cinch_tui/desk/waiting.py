@@ -8,7 +8,7 @@ from cinch_tui.words import Words, joined, words_in
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
     from cinch_tui.widgets.queue_line import QueueLine
     from harness.events import Event
     from harness.inbox import Queue

@@ -11,7 +11,7 @@ from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
     from cinch_tui.theme_switch import ThemeSwitch
 
 AT_ONCE = "at once"
@@ -52,7 +52,7 @@ def apply(desk: Desk, settings: Settings, touched: Set[str]) -> None:
 
 def live(desk: Desk) -> dict[str, object]:
     """What is so in this session, whatever the settings say, by their names."""
-    from cinch_tui.reports import live_settings
+    from cinch_tui.fronts.reports import live_settings
 
     transcript = desk.screen.board.transcript
     return {
@@ -141,7 +141,7 @@ _EFFECTS: dict[str, Callable[[Desk], None]] = {
 
 def _retune(desk: Desk) -> None:
     """Have the agent begin its next run as is set now."""
-    from cinch_tui.agent_settings import agent_options
+    from cinch_tui.config.agent_options import agent_options
 
     agent, wanted = desk.agent, agent_options(desk.settings, headless=False)
     agent.options = replace(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from cinch_tui.waiting import Waiting
+from cinch_tui.desk.waiting import Waiting
 from cinch_tui.words import Words
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
-    from cinch_tui.branches import Contest
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.branches import Contest
+    from cinch_tui.desk.desk import Desk
 
 
 class Talk:

@@ -61,7 +61,7 @@ def usage_report(agent: Agent) -> str:
 
 def context_report(agent: Agent, instructions: str) -> str:
     """What fills the model's window, message by message."""
-    from cinch_tui.context_text import report
+    from cinch_tui.fronts.context_text import report
     from harness.context.breakdown import breakdown, frame_of
 
     frame = frame_of(agent.state, instructions, agent.options.window)

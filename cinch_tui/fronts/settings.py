@@ -10,7 +10,7 @@ from textual.app import SuspendNotSupported
 
 from cinch_tui.config.store import SettingStore
 from cinch_tui.config.text import example_text
-from cinch_tui.effects import apply, live, theme_switch_of
+from cinch_tui.fronts.effects import apply, live, theme_switch_of
 from cinch_tui.models.market import Market, pick_model, used_in
 from cinch_tui.private_file import write_private
 from cinch_tui.screens.settings import Hands, SettingsScreen
@@ -20,7 +20,7 @@ from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.config.settings import Settings
-    from cinch_tui.desk import Desk
+    from cinch_tui.desk.desk import Desk
 
 
 async def open_settings(desk: Desk) -> None:

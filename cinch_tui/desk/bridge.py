@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cinch_tui.retry_notice import RetryNotice
+from cinch_tui.desk.retry_notice import RetryNotice
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.past import said_blocks, show_result
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock

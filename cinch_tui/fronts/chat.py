@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.agent_front import AgentFront
-from cinch_tui.asides import Asides
-from cinch_tui.desk import Desk
+from cinch_tui.desk.desk import Desk
+from cinch_tui.fronts.agent import AgentFront
+from cinch_tui.fronts.asides import Asides
 from cinch_tui.keys.keymap import label_of
 from cinch_tui.warming import warm
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode, DiffBase, Front
-    from cinch_tui.cycles import ModelCycle, ThemeCycle
+    from cinch_tui.fronts.cycles import ModelCycle, ThemeCycle
     from cinch_tui.models.market import Market
     from cinch_tui.transcript.blocks import NoticeLevel
 
@@ -56,7 +56,7 @@ class ChatFront(AgentFront):
         return await self._desk.pick(title, choices, current)
 
     async def show_settings(self) -> None:
-        from cinch_tui.settings_front import open_settings
+        from cinch_tui.fronts.settings import open_settings
 
         await open_settings(self._desk)
 
@@ -84,13 +84,13 @@ class ChatFront(AgentFront):
         self._desk.screen.run_worker(copy(self._desk.app, text), group="copy")
 
     def theme_names(self) -> Sequence[str]:
-        from cinch_tui.effects import theme_switch_of
+        from cinch_tui.fronts.effects import theme_switch_of
 
         return theme_switch_of(self._desk).names()
 
     async def choose_theme(self, name: str) -> None:
         from cinch_tui.config.edit import set_in_file
-        from cinch_tui.effects import theme_switch_of
+        from cinch_tui.fronts.effects import theme_switch_of
         from cinch_tui.terminal.first_picture import forget_pictures
         from cinch_tui.theme_switch import pick_theme
 
@@ -105,8 +105,8 @@ class ChatFront(AgentFront):
             self.notice(f"The theme is {chosen}, from now on ({path}).")
 
     def next_colours(self) -> None:
-        from cinch_tui.cycles import ThemeCycle
-        from cinch_tui.effects import theme_switch_of
+        from cinch_tui.fronts.cycles import ThemeCycle
+        from cinch_tui.fronts.effects import theme_switch_of
 
         self._colours = self._colours or ThemeCycle(theme_switch_of(self._desk))
         self._desk.app.notify(f"The theme is {self._colours.step()}.", markup=False)
@@ -181,7 +181,7 @@ class ChatFront(AgentFront):
     # The model
 
     def model_names(self) -> Sequence[str]:
-        from cinch_tui import reports
+        from cinch_tui.fronts import reports
 
         offered = [offer.name for offer in self._market.offers] if self._market else []
         return tuple(dict.fromkeys([*offered, *reports.model_names()]))
@@ -198,7 +198,7 @@ class ChatFront(AgentFront):
 
     async def next_model(self) -> None:
         """The next of those that settings name or this conversation used; what is wrong with it is told."""
-        from cinch_tui.cycles import ModelCycle
+        from cinch_tui.fronts.cycles import ModelCycle
         from cinch_tui.models.market import used_in
 
         self._models = self._models or ModelCycle()
@@ -242,7 +242,7 @@ class ChatFront(AgentFront):
     # Several models at once
 
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
-        from cinch_tui.branches import Contest
+        from cinch_tui.desk.branches import Contest
 
         try:
             if len(models) < 2:
@@ -314,7 +314,7 @@ class ChatFront(AgentFront):
     # Approval
 
     def set_approval(self, mode: ApprovalMode) -> None:
-        from cinch_tui.effects import set_approval
+        from cinch_tui.fronts.effects import set_approval
 
         set_approval(self._desk, mode)
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.attention.presence import Presence
 from cinch_tui.config.settings import Settings
+from cinch_tui.desk.talking import Talk
 from cinch_tui.keys.keymap import hint
 from cinch_tui.options import Options, Resume
 from cinch_tui.start import collect_garbage
-from cinch_tui.talking import Talk
 from cinch_tui.warming import load_next, warm
 from cinch_tui.words import Said, Words
 from harness.errors import CinchError, SessionError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from cinch_tui.assembly import Assembly
-    from cinch_tui.bridge import Bridge
+    from cinch_tui.desk.bridge import Bridge
     from cinch_tui.panels.shelf import Shelf
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.terminal.guard import Guard
@@ -154,10 +154,10 @@ class Desk:
 
     async def _take_over(self, assembly: Assembly) -> None:
         from cinch_tui.attention.calling import calling
-        from cinch_tui.bridge import Bridge
-        from cinch_tui.effects import divide_diffs
+        from cinch_tui.desk.bridge import Bridge
+        from cinch_tui.desk.status_command import show_after_turns
         from cinch_tui.farewell import keep_way_back
-        from cinch_tui.status_command import show_after_turns
+        from cinch_tui.fronts.effects import divide_diffs
         from harness.modes import PLAN
 
         self._assembly = assembly

@@ -7,41 +7,43 @@ of classes, so that they were close to half of a start, and most are never insta
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from abc import update_abstractmethods
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from operator import attrgetter
 from reprlib import recursive_repr
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 C = TypeVar("C")
-_UNSET: Any = object()
-_WAITING = "__init_when_needed__"
+_makes_ours: ContextVar[bool] = ContextVar("_makes_ours", default=False)
 
 
 def _lazy(
     cls: type[C] | None = None, /, *, frozen: bool = False, slots: bool = False, kw_only: bool = False, eq: bool = True
 ) -> type[C] | Callable[[type[C]], type[C]]:
-    """As `dataclasses.dataclass`, without `InitVar`. What inherits from a class made so is to be made so too."""
+    """As `dataclasses.dataclass`, without `InitVar`. What it inherits from is not a frozen class of the standard one.
+
+    Instances are compared as tuples of their fields, as the standard library did up to 3.12.
+    """
 
     def decorated(plain: type[C]) -> type[C]:
-        # Python gives a class that says what is equal no hash.
-        own = {name for name, value in vars(plain).items() if value is not None}
+        own = set(vars(plain))
+        if "__eq__" in own and plain.__hash__ is None:
+            own.discard("__hash__")  # Python gives a class that says what is equal no hash
         # For a class without one, the standard decorator has `inspect` write a signature.
         plain.__doc__ = plain.__doc__ or plain.__name__
-        made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(plain)
-        methods: dict[str, Any] = {"__init__": _init_when_needed(made), "__repr__": _repr}
-        if eq:
-            key = _key_of(made)
-            methods["__eq__"] = _eq_by(key)
-            methods["__hash__"] = _hash_by(key) if frozen else None
-        if frozen:
-            methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
-            methods |= {"__getstate__": _state_of, "__setstate__": _set_state} if slots else {}
-        for name, method in methods.items():
+        _check_bases(plain, frozen=frozen)
+        within = _makes_ours.set(True)
+        try:
+            made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(plain)
+        finally:
+            _makes_ours.reset(within)
+        for name, method in _methods_of(made, _Params(eq=eq, kw_only=kw_only, slots=slots, is_frozen=frozen)).items():
             if name not in own:
                 setattr(made, name, method)
-        return made
+        return update_abstractmethods(made)
 
     return decorated if cls is None else decorated(cls)
 
@@ -56,58 +58,133 @@ else:
 def compile_now(module: ModuleType) -> None:
     """Have the classes of a module made ready for their first instances, which somebody waits for; for a thread."""
     for cls in vars(module).values():
-        if isinstance(cls, type) and getattr(vars(cls).get("__init__"), "__name__", "") == _WAITING:
-            cls.__init__ = _compiled_init(cls)
+        if isinstance(cls, type) and isinstance(waiting := vars(cls).get("__init__"), _Init):
+            waiting.compiled()
 
 
-def _init_when_needed(cls: type[Any]) -> Callable[..., None]:
-    def __init__(self: object, *args: object, **kwargs: object) -> None:  # noqa: N807 a method of the class
-        cls.__init__ = made = _compiled_init(cls)
-        made(self, *args, **kwargs)
+class _Params(SimpleNamespace):
+    """What a class tells the standard decorator of itself, when another one inherits from it.
 
-    __init__.__name__ = _WAITING
-    return __init__
+    One of ours is made as if nothing were frozen, since the standard decorator would compile what freezes it at once.
+    """
+
+    init = repr = match_args = True
+    order = unsafe_hash = weakref_slot = False
+
+    @property
+    def frozen(self) -> bool:
+        return self.is_frozen and not _makes_ours.get()
 
 
-def _compiled_init(cls: type[Any]) -> Callable[..., None]:
+class _Init:
+    """An `__init__` that is compiled when somebody asks for it: to make an instance, or to read its signature."""
+
+    def __init__(self, cls: type[Any], params: _Params) -> None:
+        self._cls = cls
+        self._params = params
+
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Any:
+        return self.compiled().__get__(instance, owner)
+
+    def compiled(self) -> Any:
+        made = _compiled_init(self._cls, self._params)
+        if vars(self._cls).get("__init__") is self:
+            self._cls.__init__ = made
+        return made
+
+
+class _Fresh:
+    """Stands in a signature for a value that is made anew for each instance."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_FRESH = _Fresh()
+
+
+def _check_bases(plain: type[Any], *, frozen: bool) -> None:
+    bases = [params.frozen for base in plain.__mro__[1:] if (params := vars(base).get("__dataclass_params__"))]
+    if not frozen and any(bases):
+        raise TypeError("cannot inherit non-frozen dataclass from a frozen one")
+    if frozen and not all(bases):
+        raise TypeError("cannot inherit frozen dataclass from a non-frozen one")
+
+
+def _check_defaults(all_fields: Sequence[Field[Any]]) -> None:
+    optional = ""
+    for field in all_fields:
+        if field.init and not field.kw_only:
+            if field.default is not MISSING or field.default_factory is not MISSING:
+                optional = field.name
+            elif optional:
+                raise TypeError(f"non-default argument {field.name!r} follows default argument {optional!r}")
+
+
+def _methods_of(made: type[Any], params: _Params) -> dict[str, Any]:
+    all_fields = fields(made)
+    _check_defaults(all_fields)
+    methods: dict[str, Any] = {"__dataclass_params__": params, "__init__": _Init(made, params), "__repr__": _repr}
+    if params.eq:
+        compared = [field.name for field in all_fields if field.compare]
+        hashed = [field.name for field in all_fields if (field.compare if field.hash is None else field.hash)]
+        methods["__eq__"] = _eq_by(_key(compared))
+        methods["__hash__"] = _hash_by(_key(hashed)) if params.is_frozen else None
+    if params.is_frozen:
+        methods |= _freezing(made)
+        methods |= {"__getstate__": _state_of, "__setstate__": _set_state} if params.slots else {}
+    return methods
+
+
+def _compiled_init(cls: type[Any], params: _Params) -> Any:
     """The `__init__` that the standard decorator would have made."""
-    names: dict[str, Any] = {"_set": object.__setattr__, "_UNSET": _UNSET}
-    positional: list[str] = []
-    keywords: list[str] = []
-    body: list[str] = []
-    for field in fields(cls):
-        value = field.name
-        if field.default_factory is not MISSING:
-            names[f"_new_{field.name}"] = field.default_factory
-            value = f"_new_{field.name}()"
-            value = f"{value} if {field.name} is _UNSET else {field.name}" if field.init else value
-        if field.init:
-            (keywords if field.kw_only else positional).append(_parameter(field, names))
-        if field.init or field.default_factory is not MISSING:
-            body.append(f"_set(self, {field.name!r}, {value})")
+    given = [field for field in fields(cls) if field.init]
+    own = "__dataclass_self__" if any(field.name == "self" for field in given) else "self"
+    names: dict[str, Any] = {"__dataclass_set__": object.__setattr__, "__dataclass_fresh__": _FRESH}
+    assign = f"__dataclass_set__({own}, {{!r}}, {{}})" if params.is_frozen else f"{own}.{{}} = {{}}"
+    values = [(field.name, _value(field, names, slots=params.slots)) for field in fields(cls)]
+    body = [assign.format(name, value) for name, value in values if value]
     if hasattr(cls, "__post_init__"):
-        body.append("self.__post_init__()")
-    parameters = ["self", *positional, *(["*", *keywords] if keywords else [])]
-    source = f"def __init__({', '.join(parameters)}):\n " + "\n ".join(body or ["pass"])
+        body.append(f"{own}.__post_init__()")
+    positional = [_parameter(field) for field in given if not field.kw_only]
+    keywords = [_parameter(field) for field in given if field.kw_only]
+    parameters = ", ".join([own, *positional, *(["*", *keywords] if keywords else [])])
+    source = f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"])
     exec(source, names)  # of the names of fields, which are identifiers
-    made: Callable[..., None] = names["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made = names["__init__"]
+    made.__module__, made.__qualname__ = cls.__module__, f"{cls.__qualname__}.__init__"
+    made.__annotations__ = {field.name: field.type for field in given} | {"return": None}
     return made
 
 
-def _parameter(field: Field[Any], names: dict[str, Any]) -> str:
+def _value(field: Field[Any], names: dict[str, Any], *, slots: bool) -> str:
+    """What a field is set to; nothing, if it is left to the class or to `__post_init__`."""
+    default = f"__dataclass_default_{field.name}__"
     if field.default_factory is not MISSING:
-        return f"{field.name}=_UNSET"
-    if field.default is MISSING:
-        return field.name
-    names[f"_default_{field.name}"] = field.default
-    return f"{field.name}=_default_{field.name}"
+        names[default] = field.default_factory
+        fresh = f"{default}()"
+        return f"{fresh} if {field.name} is __dataclass_fresh__ else {field.name}" if field.init else fresh
+    if field.default is not MISSING:
+        names[default] = field.default
+        if not field.init:
+            return default if slots else ""
+    return field.name if field.init else ""
 
 
-def _key_of(cls: type[Any]) -> Callable[[object], object]:
+def _parameter(field: Field[Any]) -> str:
+    if field.default_factory is not MISSING:
+        return f"{field.name}=__dataclass_fresh__"
+    return field.name if field.default is MISSING else f"{field.name}=__dataclass_default_{field.name}__"
+
+
+def _key(names: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
     """What two instances are compared by."""
-    compared = [field.name for field in fields(cls) if field.compare]
-    return attrgetter(*compared) if compared else lambda _: ()
+    if len(names) > 1:
+        return attrgetter(*names)
+    if not names:
+        return lambda _: ()
+    only = attrgetter(names[0])
+    return lambda self: (only(self),)
 
 
 def _eq_by(key: Callable[[object], object]) -> Callable[[object, object], bool]:
@@ -130,14 +207,21 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _refuse_to_set(self: object, name: str, value: object) -> None:
-    del self, value
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+def _freezing(cls: type[Any]) -> dict[str, Any]:
+    """What a plain class that inherits adds of its own can be set."""
+    frozen: dict[str, Any] = cls.__dataclass_fields__
 
+    def __setattr__(self: Any, name: str, value: object) -> None:  # noqa: N807 a method of the class
+        if type(self) is cls or name in frozen:
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        super(cls, self).__setattr__(name, value)
 
-def _refuse_to_delete(self: object, name: str) -> None:
-    del self
-    raise FrozenInstanceError(f"cannot delete field {name!r}")
+    def __delattr__(self: Any, name: str) -> None:  # noqa: N807 a method of the class
+        if type(self) is cls or name in frozen:
+            raise FrozenInstanceError(f"cannot delete field {name!r}")
+        super(cls, self).__delattr__(name)
+
+    return {"__setattr__": __setattr__, "__delattr__": __delattr__}
 
 
 def _state_of(self: Any) -> list[object]:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
+import pydoc
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +14,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from harness import lazy_dataclass
+from harness import AgentOptions, lazy_dataclass
 
 MAKERS: list[Callable[..., Any]] = [dataclasses.dataclass, lazy_dataclass.dataclass]
 
@@ -47,6 +49,10 @@ def made_by(make: Callable[..., Any], **flags: bool) -> Any:
     return make(**flags)(Sample)
 
 
+def own_constructor(cls: type[Any]) -> object:
+    return vars(cls)["__init__"]
+
+
 @pytest.mark.parametrize("flags", [{"frozen": True, "slots": True}, {"slots": True}, {}, {"eq": False}])
 def test_instances_are_those_of_the_standard_decorator(flags: dict[str, bool]) -> None:
     theirs, ours = (made_by(make, **flags) for make in MAKERS)
@@ -56,6 +62,7 @@ def test_instances_are_those_of_the_standard_decorator(flags: dict[str, bool]) -
         assert dataclasses.asdict(ours(*args, **more)) == dataclasses.asdict(theirs(*args, **more))
     assert ours.__match_args__ == theirs.__match_args__
     assert [each.name for each in fields(ours)] == [each.name for each in fields(theirs)]
+    assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
     assert ours(1).third is not ours(1).third
     assert (ours(1) == ours(1)) is (theirs(1) == theirs(1))
     assert (ours(1) == ours(2), ours(1) == theirs(1)) == (False, False)
@@ -100,6 +107,144 @@ def test_a_copy_is_equal() -> None:
         assert dataclasses.asdict(copied) == dataclasses.asdict(named)
 
 
+def test_parameters_can_be_read_before_there_is_an_instance() -> None:
+    theirs, ours, others = (made_by(make, frozen=True, slots=True) for make in [*MAKERS, lazy_dataclass.dataclass])
+
+    assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
+    assert str(inspect.signature(type("Heir", (ours,), {}))) == str(inspect.signature(theirs))
+    assert str(inspect.signature(others.__init__)) == str(inspect.signature(theirs.__init__))
+
+
+def test_help_shows_what_an_agent_can_be_told() -> None:
+    shown = pydoc.render_doc(AgentOptions)
+
+    assert shown.count("limits: 'Limits' = Limits(max_turns=") == 2  # above, and where its constructor stands
+    assert "*args" not in shown
+
+
+def test_who_inherits_with_a_constructor_of_its_own_shows_that_one() -> None:
+    class Square(Point):
+        def __init__(self, side: int) -> None:
+            super().__init__(side, side)
+
+    assert str(inspect.signature(Square)) == "(side: 'int') -> 'None'"
+    assert (Square(3).x, Square(3).y) == (3, 3)
+
+
+def test_a_constructor_that_is_wrapped_stays_so() -> None:
+    sample = made_by(lazy_dataclass.dataclass)
+    inner, seen = sample.__init__, list[int]()
+
+    def counted(self: object, first: int) -> None:
+        seen.append(first)
+        inner(self, first)
+
+    sample.__init__ = counted
+
+    assert [sample(1).first, sample(2).first] == seen == [1, 2]
+
+
+def test_a_standard_dataclass_may_inherit() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Deep(Point):
+        z: int = 3
+
+    assert repr(Deep(1)).endswith("Deep(x=1, y=2, z=3)")
+    assert replace(Deep(1), y=7) == Deep(1, 7)
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'x'"):
+        Deep(1).x = 2  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("frozen", [True, False])
+def test_frozen_and_not_frozen_do_not_mix(make: Callable[..., Any], frozen: bool) -> None:
+    base = made_by(lazy_dataclass.dataclass, frozen=frozen)
+
+    with pytest.raises(TypeError, match="cannot inherit"):
+        make(frozen=not frozen)(type("Heir", (base,), {}))
+
+
+def test_a_plain_class_that_inherits_may_have_more() -> None:
+    class Pinned(Point):
+        pin = ""
+
+    pinned = Pinned(1)
+    pinned.pin = "red"
+    del pinned.pin
+
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'x'"):
+        pinned.x = 2  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("slots", [True, False])
+def test_what_is_no_argument_has_its_default(make: Callable[..., Any], slots: bool) -> None:
+    class Tally:
+        name: str
+        count: int = field(init=False, default=0)
+        seen: list[str] = field(init=False, default_factory=list[str])
+
+    tally = make(slots=slots)(Tally)("n")
+
+    assert (tally.count, tally.seen) == (0, [])
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_field_says_whether_it_is_hashed(make: Callable[..., Any]) -> None:
+    class Place:
+        name: str
+        weight: int = field(default=0, hash=False)
+        seen: int = field(default=0, compare=False, hash=True)
+
+    place = make(frozen=True)(Place)
+
+    assert hash(place("a", 1)) == hash(place("a", 2))
+    assert hash(place("a", 1, 1)) != hash(place("a", 1, 2))
+    assert place("a", 1, 1) == place("a", 1, 2)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_field_may_have_any_name(make: Callable[..., Any]) -> None:
+    class Letter:
+        self: str
+        field: int = 1
+        names: list[int] = dataclasses.field(default_factory=list[int])
+
+    assert repr(make(Letter)(self="me")).endswith("Letter(self='me', field=1, names=[])")
+
+
+def test_what_is_no_number_equals_itself() -> None:
+    nowhere = made_by(lazy_dataclass.dataclass)(float("nan"))
+
+    assert nowhere == copy.copy(nowhere)
+    assert Point(nowhere.first) == Point(nowhere.first)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_field_without_a_default_comes_first(make: Callable[..., Any]) -> None:
+    class Late:
+        first: int = 1
+        second: int
+
+    with pytest.raises(TypeError, match="non-default argument 'second' follows default argument"):
+        make(Late)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_one_that_watches_what_is_set_is_asked(make: Callable[..., Any]) -> None:
+    seen: list[str] = []
+
+    class Watched:
+        name: str
+
+        def __setattr__(self, name: str, value: object) -> None:
+            seen.append(name)
+
+    make(Watched)("n")
+
+    assert seen == ["name"]
+
+
 def test_own_methods_are_kept() -> None:
     @lazy_dataclass.dataclass(frozen=True)
     class Folded:
@@ -125,23 +270,25 @@ def test_what_holds_itself_can_be_shown() -> None:
 def test_a_module_is_made_ready_before_its_first_instances() -> None:
     module = ModuleType("made")
     module.Sample = made_by(lazy_dataclass.dataclass, frozen=True)  # pyright: ignore[reportAttributeAccessIssue]
-    waiting = module.Sample.__init__
+    waiting = own_constructor(module.Sample)
 
     lazy_dataclass.compile_now(module)
 
-    ready = module.Sample.__init__
+    ready = own_constructor(module.Sample)
     assert ready is not waiting
     assert module.Sample(1) == module.Sample(1)
-    assert module.Sample.__init__ is ready
+    assert own_constructor(module.Sample) is ready
 
 
 def test_no_function_is_compiled_before_an_instance_is_made() -> None:
     code = (
         "import dataclasses, harness.lazy_dataclass, harness.messages\n"
         "made = []\n"
-        "compiled = dataclasses._create_fn if hasattr(dataclasses, '_create_fn') else None\n"
-        "if compiled:\n"
-        "    dataclasses._create_fn = lambda *rest, **more: made.append(rest[0]) or compiled(*rest, **more)\n"
+        "def watched(owner, name, nth):\n"
+        "    real = getattr(owner, name)\n"
+        "    setattr(owner, name, lambda *rest, **more: made.append(rest[nth]) or real(*rest, **more))\n"
+        "if hasattr(dataclasses, '_FuncBuilder'): watched(dataclasses._FuncBuilder, 'add_fn', 1)\n"
+        "else: watched(dataclasses, '_create_fn', 0)\n"
         "import harness.events, harness.agent\n"
         "raise SystemExit(len(made))"
     )

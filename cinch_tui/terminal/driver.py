@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast, runtime_checkable
 
 from textual.drivers.linux_driver import LinuxDriver
 
+from cinch_tui.terminal.burst import BurstParser
 from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.key_modes import asked, given_back, is_in_konsole
 from cinch_tui.terminal.multiplexers import emptied
-from cinch_tui.terminal.paste_parser import PasteParser
 from cinch_tui.terminal.placed import placed
 from cinch_tui.terminal.terse import terse
 
@@ -159,7 +159,7 @@ class GuardedDriver(LinuxDriver):
 
     def _read_on(self, chunk: bytes) -> None:
         """Read keys, from where a frame stopped, which may be the middle of a paste."""
-        parser, decoder = PasteParser(), getincrementaldecoder("utf-8")("replace")
+        parser, decoder = BurstParser(), getincrementaldecoder("utf-8")("replace")
         in_konsole = is_in_konsole(os.environ)
         with selectors.DefaultSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)

@@ -26,6 +26,11 @@ class PasteParser(ReplyParser):
         # The last of it, in which the end may have begun.
         self._tail: str | None = None
 
+    @property
+    def is_in_paste(self) -> bool:
+        """Its end has not come yet."""
+        return self._tail is not None
+
     def feed(self, data: str) -> Iterable[Message]:
         if self._tail is None:
             before, begins, data = data.partition(BEGINS)

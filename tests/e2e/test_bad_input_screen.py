@@ -126,6 +126,18 @@ def test_a_paste_of_ten_thousand_lines_is_one_placeholder_and_arrives_whole(cinc
     assert app.server.requests[0].body["messages"][0]["content"][0]["text"] == "\n".join(lines)
 
 
+def test_lines_that_a_terminal_pastes_without_saying_so_are_one_prompt(cinch):
+    app = cinch([Reply("got it")])
+
+    app.type("first line\rsecond line\rthird line")
+    app.see("│ first line")
+    app.see("│ third line")
+    app.type("\r")
+    app.see("got it")
+
+    assert app.server.requests[0].body["messages"][0]["content"][0]["text"] == "first line\nsecond line\nthird line"
+
+
 def test_a_small_terminal_has_room_for_prompt_approval_and_question(cinch, project):
     question = ("ask_user", {"prompt": "Which of these do you want to have?", "choices": ["alpha", "beta", "gamma"]})
     write = ("write_file", {"path": "x.txt", "content": "one\ntwo\nthree\n" * 5})

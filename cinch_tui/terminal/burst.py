@@ -1,0 +1,61 @@
+"""Pastes that no terminal marks: several lines that come at once are one text, and not a prompt for each line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from textual.events import Paste
+
+from cinch_tui.terminal.paste_parser import PasteParser
+
+if TYPE_CHECKING:
+    from textual.message import Message
+
+LINES = 3
+"""Nobody types so many between two looks at the keyboard, not even over a slow line."""
+
+PATIENCE = 0.05
+"""Seconds in which more of the same follows."""
+
+_IN_TEXT = "\r\n\t"
+
+
+class BurstParser(PasteParser):
+    """What is typed is keys, however fast; `tick` hands on what was pasted when nothing more of it comes."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._burst = ""
+        self._came_at = 0.0
+
+    def feed(self, data: str) -> Iterable[Message]:
+        goes_on = bool(self._burst) and self._clock() - self._came_at < PATIENCE
+        if not goes_on:
+            yield from self._pasted_at_once()
+        if not self.is_in_paste and _is_text(data) and (goes_on or _is_many(data)):
+            self._burst += data
+            self._came_at = self._clock()
+            return
+        yield from self._pasted_at_once()
+        yield from super().feed(data)
+
+    def tick(self) -> Iterable[Message]:
+        if self._clock() - self._came_at >= PATIENCE:
+            yield from self._pasted_at_once()
+        yield from super().tick()
+
+    def _pasted_at_once(self) -> Iterable[Message]:
+        burst, self._burst = self._burst, ""
+        if burst:
+            yield Paste(burst)
+
+
+def _is_many(data: str) -> bool:
+    return data.count("\r") >= LINES - 1 and sum(map(bool, data.split("\r"))) >= LINES
+
+
+def _is_text(data: str) -> bool:
+    return bool(data) and all(letter in _IN_TEXT or letter.isprintable() for letter in data)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cinch_tui.transcript.heights import Heights
-from cinch_tui.transcript.lines import BLANK, Line
+from cinch_tui.transcript.lines import BLANK, Line, wrap_runs
+from cinch_tui.transcript.plain import printed
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.look import Look
     from cinch_tui.transcript.picture import Picture
+
+UNDRAWN = "This could not be shown as it should be, which is a fault of cinch; the log says more."
+
+logger = logging.getLogger(__name__)
 
 
 class Part:
@@ -30,9 +36,15 @@ class Part:
     def lines(self, look: Look, width: int) -> Sequence[Line]:
         wanted = (look, width)
         if self._drawn_for != wanted:
-            self._lines = self.draw(look, width)
+            self._lines = self._drawn(look, width)
             self._drawn_for = wanted
         return self._lines
+
+    def _drawn(self, look: Look, width: int) -> list[Line]:
+        try:
+            return self.draw(look, width)
+        except Exception as error:  # noqa: BLE001 the conversation is worth more than how a piece of it looks
+            return undrawn(self.text, look, width, error)
 
     def is_drawn(self, look: Look, width: int) -> bool:
         return self._drawn_for == (look, width)
@@ -48,6 +60,34 @@ class Part:
     def guess(self, width: int) -> int:
         """About how many lines there will be, at next to no cost."""
         raise NotImplementedError
+
+
+class Plain(Part):
+    """A text whose parts could not be made."""
+
+    __slots__ = ("_error", "_text")
+
+    def __init__(self, text: str, error: Exception) -> None:
+        super().__init__()
+        self._text = text
+        self._error = error
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        return undrawn(self._text, look, width, self._error)
+
+    def guess(self, width: int) -> int:
+        return 1 + guess_height(self._text, width)
+
+
+def undrawn(text: str, look: Look, width: int, error: Exception) -> list[Line]:
+    """What is shown, and noted, of a text that could not be drawn."""
+    logger.error("a part of the conversation cannot be drawn", exc_info=error)
+    told = (UNDRAWN, look.on_base("error"))
+    return wrap_runs([told, (f"\n{printed(text)}", look.base)] if text else [told], width)
 
 
 class Gap(Part):
@@ -160,9 +200,15 @@ class Block:
 
     def _rebuild(self, look: Look, width: int) -> None:
         if not self.parts:
-            made = [] if self.hidden else self.make_parts()
+            made = [] if self.hidden else self._made_parts()
             self.parts = [Gap(), *made] if made and self.gap else made
         self.heights = Heights(self._height(part, look, width) for part in self.parts)
+
+    def _made_parts(self) -> list[Part]:
+        try:
+            return self.make_parts()
+        except Exception as error:  # noqa: BLE001 as above
+            return [Plain(self.source, error)]
 
     def _height(self, part: Part, look: Look, width: int) -> int:
         return len(part.lines(look, width)) if part.is_drawn(look, width) else part.guess(width)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+from fakes.transcript_stage import Stage, screen
+
+from cinch_tui.transcript.block import Block, Part
+from cinch_tui.transcript.blocks import NoticeBlock
+from cinch_tui.transcript.lines import Line
+from cinch_tui.transcript.look import Look
+
+
+class Faulty(Part):
+    @property
+    def text(self) -> str:
+        return "what was \x1b[31msaid"
+
+    def draw(self, look: Look, width: int) -> list[Line]:
+        raise ValueError("no such colour")
+
+    def guess(self, width: int) -> int:
+        return 1
+
+
+class FaultyBlock(Block):
+    def __init__(self, *, is_made: bool) -> None:
+        super().__init__()
+        self._is_made = is_made
+
+    @property
+    def source(self) -> str:
+        return "what was said"
+
+    def make_parts(self) -> list[Part]:
+        if not self._is_made:
+            raise IndexError("no such part")
+        return [Faulty()]
+
+
+@pytest.mark.parametrize("is_made", [True, False])
+async def test_what_cannot_be_drawn_is_shown_plain_and_the_rest_as_ever(
+    is_made: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = Stage(NoticeBlock("Before."), FaultyBlock(is_made=is_made), NoticeBlock("After."))
+
+    with caplog.at_level(logging.ERROR):
+        async with app.run_test(size=(90, 12)) as pilot:
+            await app.view.drained()
+            await pilot.resize_terminal(100, 14)
+            await app.view.drained()
+
+            shown = [line.rstrip() for line in screen(app.view)]
+
+    assert "· Before." in shown
+    assert "· After." in shown
+    assert "what was said" in shown
+    assert any("a fault of cinch" in line for line in shown)
+    assert [record.exc_info is not None for record in caplog.records].count(True) > 0

@@ -36,6 +36,9 @@ ERASE = (0x08, 0x7F)
 INTERRUPT = b"\x03"
 INTERRUPTED = 130
 PATIENCE = 1.0
+KIND = ("TERM", "COLORTERM", "NO_COLOR", "CINCH_UI_THEME")
+"""What a screen looks like is said by these."""
+
 # What these begin opens a list of completions as it is typed.
 SIGNS = ("/", "#", "!", "@")
 
@@ -175,13 +178,14 @@ class FirstFrame:
 
 def open_frame(argv: Sequence[str], environ: Mapping[str, str]) -> FirstFrame | None:
     """The frame, painted; None where it would not help: there is no terminal or no picture, or another screen comes."""
-    if not _begins_empty(argv) or environ.get("CINCH_FIRST_FRAME") == "off":
+    if not _begins_empty(argv) or environ.get("CINCH_FIRST_FRAME") == "off" or environ.get("CINCH_UI_PLAIN"):
         return None
     try:
         if not (os.isatty(STDIN) and os.isatty(1) and os.isatty(SCREEN)) or os.tcgetpgrp(STDIN) != os.getpgrp():
             return None
         columns, rows = os.get_terminal_size(SCREEN)
-        picture = read_picture(picture_file(state_folder(environ), environ, columns, rows))
+        kept = picture_file(state_folder(environ), environ, columns, rows)
+        picture = read_picture(kept) if _is_newer(kept, settings_file(environ)) else None
         if picture is None:
             return None
         frame = FirstFrame(picture)
@@ -193,7 +197,7 @@ def open_frame(argv: Sequence[str], environ: Mapping[str, str]) -> FirstFrame | 
 
 def picture_file(state: str, environ: Mapping[str, str], columns: int, rows: int) -> str:
     """Where the picture for such a terminal is kept."""
-    kind = "-".join(environ.get(name, "") for name in ("TERM", "COLORTERM", "NO_COLOR"))
+    kind = "-".join(environ.get(name, "") for name in KIND)
     letters = "".join(letter if letter.isalnum() else "_" for letter in kind)
     return f"{state}/first-frame/{columns}x{rows}-{letters}"
 
@@ -206,6 +210,17 @@ def state_folder(environ: Mapping[str, str]) -> str:
     if sys.platform == "darwin":
         return path.expanduser("~/Library/Application Support/cinch")
     return path.join(environ.get("XDG_STATE_HOME", "").strip() or path.expanduser("~/.local/state"), "cinch")
+
+
+def settings_file(environ: Mapping[str, str]) -> str:
+    """The same as `paths.find_paths(environ).config_file`."""
+    path = os.path
+    if home := environ.get("CINCH_HOME", ""):
+        return path.join(path.abspath(path.expanduser(home)), "config.toml")
+    if sys.platform == "darwin":
+        return path.join(state_folder(environ), "config.toml")
+    folder = environ.get("XDG_CONFIG_HOME", "").strip() or path.expanduser("~/.config")
+    return path.join(folder, "cinch", "config.toml")
 
 
 def read_picture(name: str) -> Picture | None:
@@ -227,6 +242,13 @@ def read_picture(name: str) -> Picture | None:
         if head == f"cinch {__version__}".encode()
         else None
     )
+
+
+def _is_newer(picture: str, settings: str) -> bool:
+    """Whether the settings are still what they were when it was painted: they say how a screen looks, and if there is
+    one."""
+    path = os.path
+    return not path.exists(settings) or path.getmtime(picture) > path.getmtime(settings)
 
 
 def typed(pressed: bytes) -> tuple[str, bytes]:

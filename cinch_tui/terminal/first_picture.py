@@ -60,5 +60,8 @@ def _sequence(app: App[object], style: Style) -> bytes:
 def _write(path: Path, encoded: bytes) -> None:
     # It only makes the next start look quicker.
     with suppress(OSError):
-        if not path.exists() or path.read_bytes() != encoded:
+        if path.exists() and path.read_bytes() == encoded:
+            # The settings that were changed since look the same.
+            path.touch()
+        else:
             write_private(path, encoded.decode())

@@ -8,7 +8,16 @@ import pytest
 from fakes.script import Reply
 
 from cinch_tui.paths import find_paths
-from cinch_tui.terminal.first_frame import ENTER, LEAVE, cells, open_frame, read_picture, state_folder, typed
+from cinch_tui.terminal.first_frame import (
+    ENTER,
+    LEAVE,
+    cells,
+    open_frame,
+    read_picture,
+    settings_file,
+    state_folder,
+    typed,
+)
 
 pytestmark = pytest.mark.pty
 
@@ -136,6 +145,40 @@ def test_no_frame_is_shown_where_another_screen_comes(start, args: tuple[str, ..
     assert ENTER not in app.raw
 
 
+@pytest.mark.usefixtures("picture")
+@pytest.mark.parametrize("setting", ["plain = true", 'theme = "cinch-light"'])
+def test_no_frame_is_shown_that_the_settings_have_outdated(start, own_home, setting: str):
+    (own_home / "cinch" / "config.toml").write_text(f"[ui]\n{setting}\n")
+
+    app = start()
+    app.see("Ask for a change|#help lists")
+
+    assert ENTER not in app.raw
+
+
+@pytest.mark.usefixtures("picture")
+def test_settings_that_look_the_same_cost_one_frame(start, own_home, picture: Path):
+    settings = own_home / "cinch" / "config.toml"
+    settings.write_text("[ui]\ntimestamps = true\n")
+    app = start()
+    app.until(lambda: picture.stat().st_mtime_ns > settings.stat().st_mtime_ns, "the picture to be kept again")
+    app.kill()
+
+    app = start()
+    app.see("Ask for a change")
+
+    assert ENTER in app.raw
+
+
+@pytest.mark.usefixtures("picture")
+@pytest.mark.parametrize(("name", "value"), [("CINCH_UI_PLAIN", "true"), ("CINCH_UI_THEME", "cinch-light")])
+def test_no_frame_is_shown_that_the_environment_has_outdated(start, name: str, value: str):
+    app = start(**{name: value})
+    app.see("Ask for a change|#help lists")
+
+    assert ENTER not in app.raw
+
+
 def test_a_picture_of_another_version_is_not_shown(start, picture: Path):
     picture.write_bytes(picture.read_bytes().replace(b"cinch ", b"cinch 9.", 1))
 
@@ -172,15 +215,24 @@ def test_wide_and_combining_letters_are_measured():
 
 
 @pytest.mark.parametrize(
-    "environ", [{"CINCH_HOME": "/some/where"}, {"CINCH_HOME": "relative"}, {"XDG_STATE_HOME": "/x/y"}, {}]
+    "environ",
+    [
+        {"CINCH_HOME": "/some/where"},
+        {"CINCH_HOME": "relative"},
+        {"XDG_STATE_HOME": "/x/y", "XDG_CONFIG_HOME": "/x/z"},
+        {},
+    ],
 )
-def test_the_picture_lies_in_the_state_folder(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch):
-    for name in ("CINCH_HOME", "XDG_STATE_HOME"):
+def test_the_picture_and_the_settings_are_where_the_app_has_them(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("CINCH_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
 
     assert state_folder(os.environ) == str(find_paths(os.environ).state)
+    assert settings_file(os.environ) == str(find_paths(os.environ).config_file)
 
 
 @pytest.mark.parametrize("content", [b"", b"cinch", b"cinch 0.1.0\nx y z\n\n\n\n", b"\xff" * 100])

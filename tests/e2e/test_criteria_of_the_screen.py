@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import threading
+from colorsys import rgb_to_hsv
 
 import pytest
 from fakes.script import Hang, Reply
@@ -17,6 +18,8 @@ READ = ("read_file", {"path": "till/receipt.py"})
 WINDOW = 200_000
 """Of HAIKU, and of a model of which nothing is known yet: a figure is the same whenever the price data is read."""
 HAIKU = "anthropic/claude-haiku-4-5"
+WIDER = "anthropic/claude-sonnet-4-6"
+"""Its window is five times as large."""
 
 
 def said(app, number: int) -> str:
@@ -27,6 +30,13 @@ def said(app, number: int) -> str:
 
 def row_of(screen: str, words: str) -> str:
     return next(line for line in screen.split("\n") if words in line)
+
+
+def hue(colour: str) -> str:
+    """Which of the gauge's three it is, of a colour as six hexadecimal digits."""
+    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (0, 2, 4))
+    degrees = rgb_to_hsv(red, green, blue)[0] * 360
+    return "green" if 80 < degrees < 170 else "yellow" if 30 < degrees < 65 else "red" if not 20 < degrees < 330 else ""
 
 
 def test_what_a_model_has_said_stands_there_before_it_has_finished(cinch):
@@ -119,7 +129,7 @@ def test_a_call_folds_to_a_line_when_it_is_over_and_opens_by_key(cinch):
     app.see(r"▾ ✓ Run command seq 41 43(.|\n)*42\n")
 
 
-def test_the_gauge_changes_at_the_end_of_a_turn_and_by_the_window_of_the_model(cinch):
+def test_the_gauge_changes_its_colour_at_the_end_of_a_turn(cinch):
     percents = (59, 60, 84, 86)
     replies = [Reply(f"turn {percent}", usage=Usage(input=percent * WINDOW // 100)) for percent in percents]
     held = Hang(Reply("held back", usage=Usage(input=WINDOW // 10)), after_events=4)
@@ -128,18 +138,31 @@ def test_the_gauge_changes_at_the_end_of_a_turn_and_by_the_window_of_the_model(c
     for percent in percents:
         app.enter(f"say {percent}")
         app.see(rf"█ *░* +{percent}%")
-        colours.append(app.colour_of("█"))
+        colours.append(hue(app.colour_of("█")))
 
     app.enter("and now")
     app.see("held")
 
-    assert colours[0] != colours[1] == colours[2] != colours[3] != colours[0]
+    assert colours == ["green", "yellow", "yellow", "red"]
     assert "86%" in app.text
+
+
+@pytest.mark.parametrize(("model", "percent"), [(HAIKU, 60), (WIDER, 12)])
+def test_the_gauge_is_filled_by_the_window_of_the_model(cinch, own_home, model: str, percent: int):
+    app = cinch([Reply(f"turn {number}", usage=Usage(input=120_000)) for number in range(2)], "-m", model)
+    app.enter("go on")
+    app.see("turn 0")
+    app.until(lambda: list(own_home.rglob("prices/*.json")), "the price data to be read")
+
+    app.enter("and on")
+    app.see("turn 1")
+
+    app.see(rf"█ *░* +{percent}%")
 
 
 def test_a_reader_is_left_where_they_are_and_told_what_is_new(cinch):
     gate = threading.Event()
-    calls = [("bash", {"command": f"sleep 0.{number}; echo result-{number}"}) for number in (3, 2, 1)]
+    calls = [("bash", {"command": f"sleep 0.{number}; expr 70 + {number}"}) for number in (3, 2, 1)]
     replies = iter([Reply("\n\n".join(f"line {number}" for number in range(60))), Reply(calls=calls), Reply(WORDS * 9)])
 
     def answer(body):
@@ -152,11 +175,10 @@ def test_a_reader_is_left_where_they_are_and_told_what_is_new(cinch):
     app.enter("hello")
     app.see("line 59")
     app.enter("run the three")
-    app.see("result-1")
     for number in (3, 2, 1):
-        app.see(rf"Run command sleep 0\.{number}; echo(.|\n)*result-{number}")
+        app.see(rf"▸ ✓ Run command sleep 0\.{number}; expr 70 \+ {number} +7{number}\b")
     app.type("\x1b[5~\x1b[5~")
-    before = app.miss("result-1")
+    before = app.miss("Run command")
     top = before.split("\n")[0]
     gate.set()
 

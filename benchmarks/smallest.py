@@ -1,6 +1,7 @@
 """The smallest Textual app that does what cinch does, as a reference: a conversation of lines, and a field to type in.
 
-`python benchmarks/smallest.py --lines 30000 --rate 200`: with so many lines, while so many words a second come in.
+`python benchmarks/smallest.py --lines 30000 --rate 200`: with so many lines, while so many words a second come in. A
+number and Enter: so many words as fast as they can be shown.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from textual.widgets import Input, Log, TextArea
 
 SAID = "The function reads every line before it looks at the first one, and that takes long.\n"
 READY = "Ask for a change"
+LAST = "§said§"
+"""The last word after a number."""
 
 
 class Smallest(App[None]):
@@ -36,6 +39,12 @@ class Smallest(App[None]):
         self._field.focus()
         if self._rate:
             self.set_interval(1 / self._rate, lambda: log.write(f"{next(self._words)} "))
+
+    def on_input_submitted(self, message: Input.Submitted) -> None:
+        log = self.query_one(Log)
+        for _ in range(int(message.value)):
+            log.write(f"{next(self._words)} ")
+        log.write_line(LAST)
 
 
 def main() -> None:

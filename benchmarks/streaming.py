@@ -19,9 +19,11 @@ from terminal import Watched  # noqa: E402
 from transcript import answer  # noqa: E402
 
 TURNS = 20
+FLAT_OUT = 20_000
 PACED = 2_000
 RATE = 200
 WATCHED = 5
+THAN = "the smallest Textual app"
 READ = Reply(calls=[("read_file", {"path": "module.py"})])
 
 
@@ -45,11 +47,16 @@ def cost_of(app: Watched, sign: str, work: Callable[[], None]) -> tuple[float, f
 
 
 def answers(app: Watched, script: Script) -> None:
+    with smallest() as bare:
+        bare_cpu, bare_took, _ = cost_of(bare, "§said§", lambda: bare.type(f"{FLAT_OUT}\r"))
     reference = 0.0
-    for name, tokens in (("20,000 tokens", 20_000), ("40,000 more", 40_000), ("20,000 again", 20_001)):
+    for name, tokens in (("20,000 tokens", FLAT_OUT), ("40,000 more", 40_000), ("20,000 again", 20_001)):
         script.items = [flat_out(tokens)]
         cpu, took, written = cost_of(app, f"§end-of-{tokens}§", lambda: app.type("go\r"))
-        reference = reference or cpu
+        if not reference:
+            reference = cpu
+            report(f"{name}, CPU", cpu, bare_cpu, unit="s", than=THAN, goal="≤ 0.5 s")
+            report("  painted after", took, bare_took, unit="s", than=THAN)
         goal = "" if tokens == 40_000 else "   goal ≤ 0.5 s CPU"
         print(f"{name}: {cpu:.2f} s CPU ({cpu / reference:.2f} × the first), painted after {took:.2f} s{goal}")
         print(f"  {written / 1e3:.0f} KB to the terminal, {app.memory():.1f} MB")
@@ -66,12 +73,11 @@ def paced(app: Watched, script: Script) -> None:
         bare.watch(WATCHED)
         bare_cpu, bare_written = bare.cpu() - bare_cpu, bare.written - bare_written
         bare_frames = bare.frames - bare_frames
-    than = "the smallest Textual app"
     spent, bare_spent = cpu / took * 10, bare_cpu / WATCHED * 10
-    report(f"{RATE} tokens/s, CPU per 10 s", spent, bare_spent, unit="s", than=than, goal="≤ 2 s")
+    report(f"{RATE} tokens/s, CPU per 10 s", spent, bare_spent, unit="s", than=THAN, goal="≤ 2 s")
     each, bare_each = written / took / RATE, bare_written / WATCHED / RATE
-    report("  to the terminal, a token", each, bare_each, unit="bytes", than=than, goal="≤ 250 bytes")
-    report("  frames a second", frames / took, bare_frames / WATCHED, unit="frames", than=than, goal="≤ 30")
+    report("  to the terminal, a token", each, bare_each, unit="bytes", than=THAN, goal="≤ 250 bytes")
+    report("  frames a second", frames / took, bare_frames / WATCHED, unit="frames", than=THAN, goal="≤ 30")
 
 
 def turns(app: Watched, script: Script) -> None:

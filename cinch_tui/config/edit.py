@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -81,7 +82,7 @@ def _rewrite(path: Path, change: Callable[[str], str], wanted: dict[str, object]
     name = next(iter(wanted))
     try:
         # Who keeps this file elsewhere and links to it wants it kept there.
-        real = path.resolve()
+        real = _followed(path)
         before = _entries(real)
         text = real.read_bytes().decode() if real.exists() else ""
         changed = change(text)
@@ -93,9 +94,16 @@ def _rewrite(path: Path, change: Callable[[str], str], wanted: dict[str, object]
                 f"{path} is read-only: {name} cannot be kept there; make it writable, or {by_hand} by hand"
             )
         write_private(real, changed)
-    except (OSError, RuntimeError) as error:
-        # A link that leads to itself is a RuntimeError.
+    except OSError as error:
         raise ConfigError(f"{path}: {name} cannot be kept there: {error}") from error
+
+
+def _followed(path: Path) -> Path:
+    # Path.resolve() raises something else in each Python before 3.13, and nothing from there on.
+    real = Path(os.path.realpath(path))
+    if real.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return real
 
 
 def _may_be_written(path: Path) -> bool:

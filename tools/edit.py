@@ -120,10 +120,11 @@ def _said(path: str, attempt: _Attempt, change: Change) -> ToolOutput:
         case Edited(_, regions, places, notes):
             where = f"{places} places" if places > 1 else "1 place"
             lines = ", ".join(f"{first}–{last}" if first != last else f"{first}" for first, last in regions[:10])
+            noun = "line" if len(regions) == 1 and regions[0][0] == regions[0][1] else "lines"
             more = f" and {len(regions) - 10} more" if len(regions) > 10 else ""
             said = "".join(f" {note[0].upper()}{note[1:]}." for note in notes)
             return ToolOutput.text(
-                f"Edited {path}: {where}, now lines {lines}{more}.{said}",
+                f"Edited {path}: {where}, now {noun} {lines}{more}.{said}",
                 view=DiffView(path, change.old, change.new),
                 details={"path": path, "places": places, "bytes_written": change.size},
             )

@@ -53,7 +53,7 @@ async def test_several_edits_are_made_in_order_all_or_none(place: Workplace):
     made = await place.call(
         EDIT, path="a.py", edits=[{"old": "return 1", "new": "return 9"}, {"old": "return 9", "new": "return 8"}]
     )
-    assert made.text == "Edited a.py: 2 places, now lines 3."
+    assert made.text == "Edited a.py: 2 places, now line 3."
     assert "return 8" in file.read_text()
 
 

@@ -122,8 +122,8 @@ class AgentFront:
 
     def kill_job(self, job_id: str) -> None:
         if not self._place.agent.jobs.kill(job_id):
-            running = ", ".join(each for each, _ in self.running_jobs()) or "none"
-            raise CinchError(f"no job {job_id!r} runs; there runs {running}")
+            running = ", ".join(each for each, _ in self.running_jobs())
+            raise CinchError(f"no job {job_id!r} is running; {f'these are: {running}' if running else 'none is'}")
 
     # Keys
 

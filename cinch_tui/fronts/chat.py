@@ -246,15 +246,15 @@ class ChatFront(AgentFront):
 
         try:
             if len(models) < 2:
-                raise ConfigError("/parallel takes two models or more: /parallel preset/model preset/model -- prompt")
+                raise ConfigError("/parallel takes two models or more: /parallel <model> <model> -- prompt")
             connect, level = self._desk.assembly.connect, self.thinking
             connected = [await asyncio.to_thread(connect, name, level) for name in models]
             for model in connected:
                 # Their prices are shown at their end.
                 await model.facts.load()
         except CinchError:
-            if prompt:
-                self._desk.screen.prompt.restore(f"/parallel {' '.join(models)} -- {prompt}")
+            typed = f"/parallel {' '.join(models)} -- {prompt}" if prompt else f"/parallel {' '.join(models)}"
+            self._desk.screen.prompt.restore(typed)
             raise
         self._desk.talk.contest = contest = Contest(self._desk, connected)
         if prompt:

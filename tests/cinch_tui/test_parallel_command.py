@@ -173,13 +173,14 @@ async def test_a_model_that_cannot_be_had_is_told_and_nothing_is_lost(app: Cinch
         assert (asked(server), app.desk.talk.contest, history(app)) == ([], None, [])
 
 
-async def test_one_model_alone_is_refused_and_nothing_is_lost(app: CinchApp):
+@pytest.mark.parametrize("typed", ["/parallel anthropic/quick -- why is it slow?", "/parallel anthropic/quick"])
+async def test_one_model_alone_is_refused_and_nothing_is_lost(app: CinchApp, typed: str):
     async with started(app) as pilot:
-        await say(pilot, app, "/parallel anthropic/quick -- why is it slow?")
+        await say(pilot, app, typed)
         await until(pilot, lambda: blocks(app, NoticeBlock))
 
         assert "two models or more" in blocks(app, NoticeBlock)[0].text
-        assert app.desk.screen.prompt.text == "/parallel anthropic/quick -- why is it slow?"
+        assert app.desk.screen.prompt.text == typed
 
 
 async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):

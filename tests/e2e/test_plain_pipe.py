@@ -113,6 +113,6 @@ def test_a_job_is_listed_and_killed_by_its_id(piped):
         "off",
     ).stdout
 
-    assert "Error: no job 'job-7' runs; there runs job-1" in told
+    assert "Error: no job 'job-7' is running; these are: job-1" in told
     assert "job-1: sleep 300: " in told.rpartition("Jobs:")[2]
     assert "Stopped 1 background job" not in told

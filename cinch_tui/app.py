@@ -26,6 +26,7 @@ from cinch_tui.pictures.album import Album
 from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.terminal.background import ASK, ENOUGH, TerminalBackground, remember
+from cinch_tui.terminal.caret import caret_of
 from cinch_tui.terminal.guard import Guard
 from cinch_tui.terminal.leaving import CLOSING, Kills, has_shell
 from cinch_tui.terminal.multiplexers import around, holds_esc_back
@@ -207,6 +208,8 @@ class CinchApp(App[object]):
             self.notify(str(error), severity="error", markup=False)
 
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        if caret := caret_of(screen.focused):
+            self.cursor_position = caret
         super()._display(screen, self._screenful.sparing(renderable))  # pyright: ignore[reportUnknownMemberType] its Screen names no type
 
     def _paint_again(self, source: App[object]) -> None:

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+from fakes.script import Reply
+from rich.cells import cell_len
+
+from cinch_tui.screens.dialog import NOT_YET
+
+pytestmark = pytest.mark.pty
+
+WORD = "世界"
+ASKS = ("ask_user", {"prompt": "What is it called?"})
+
+
+def stands_behind_the_word(app) -> bool:
+    """Where the terminal puts the window of an input method."""
+    column, row = app.cursor
+    before, word, _ = app.text.split("\n")[row].partition(WORD)
+    return bool(word) and column == cell_len(before + word)
+
+
+def sees_the_cursor_behind_the_word(app) -> None:
+    app.see(WORD)
+    app.until(lambda: stands_behind_the_word(app), "the cursor to be behind the word")
+
+
+@pytest.mark.parametrize("opens", ["", "\x06", "\x10", "\x12", "line\nline\n"], ids=repr)
+def test_the_cursor_of_the_terminal_is_where_one_types(cinch, opens: str):
+    app = cinch([Reply("heard")])
+    app.enter("hello")
+    app.see("heard")
+
+    app.type(opens)
+    app.settle()
+    app.type(WORD)
+
+    sees_the_cursor_behind_the_word(app)
+    app.resize(70, 20)
+    app.settle()
+    sees_the_cursor_behind_the_word(app)
+
+
+def test_the_cursor_of_the_terminal_is_in_the_answer_to_a_question(cinch):
+    app = cinch([Reply(calls=[ASKS]), Reply("heard")])
+    app.enter("hello")
+    app.see("What is it called")
+    app.miss(NOT_YET)
+
+    app.type(WORD)
+
+    sees_the_cursor_behind_the_word(app)

@@ -151,8 +151,7 @@ class SearchedSheet(Sheet):
 
     def _fold(self, block: Block, *, folded: bool) -> None:
         block.folded = folded
-        # Not `changed`: what is said stays as it is, and need not be searched again.
-        super().changed(block)
+        self.turned(block)
         self._absorb(perf_counter() + SLICE)
 
     def _standpoint(self) -> _Standpoint:

@@ -60,7 +60,7 @@ class Sheet(ScrollView):
         self._following = True
         self._rows: list[Row] = []
         self._strips = Strips()
-        self._dirty: dict[Block, None] = {}
+        self._dirty: dict[Block, bool] = {}
         self._due: Timer | None = None
         self._last_frame = 0.0
         self._pause = FRAME
@@ -120,9 +120,14 @@ class Sheet(ScrollView):
 
     def changed(self, block: Block) -> None:
         """Draw a block anew, soon; any number of calls before that cost one drawing."""
-        if block not in self._dirty:
-            self._dirty[block] = None
+        if not self._dirty.get(block):
+            self._dirty[block] = True
             self._schedule()
+
+    def turned(self, block: Block) -> None:
+        """As `changed`, of a block that opened or folded: nothing of it is new."""
+        self._dirty.setdefault(block, False)
+        self._schedule()
 
     def _received(self, blocks: Iterable[Block]) -> Iterable[Block]:
         """What has no time of its own was said now."""
@@ -193,13 +198,14 @@ class Sheet(ScrollView):
     def _absorb(self, deadline: float) -> None:
         self._fit()
         while self._dirty:
-            block = next(iter(self._dirty))
+            block, is_new = next(iter(self._dirty.items()))
             if block.index < 0:
                 del self._dirty[block]
                 continue
             before = self._page.heights[block.index]
             more = self._page.advance(block)
-            self._count_unseen(block.heights.total - before)
+            if is_new:
+                self._count_unseen(block.heights.total - before)
             if not more:
                 del self._dirty[block]
             if perf_counter() > deadline:
@@ -249,8 +255,8 @@ class Sheet(ScrollView):
         self._strips.move(before, rows)
         if regions := changed_regions(before, rows, self.size.width, with_marks=self._has_marks):
             super().refresh(*regions)
-        if self._following:
-            self._report_unseen(0)
+        below = max(0, self._page.heights.total - round(self.scroll_y) - self.size.height)
+        self._report_unseen(0 if self._following else min(self._unseen, below))
 
     def _place_scrollbar(self) -> None:
         """Tell Textual where the view stands, by ways that lay nothing out and repaint nothing else."""

@@ -321,7 +321,7 @@ class Transcript(PicturedSheet, can_focus=True):
 
     def _toggle(self, block: Block) -> None:
         block.folded = not block.folded
-        self.changed(block)
+        self.turned(block)
         if not block.folded and self._following:
             # What was unfolded is read from its top, even where its end would not fit any more.
             self._absorb(perf_counter() + SLICE)

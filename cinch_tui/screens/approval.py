@@ -226,6 +226,7 @@ class ApprovalScreen(Dialog[Approval]):
             self._say(Denied(reason))
             return
         self._calls.shown.review.refuse(reason)
+        self._calls.shown.review.go(1)
         self.explaining = False
         self.focus_first()
 

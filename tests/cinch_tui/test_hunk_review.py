@@ -76,6 +76,7 @@ def answers(screen: Screen[object]) -> list[str]:
         ("h r a escape y", Once()),
         ("h d n o enter enter y", Partly((RefusedHunk(0, "no"),))),
         ("h d n o escape enter y", Partly((RefusedHunk(0),))),
+        ("h y d n o enter y y", Partly((RefusedHunk(1, "no"),))),
         ("h n escape d n o enter", Denied("no")),
         ("h n escape escape", Denied()),
         ("tab n enter n", Denied()),
@@ -100,7 +101,7 @@ async def test_each_hunk_says_without_colour_whether_it_is_taken_and_why_not():
         await pilot.pause()
 
         assert "[x] change 1 of 3" in shown(app.screen)
-        assert "▶[ ] change 2 of 3, left out: too_soon" in shown(app.screen)
+        assert " [ ] change 2 of 3, left out: too_soon" in shown(app.screen)
         assert answers(app.screen)[0] == "y  Yes, 2 of 3 changes"
         assert not any("trust" in line or "always" in line for line in answers(app.screen))
 

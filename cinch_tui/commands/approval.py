@@ -60,6 +60,12 @@ async def mode(front: Front, argument: str) -> None:
         front.notice(f"/mode takes {', '.join((*_MODES, *_PLANNING))}, not {argument!r}", "warning")
 
 
+def next_approval(front: Front) -> None:
+    """From the usual one to the strictest, and only from there to none."""
+    following: dict[ApprovalMode, ApprovalMode] = {"smart": "on", "on": "off", "off": "smart"}
+    _set_approval(front, following[front.approval])
+
+
 def _set_approval(front: Front, name: str) -> None:
     mode, meaning = _MODES[name]
     front.set_approval(mode)

@@ -117,6 +117,9 @@ class ConversationScreen(PacedScreen):
     async def on_transcript_links_wanted(self, message: Transcript.LinksWanted) -> None:
         from cinch_tui.screens.picker import Item, Picker
 
+        if not message.links:
+            self._desk.app.notify("There is no link in this block.", markup=False)
+            return
         items = [Item(link.label, link.url, link.url) for link in message.links]
         url = await self._desk.app.push_screen_wait(Picker("Links of this block", items))
         if not url:
@@ -238,6 +241,13 @@ class ConversationScreen(PacedScreen):
 
     def action_next_colours(self) -> None:
         self._front.next_colours()
+
+    @work(group="next-approval", exclusive=True)
+    async def action_next_approval(self) -> None:
+        from cinch_tui.commands.approval import next_approval
+
+        await self._desk.talk.until_ready()
+        next_approval(self._front)
 
     @work(group="next-model", exclusive=True)
     async def action_next_model(self) -> None:

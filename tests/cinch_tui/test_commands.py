@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from fakes.recording_front import RecordingFront
 
+from cinch_tui.commands.approval import next_approval
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation, Registry
 
@@ -160,6 +161,16 @@ async def test_mode_sets_how_freely_the_agent_works(
     await run(text, front)
 
     assert (front.approval, front.is_planning) == (approval, is_planning)
+
+
+async def test_one_key_steps_through_the_ways_to_approve_by_the_strictest(front: RecordingFront):
+    gone_through = [front.approval]
+    for _ in range(3):
+        next_approval(front)
+        gone_through.append(front.approval)
+
+    assert gone_through == ["smart", "on", "off", "smart"]
+    assert [level for level, _ in front.notices] == ["info", "warning", "info"]
 
 
 async def test_compact_says_honestly_that_it_cannot(front: RecordingFront):

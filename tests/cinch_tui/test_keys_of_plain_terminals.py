@@ -28,6 +28,7 @@ OTHER_WAYS = {
     "line.select_end": ("line.kill_line", "line.select_line"),
     "chat.toggle_plan": ("/plan",),
     "chat.context": ("/context",),
+    "chat.next_approval": ("/mode",),
     "chat.previous_block": ("chat.change_sides", "transcript.above"),
     "chat.next_block": ("chat.change_sides", "transcript.below"),
     "chat.scroll_top": ("chat.page_up", "chat.page_transcript"),

@@ -57,3 +57,13 @@ def test_links_are_opened_or_copied_by_key_alone(app):
     app.see(r"EDITS \+2")
     app.type("\r")
     app.see("See https")
+
+
+def test_a_block_without_links_says_so_and_opens_no_list(app):
+    app.type("\t")
+    app.type("\x1b[1;2A")
+    app.type("\x1b[1;2A")
+    app.type("l")
+
+    app.see("no link in this block")
+    assert "nothing to pick" not in app.text

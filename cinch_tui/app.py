@@ -189,6 +189,9 @@ class CinchApp(App[object]):
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, Key | Paste):
+            # Some terminals never tell that one was elsewhere.
+            if self._presence.is_away:
+                self._look_at_theme()
             self._presence.typed()
         await super().on_event(event)
 
@@ -200,8 +203,11 @@ class CinchApp(App[object]):
         self._presence.is_looking = False
 
     def on_app_focus(self) -> None:
-        """Whoever edits a theme comes back to look at it."""
         self._presence.is_looking = True
+        self._look_at_theme()
+
+    def _look_at_theme(self) -> None:
+        """Whoever edits a theme comes back to look at it."""
         try:
             self.theme_switch.look_again()
         except ConfigError as error:

@@ -98,6 +98,22 @@ async def test_edited_theme_is_shown_when_the_window_has_the_focus_again(
     assert "did you mean background" in next(iter(app._notifications)).message
 
 
+async def test_edited_theme_is_shown_at_the_next_key_where_the_terminal_tells_of_no_focus(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (own / "mine.toml").write_text('based_on = "cinch-dark"\nbackground = "#101010"')
+    monkeypatch.setenv("CINCH_UI_THEME", "mine")
+    app = chat(tmp_path)
+
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot, app)
+        (own / "mine.toml").write_text('based_on = "cinch-dark"\nbackground = "#202020"')
+        await pilot.press("q")
+        await until(pilot, lambda: app.current_theme.background == "#202020")
+
+        assert app.desk.screen.prompt.text == "q"
+
+
 async def test_theme_is_previewed_put_back_and_kept(own: Path, tmp_path: Path):
     config = find_paths(os.environ).config_file
     config.write_text("# mine\n[ui]\nshow_thinking = false  # quiet\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.disk import is_there
 from harness.lazy_dataclass import dataclass
 
 APP = "cinch"
@@ -71,10 +72,18 @@ def project_config_file(cwd: Path) -> Path | None:
     """
     inside = _folders_of_repository(cwd)
     found = (folder / PROJECT_FOLDER / "config.toml" for folder in inside)
-    return next((path for path in found if path.is_file()), None)
+    return next((path for path in found if _may_be_file(path)), None)
+
+
+def _may_be_file(path: Path) -> bool:
+    """Also where nobody may look: a setting that is silently not in force is worse than none."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return True
 
 
 def _folders_of_repository(cwd: Path) -> tuple[Path, ...]:
     upwards = (cwd, *cwd.parents)
-    root = next((folder for folder in upwards if (folder / ".git").exists()), cwd)
+    root = next((folder for folder in upwards if is_there(folder / ".git")), cwd)
     return upwards[: upwards.index(root) + 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 from collections.abc import Sequence
@@ -134,10 +135,18 @@ def _images(names: Sequence[str], root: Path) -> tuple[Attachment, ...]:
 
 
 def _folder(name: str, flag: str) -> Path:
+    what = f"{flag} {name}" if name else "the current folder"
     try:
         folder = Path(name).expanduser().resolve()
+        is_folder = folder.is_dir()
+    except PermissionError as error:
+        raise ConfigError(f"{what} cannot be looked at: {error.strerror}") from error
     except OSError as error:
         raise ConfigError(f"the current folder is gone: {error.strerror}") from error
-    if not folder.is_dir():
-        raise ConfigError(f"{flag} {name}: is no folder")
+    except RuntimeError as error:
+        raise ConfigError(f"{what} is a link that leads to itself") from error
+    if not is_folder:
+        raise ConfigError(f"{what}: is no folder")
+    if not os.access(folder, os.X_OK):
+        raise ConfigError(f"{what} may not be entered: {os.strerror(errno.EACCES)}")
     return folder

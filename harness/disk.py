@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -29,11 +28,7 @@ def regular_status(path: Path) -> os.stat_result:
         NotAFile: it is something else, which may block whoever opens it.
         OSError: it cannot be looked at.
     """
-    status = os.lstat(path)
-    if not stat.S_ISREG(status.st_mode):
-        kind = next((kind for is_kind, kind in _KINDS if is_kind(status.st_mode)), "not a regular file")
-        raise NotAFile(kind)
-    return status
+    return _regular(os.lstat(path))
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -52,6 +47,38 @@ def open_regular(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb", buffering=0)
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is something at a path, as far as we can see: where nobody may look there is nothing for us."""
+    try:
+        path.stat()
+    except OSError:
+        return False
+    return True
+
+
+def read_beginning(path: Path, most: int) -> tuple[bytes, int]:
+    """The first bytes of a regular file, links followed, and its size.
+
+    Raises:
+        NotAFile: it is a pipe, a device or a folder, which is not waited for.
+        OSError: it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        size = _regular(os.fstat(descriptor)).st_size
+    except NotAFile:
+        os.close(descriptor)
+        raise
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(most), size
+
+
+def _regular(status: os.stat_result) -> os.stat_result:
+    if not stat.S_ISREG(status.st_mode):
+        raise NotAFile(next((kind for is_kind, kind in _KINDS if is_kind(status.st_mode)), "not a regular file"))
+    return status
+
+
 def read_regular(path: Path) -> bytes:
     with open_regular(path) as file:
         return file.read()
@@ -67,7 +94,7 @@ def replace_file(path: Path, data: bytes, guard: Callable[[], None]) -> None:
         OSError: the disk is full, the folder cannot be written to, …
     """
     made = _make_folders(path.parent)
-    temporary = path.parent / f".cinch-{secrets.token_hex(6)}.tmp"
+    temporary = path.parent / f".cinch-{os.urandom(6).hex()}.tmp"
     try:
         _fill(temporary, data, _status(path))
         guard()

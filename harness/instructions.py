@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path
 
+from harness.disk import is_there, read_beginning
+from harness.errors import NotAFile
 from harness.lazy_dataclass import dataclass
 
 LIMIT_BYTES = 40_000
@@ -68,7 +69,7 @@ def describe_environment(cwd: Path) -> Environment:
         cwd=cwd,
         platform=f"{system.sysname} {system.release} ({system.machine})",
         date=date.today().isoformat(),
-        git=_git_state(root) if (root / ".git").exists() else "not a git repository",
+        git=_git_state(root) if is_there(root / ".git") else "not a git repository",
     )
 
 
@@ -80,7 +81,7 @@ def build_system_prompt(environment: Environment, instructions: Sequence[Instruc
 
 def project_root(cwd: Path) -> Path:
     """The nearest folder upward that holds `.git`, else `cwd` itself."""
-    return next((folder for folder in (cwd, *cwd.parents) if (folder / ".git").exists()), cwd)
+    return next((folder for folder in (cwd, *cwd.parents) if is_there(folder / ".git")), cwd)
 
 
 def _load(cwd: Path, config_dir: Path) -> LoadedInstructions:
@@ -113,12 +114,14 @@ class _Reader:
             if within is not None and not real.is_relative_to(within.resolve()):
                 self.problems.append(f"{path} was not read: it is a link that leaves the project")
                 return
-            data, size = _read(real, LIMIT_BYTES + 1)
+            data, size = read_beginning(real, LIMIT_BYTES + 1)
             self._add(path, _decoded(data, is_whole=size <= len(data)).strip(), size)
         except FileNotFoundError:
             return
         except UnicodeDecodeError:
             self.problems.append(f"{path} was not read: it is not UTF-8 text")
+        except NotAFile as error:
+            self.problems.append(f"{path} was not read: it is {error}")
         except (OSError, RuntimeError) as error:
             self.problems.append(f"{path} was not read: {getattr(error, 'strerror', None) or error}")
 
@@ -134,16 +137,6 @@ class _Reader:
         note = f"{dropped:,} bytes of {path} were left out: instruction files may hold {LIMIT_BYTES:,} bytes in all"
         self.problems.append(note)
         self.instructions.append(Instruction(path, f"{kept}\n[{note}]".strip()))
-
-
-def _read(path: Path, limit: int) -> tuple[bytes, int]:
-    """The first bytes of a regular file, and its size. A pipe or a device is refused, and never waited for."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(f"{path} is no regular file")
-        return file.read(limit), status.st_size
 
 
 def _decoded(data: bytes, *, is_whole: bool) -> str:
@@ -165,10 +158,10 @@ def _git_state(root: Path) -> str:
     folder = root / ".git"
     try:
         if folder.is_file():
-            link = _read(folder, 4096)[0].decode().removeprefix("gitdir:").strip()
+            link = read_beginning(folder, 4096)[0].decode().removeprefix("gitdir:").strip()
             folder = root / link
-        head = _read(folder / "HEAD", 4096)[0].decode().strip()
-    except (OSError, ValueError):
+        head = read_beginning(folder / "HEAD", 4096)[0].decode().strip()
+    except (OSError, ValueError, NotAFile):
         return "a git repository that cannot be read"
     branch = head.removeprefix("ref: refs/heads/")
     place = f"on branch {_one_line(branch)}" if branch != head else f"at {_one_line(head)[:12]}, on no branch"
@@ -177,7 +170,7 @@ def _git_state(root: Path) -> str:
 
 def _unfinished(folder: Path) -> Iterator[str]:
     for name, words in _UNFINISHED.items():
-        if (folder / name).exists():
+        if is_there(folder / name):
             yield words
 
 

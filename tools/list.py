@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
+from harness.disk import is_there, read_beginning
 from harness.errors import FileMissing, NotAFile, WorkspaceError
 from harness.lazy_dataclass import dataclass
 from harness.tool import ToolContext, ToolOutput
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
     from harness.tool import Tool
+
+
+_MOST_RULES = 1_000_000
 
 
 class ListParameters(Parameters):
@@ -150,8 +154,8 @@ def _rules(folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
     from pathspec import GitIgnoreSpec
 
     try:
-        lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        lines = read_beginning(folder / ".gitignore", _MOST_RULES)[0].decode(errors="replace").splitlines()
+    except (OSError, NotAFile):
         return []
     try:
         return [(folder, GitIgnoreSpec.from_lines(lines))]
@@ -161,7 +165,7 @@ def _rules(folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
 
 def _rules_above(top: Path) -> list[tuple[Path, GitIgnoreSpec]]:
     """The rules of the folders above, up to the repository's root."""
-    repository = next((each for each in (top, *top.parents) if (each / ".git").exists()), top)
+    repository = next((each for each in (top, *top.parents) if is_there(each / ".git")), top)
     above = [each for each in top.parents if each.is_relative_to(repository)]
     return [rule for folder in reversed(above) for rule in _rules(folder)]
 

@@ -102,13 +102,21 @@ def load_config(sources: Sources) -> Config:
 
 def _add_files(layers: _Layers, sources: Sources) -> None:
     own, project = sources.user_file, sources.project_file
-    if sources.named or own.exists():
+    if sources.named or may_be_there(own):
         layers.add_file(_read(own), "file")
     if project and project.resolve() != own.resolve():
         from cinch_tui.config.trust import TrustStore  # as below
 
         file = _read(project)
         layers.add_file(file, "project", trusted=TrustStore(sources.trust_file).trusts(file))
+
+
+def may_be_there(path: Path) -> bool:
+    """Whether a file has to be read: also one that nobody may look for, since what it sets would not be in force."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return True
 
 
 def _read(path: Path) -> ConfigFile:

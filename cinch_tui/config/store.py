@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from cinch_tui.config.edit import drop_from_file, set_in_file, toml_of
 from cinch_tui.config.file import read_config_file
-from cinch_tui.config.layers import Config, Layer, Origin, Sources, expanded, load_config
+from cinch_tui.config.layers import Config, Layer, Origin, Sources, expanded, load_config, may_be_there
 from cinch_tui.config.names import Key, keys, value_of
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.config.text import shown_value
@@ -99,7 +99,8 @@ class SettingStore:
         """
         config = load_config(self.sources)
         file = self.sources.user_file
-        own = {name: entry.value for name, entry in read_config_file(file).entries.items()} if file.exists() else {}
+        read = read_config_file(file).entries if may_be_there(file) else {}
+        own = {name: entry.value for name, entry in read.items()}
         return Overview(
             config.settings,
             tuple(_standing(key, config, own) for key in keys().values()),
@@ -121,7 +122,7 @@ class SettingStore:
         Raises:
             ConfigError: the file cannot be changed.
         """
-        if self.sources.user_file.exists():
+        if may_be_there(self.sources.user_file):
             drop_from_file(self.sources.user_file, key.name)
 
     def _checked(self, key: Key, text: str) -> Value:

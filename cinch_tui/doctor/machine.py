@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui import __version__
 from cinch_tui.doctor.findings import Finding
+from harness.disk import is_there
 from harness.errors import ConfigError
 from tools.ripgrep import RipgrepMissing, ripgrep_path
 
@@ -82,7 +83,7 @@ def _configuration(paths: Paths, config: Config | ConfigError) -> Iterator[Findi
 
 def _folders(paths: Paths) -> Iterator[Finding]:
     for name, folder in (("data", paths.data), ("state", paths.state), ("cache", paths.cache)):
-        nearest = next(each for each in (folder, *folder.parents) if each.exists())
+        nearest = next(each for each in (folder, *folder.parents) if is_there(each))
         if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
             yield Finding("ok", name, str(folder))
         else:

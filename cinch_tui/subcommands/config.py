@@ -65,9 +65,12 @@ def _path(cwd: Path, out: Output) -> int:
 def _edit(out: Output) -> int:
     paths = find_paths(os.environ)
     path = paths.config_file
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(example_text(commented=True), encoding="utf-8")
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(example_text(commented=True), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be made: {error.strerror}") from error
     # Only here, since it loads the screen library.
     from cinch_tui.terminal.editor import editor_command
 

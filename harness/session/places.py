@@ -10,10 +10,12 @@ import re
 import unicodedata
 from pathlib import Path
 
-from harness.errors import SessionMissing
+from harness.disk import read_beginning
+from harness.errors import NotAFile, SessionMissing
 
 SUFFIX = ".jsonl"
 _LONGEST = 200
+_LONGEST_LINE = 4096
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -71,12 +73,16 @@ def git_branch(cwd: Path) -> str:
         git = folder / ".git"
         try:
             if git.is_file():
-                git = folder / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-            head = (git / "HEAD").read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError):
+                git = folder / _line(git).removeprefix("gitdir:").strip()
+            head = _line(git / "HEAD")
+        except (OSError, UnicodeDecodeError, NotAFile):
             continue
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else "HEAD"
     return ""
+
+
+def _line(path: Path) -> str:
+    return read_beginning(path, _LONGEST_LINE)[0].decode().strip()
 
 
 def _hash36(text: str) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,11 @@ async def test_empty_folder_is_no_error(place: Workplace):
     (place.root / "empty").mkdir()
 
     assert (await place.call(LIST, path="empty")).lines == ["empty/", "[0 entries]"]
+
+
+async def test_rules_that_are_a_pipe_are_not_waited_for(place: Workplace):
+    os.mkfifo(place.root / ".gitignore")
+
+    called = await place.call(LIST, depth=1)
+
+    assert called.lines == ["./", "src/", ".env", ".gitignore", "README.md", "[4 entries]"]

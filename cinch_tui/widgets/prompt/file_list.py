@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 
+from harness.disk import is_there
 from harness.stopping import end_process
 
 MAX_PATHS = 1_000_000
@@ -59,7 +60,7 @@ async def paths_at_work(root: Path) -> list[str]:
                     found[path] = None
                     if len(found) >= _MAX_AT_WORK:
                         break
-    return [path for path in found if (root / path).exists()]
+    return [path for path in found if is_there(root / path)]
 
 
 def _put(by_depth: dict[int, list[str]], folders: set[str], path: str) -> None:

@@ -28,7 +28,7 @@ from harness.messages import (
 )
 from harness.sources import sources_of
 from harness.tool import Tool
-from harness.views import ImageView
+from harness.views import ImageView, TextView
 
 # About what fills a screen or two.
 LAST = 24
@@ -129,6 +129,7 @@ def show_result(block: ToolBlock, result: ToolResult) -> None:
     ]
     block.text = result.text
     block.view = result.view
+    block.stays_open = result.tool_name == "ask_user" and isinstance(result.view, TextView) and "\n" in result.view.text
     if result.details and result.details.get("denied"):
         block.status = "denied"
     else:

@@ -51,6 +51,8 @@ class ToolBlock(Block):
         self.call = Call(label, summary)
         self._folded: bool | None = None
         self._is_fresh = False
+        self.stays_open = False
+        """A line does not say what came of it."""
 
     @property
     def status(self) -> ToolStatus:
@@ -109,8 +111,8 @@ class ToolBlock(Block):
         if self._folded is not None:
             return self._folded
         # What was changed or shown must be seen without asking for it.
-        must_be_seen = self.status == "done" and (isinstance(self.view, DiffView) or bool(self.pictures))
-        return not self._is_fresh and not must_be_seen
+        must_be_seen = isinstance(self.view, DiffView) or self.pictures or self.stays_open
+        return not self._is_fresh and not (self.status == "done" and must_be_seen)
 
     @folded.setter
     def folded(self, folded: bool) -> None:

@@ -116,7 +116,8 @@ def body_lines(call: Call, look: Look, width: int) -> list[Line]:
     inner = max(8, width - 4)
     lines = _view_lines(call.view, look, inner) if call.view is not None else []
     if not lines and call.text.strip():
-        lines = _text_lines(call.text, "", look, inner)
+        is_prose = call.status in ("failed", "denied")
+        lines = _prose_lines(call.text, look, inner) if is_prose else _text_lines(call.text, "", look, inner)
     if (
         call.status == "failed"
         and call.view is not None
@@ -152,6 +153,12 @@ def _text_lines(text: str, language: str, look: Look, width: int) -> list[Line]:
     fill = look.on_base("code-block")
     lines = chop_runs(code_runs(rows, language, look), width)
     return [*(Line(line.segments, line.gutter, line.end, fill) for line in lines), *_more(more, look, width)]
+
+
+def _prose_lines(text: str, look: Look, width: int) -> list[Line]:
+    """Why there is no result, which is told in sentences."""
+    rows, more = first_lines(printed(text).strip("\n"))
+    return [*wrap_runs(_output(rows, look), width), *_more(more, look, width)]
 
 
 def _terminal_lines(view: TerminalView, look: Look, width: int) -> list[Line]:

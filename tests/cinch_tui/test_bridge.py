@@ -171,6 +171,18 @@ async def test_a_question_shows_that_it_waits_for_the_person(name: str):
         assert notes == ["waits for you", "waits for you", "waits for you", ""]
 
 
+@pytest.mark.parametrize(("answers", "folded"), [("Colour: Blue\nName: till", False), ("Blue", True)])
+async def test_answers_that_one_line_cannot_say_stay_to_be_read(answers: str, folded: bool):
+    app, board, bridge = stage()
+    async with app.run_test() as pilot:
+        for event in (started("ask_user"), ended("ask_user", TextView(answers))):
+            bridge.receive(event)
+        await pilot.pause()
+
+        (block,) = board.transcript.blocks
+        assert block.folded is folded
+
+
 async def test_a_sub_agent_that_is_done_no_longer_shows_what_it_is_at():
     app, board, bridge = stage()
     async with app.run_test() as pilot:

@@ -5,7 +5,7 @@ import pytest
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.look import Look
 from cinch_tui.transcript.tool_block import ToolBlock, ToolStatus
-from cinch_tui.transcript.tool_lines import header_line
+from cinch_tui.transcript.tool_lines import body_lines, header_line
 from harness.views import TerminalView
 
 
@@ -25,6 +25,15 @@ def test_a_command_that_ended_with_a_status_is_marked_as_failed(code: int | None
     block.view = TerminalView("make", "out", code)
 
     assert header(block, 60).startswith(f"▸ {mark} Bash make")
+
+
+@pytest.mark.parametrize("status", ["failed", "denied"])
+def test_why_there_is_no_result_is_broken_between_words(status: ToolStatus):
+    block = ended(status, "a.py", "a.py has not been read in this session. Read it, then change it.")
+
+    lines = [line.text.strip() for line in body_lines(block.call, Look.bare(), 40)]
+
+    assert lines == ["a.py has not been read in this", "session. Read it, then change it."]
 
 
 def test_a_command_that_printed_nothing_says_so():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from hypothesis import settings
 # The same examples in every run: a failure belongs to the change that is looked at, and can be repeated.
 settings.register_profile("house", derandomize=True, deadline=None, database=None)
 settings.load_profile("house")
+
+# In the background of a script these are ignored, and so they are by whatever the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # What a test must not inherit from whoever runs it.

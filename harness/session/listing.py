@@ -40,7 +40,7 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A place where a text was said; `snippet` is one line around it."""
+    """A place where a text was said, by `user`, `assistant` or a `tool`; `snippet` is one line around it."""
 
     path: Path
     session_id: str
@@ -196,11 +196,13 @@ def _search_file(path: Path, text: str) -> Iterator[SearchHit]:
 def _search_line(path: Path, record: JsonObject, wanted: str) -> Iterator[SearchHit]:
     if record.get("type") not in ("user", "assistant") or record.get("isSidechain") is True:
         return
-    for said in _texts(blocks_of(record)):
-        place = said.casefold().find(wanted)
-        if place >= 0:
-            around = said[max(0, place - _SNIPPET) : place + len(wanted) + _SNIPPET]
-            yield SearchHit(path, path.stem, text_at(record, "type"), time_of(record), " ".join(around.split()))
+    for block in blocks_of(record):
+        role = "tool" if block.get("type") == "tool_result" else text_at(record, "type")
+        for said in _texts([block]):
+            place = said.casefold().find(wanted)
+            if place >= 0:
+                around = said[max(0, place - _SNIPPET) : place + len(wanted) + _SNIPPET]
+                yield SearchHit(path, path.stem, role, time_of(record), " ".join(around.split()))
 
 
 def _texts(blocks: list[JsonObject]) -> Iterator[str]:

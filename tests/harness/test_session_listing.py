@@ -129,7 +129,9 @@ def test_what_was_said_is_found_whatever_its_case(tmp_path: Path):
 
     for text in ("map room", "STRAßE", "SEE", "the\nmap"):
         assert [hit.path for hit in search_sessions(tmp_path / "data", text, tmp_path)] == [path]
-    assert search_sessions(tmp_path / "data", "map")[0].snippet == "In the MAP room"
+    (found,) = search_sessions(tmp_path / "data", "map")
+    assert (found.role, found.snippet) == ("tool", "In the MAP room")
+    assert [hit.role for hit in search_sessions(tmp_path / "data", "see")] == ["assistant"]
     assert search_sessions(tmp_path / "data", "tool_result") == []
     assert search_sessions(tmp_path / "data", "") == []
 

@@ -161,9 +161,12 @@ def _matching(wish: Wish, offers: list[Offer]) -> list[Offer]:
 
 
 def _no_match(wish: Wish) -> str:
-    close = [] if wish.provider else nearest(wish.words[0], [preset.name for preset in each_preset()], 1)
-    hint = f"; did you mean the provider {close[0]}?" if close else ""
-    return f"no model matches {' '.join(wish.words)!r}{hint}"
+    named = " ".join(wish.words)
+    close = nearest(named, [preset.name for preset in each_preset()], 1)
+    if close and not wish.provider:
+        return f"no model matches {named!r}; did you mean the provider {close[0]}?"
+    more = "" if wish.provider or "--all" in wish.flags else f"; among all there are: cinch models --all {named}"
+    return f"no model matches {named!r}{more}"
 
 
 def _show(offers: list[Offer], out: Output, *, as_json: bool) -> None:

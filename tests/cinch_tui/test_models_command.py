@@ -228,8 +228,13 @@ def test_help_and_a_flag_there_is_not() -> None:
 
 def test_no_match_is_a_status(claudes: ListServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert models("zzzz") == (1, [])
-    assert "no model matches 'zzzz'" in capsys.readouterr().err
+    assert "no model matches 'zzzz'; among all there are: cinch models --all zzzz" in capsys.readouterr().err
     assert claudes.asked == ["/v1/models"]
+
+
+def test_words_that_fit_nothing_are_no_misspelt_provider(capsys: pytest.CaptureFixture[str]) -> None:
+    assert models("--all", "claude", "nonsense") == (1, [])
+    assert capsys.readouterr().err.endswith("no model matches 'claude nonsense'\n")
 
 
 def test_a_misspelt_provider_is_told_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:

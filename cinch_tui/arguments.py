@@ -20,13 +20,15 @@ commands:
   cinch config show|path|edit|trust
   cinch models [PROVIDER]    providers, their keys and their models
   cinch doctor [PROVIDER]    what works, what does not, and how to mend it
-  cinch keys [--list]        what arrives when a key is pressed, and what it does; all keys
+  cinch keys [--list]        what arrives when a key is pressed; a list of all
   cinch reset-terminal       mend a terminal that a program has left broken
   cinch demo                 a tour with a scripted model; needs no key
-A prompt that begins with one of these words goes after two dashes: cinch -- sessions
+A prompt that begins with one of these words goes after two dashes:
+cinch -- sessions
 
-exit status: 0 done · 1 the run failed · 2 usage or configuration · 3 a limit was reached
-             4 a needed approval could not be asked · 130 interrupted
+exit status: 0 done · 1 the run failed · 2 usage or configuration
+             3 a limit was reached · 4 a needed approval could not be asked
+             130 interrupted
 """
 
 

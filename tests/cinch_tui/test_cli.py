@@ -67,6 +67,16 @@ def test_every_subcommand_tells_how_it_is_used(command: str, flag: str, capsys: 
     assert f"cinch {command}" in capsys.readouterr().out
 
 
+def test_help_fits_a_terminal_of_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert main(["--help"]) == 0
+
+    assert max(map(len, capsys.readouterr().out.splitlines())) < 80
+
+
 @pytest.mark.parametrize(
     ("argv", "reason"),
     [

@@ -23,6 +23,7 @@ from cinch_tui.fronts.chat import ChatFront
 from cinch_tui.keys.keymap import bindings, label_of, use_own_keys
 from cinch_tui.options import Options
 from cinch_tui.pictures.album import Album
+from cinch_tui.rendering.backgrounds import remember_backgrounds_by_colour
 from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.terminal.background import ASK, ENOUGH, TerminalBackground, remember
@@ -70,6 +71,7 @@ class CinchApp(App[object]):
 
     def __init__(self, options: Options, settings: Settings, frame: FirstFrame | None = None) -> None:
         super().__init__(driver_class=_driver())
+        remember_backgrounds_by_colour()
         self._paint_for(options.environ)
         self.theme_switch = ThemeSwitch(self, settings.ui.theme, options.paths, options.environ)
         self._start_with(self.theme_switch.first())

@@ -1,0 +1,27 @@
+"""A mend of Textual 8.2: it remembers the background of each widget by the widget's cache of painted lines.
+
+So up to 1,024 of these caches outlive their widgets, some hundred megabytes in a long session.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from textual._styles_cache import StylesCache
+from textual.color import Color
+from textual.style import Style
+
+
+@lru_cache(1024)
+def _inner_and_outer(base: Color, background: Color) -> tuple[Style, Style]:
+    return Style(background=base + background), Style(background=base)
+
+
+def _by_colours(cache: StylesCache, base: Color, background: Color) -> tuple[Style, Style]:
+    del cache
+    return _inner_and_outer(base, background)
+
+
+def remember_backgrounds_by_colour() -> None:
+    """Once, before anything is painted."""
+    StylesCache.get_inner_outer = _by_colours  # pyright: ignore[reportAttributeAccessIssue]

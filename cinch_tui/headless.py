@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TextIO
 
-from cinch_tui.assembly import assemble, wanted_session
+from cinch_tui.assembly import Assembly, assemble, wanted_session
 from cinch_tui.config.settings import Settings
 from cinch_tui.options import Options
 from cinch_tui.printing.outcome import ExitStatus, Outcome, Tally
@@ -97,8 +97,18 @@ async def _run(job: Job) -> int:
             stopper.agent = None
             await agent.close()
             assembly.close()
-    _tell_problem(job, outcome)
+    lost = _lost(assembly)
+    _tell_problem(job, outcome, is_kept=job.options.keep_session and not lost)
+    if lost:
+        job.narrator.say(lost)
     return outcome.status
+
+
+def _lost(assembly: Assembly) -> str:
+    """What of the session nobody will find again; empty where all of it is kept, or nothing was to be."""
+    if assembly.store is None or assembly.store.is_saved:
+        return ""
+    return f"what was said here could not be saved in {assembly.store.path}"
 
 
 async def _prompt(job: Job, agent: Agent) -> Outcome:
@@ -120,11 +130,11 @@ async def _priced(agent: Agent, result: AgentResult) -> AgentResult:
     return replace(result, usage=priced(result.usage, facts.price))
 
 
-def _tell_problem(job: Job, outcome: Outcome) -> None:
+def _tell_problem(job: Job, outcome: Outcome, *, is_kept: bool) -> None:
     if not outcome.problem:
         return
     job.narrator.say(outcome.problem)
-    if outcome.status in (ExitStatus.INTERRUPTED, ExitStatus.LIMIT) and job.options.keep_session:
+    if outcome.status in (ExitStatus.INTERRUPTED, ExitStatus.LIMIT) and is_kept:
         job.narrator.say(f"go on with: cinch --resume {outcome.session_id}")
 
 

@@ -1,4 +1,4 @@
-"""A file that only grows, by whole lines, and loses none: to no full disk, torn line, deletion or second writer.
+"""A file that only grows, by whole lines, and loses none: to no full disk, torn line, deletion, move or second writer.
 
 What cannot be written waits in memory, and every later append tries it again first.
 """
@@ -6,7 +6,7 @@ What cannot be written waits in memory, and every later append tries it again fi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +17,7 @@ from harness.errors import SessionLocked
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
+_PART = 1 << 20
 _PATIENCE = 0.2  # seconds; listing sessions touches a lock for an instant
 
 
@@ -77,7 +78,7 @@ class Journal:
         try:
             self.acquire()
             self._raise_late_error()
-            self._restore_if_deleted()
+            self._restore_if_gone()
             self._write(b"".join(self._waiting))
         except (OSError, SessionLocked) as error:
             self._tell_failure(error)
@@ -127,9 +128,18 @@ class Journal:
             self._size = os.fstat(fd).st_size
             self._ends_line = False
 
-    def _restore_if_deleted(self) -> None:
-        """Write a deleted file anew from the one we still hold open."""
-        if os.fstat(self._descriptor).st_nlink:
+    def _is_in_place(self) -> bool:
+        """Whether the file we hold open still has its name; where nobody may look, it does."""
+        try:
+            return os.path.samestat(self.path.stat(), os.fstat(self._descriptor))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+
+    def _restore_if_gone(self) -> None:
+        """Write a file that was deleted, moved or replaced anew, from the one we still hold open."""
+        if self._is_in_place():
             return
         with suppress(OSError):
             if self._syncing:
@@ -140,19 +150,25 @@ class Journal:
             lock.release()
         try:
             self.acquire()
-            self._copy(held, size)
+            if not self._begins_as(held, size):
+                self._copy(held, size)
         except (OSError, SessionLocked):
             self._let_go()
             self._fd, self._size = held, size
             raise
         os.close(held)
 
+    def _begins_as(self, source: int, size: int) -> bool:
+        """Whether who replaced the file did so by a copy of it, as programs do that keep folders in step."""
+        ours, theirs = _parts(source, size), _parts(self._descriptor, size)
+        return self._size >= size and all(part == other for part, other in zip(ours, theirs, strict=True))
+
     def _copy(self, source: int, size: int) -> None:
         """All of it or nothing."""
         start = self._size
         try:
-            for offset in range(0, size, 1 << 20):
-                self._write(os.pread(source, min(1 << 20, size - offset), offset))
+            for part in _parts(source, size):
+                self._write(part)
         except OSError:
             self._size = start
             self._cut_back(self._descriptor)
@@ -185,6 +201,11 @@ class Journal:
             lock_path(self.path).unlink(missing_ok=True)
             self._lock.release()
             self._lock = None
+
+
+def _parts(fd: int, size: int) -> Iterator[bytes]:
+    for offset in range(0, size, _PART):
+        yield os.pread(fd, min(_PART, size - offset), offset)
 
 
 def lock_path(path: Path) -> Path:

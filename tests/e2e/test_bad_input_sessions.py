@@ -66,6 +66,7 @@ def test_a_full_disk_is_told_in_print_mode_and_the_answer_still_comes(printed, m
 
     assert done.stdout == "answer 1\n"
     assert "The session cannot be saved" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("cinch: what was said here could not be saved in /")
 
 
 def test_a_full_disk_costs_nothing_once_there_is_space_again(terminal, own_home, model):

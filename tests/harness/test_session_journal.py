@@ -155,6 +155,36 @@ def test_a_deleted_file_is_written_anew_and_whole(tmp_path: Path):
     assert problems == []
 
 
+def test_a_folder_that_was_moved_away_is_made_anew_with_all_of_the_session(tmp_path: Path):
+    problems: list[str] = []
+    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
+    tell(store, *tour())
+
+    (tmp_path / "data").rename(tmp_path / "elsewhere")
+    tell(store, user("still here?"))
+    store.close()
+
+    assert len(load_session(store.path).messages) == 6
+    assert problems == []
+
+
+def test_a_file_that_was_replaced_by_its_own_copy_goes_on_without_a_line_twice(tmp_path: Path):
+    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
+    tell(store, *tour())
+    before = store.path.read_bytes()
+
+    copy = store.path.with_suffix(".copy")
+    copy.write_bytes(before)
+    copy.replace(store.path)
+    tell(store, user("still here?"))
+    store.close()
+
+    lines = store.path.read_bytes().splitlines()
+    assert store.path.read_bytes().startswith(before)
+    assert len(lines) == len(set(lines))
+    assert len(load_session(store.path).messages) == 6
+
+
 def test_a_deleted_file_waits_until_it_can_be_written_anew(tmp_path: Path):
     problems: list[str] = []
     store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from cinch_tui.screens.board import Board
 
 
+PLANNED = "PLAN"
+
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
 """Tools that have a panel or a dialog of their own."""
 QUESTIONS = ("ask_user", "submit_plan")
@@ -159,13 +161,19 @@ class Bridge:
     def _open_block(self, index: int, kind: str) -> None:
         self._retry.drop()
         if kind == "text":
-            self._streaming[index] = ReplyBlock()
+            self._streaming[index] = self._reply()
         elif kind == "thinking":
             self._streaming[index] = ThinkingBlock()
         else:
             return
         self._said.append(self._streaming[index])
         self._board.transcript.add(self._streaming[index])
+
+    def _reply(self, text: str = "") -> ReplyBlock:
+        """What is said while nothing is changed is not to be taken for what was done."""
+        reply = ReplyBlock(text)
+        reply.tag = PLANNED if self._board.status.status.plan else ""
+        return reply
 
     def _finish_block(self, index: int) -> None:
         block = self._streaming.pop(index, None)
@@ -196,7 +204,7 @@ class Bridge:
         for content in message.content:
             match content:
                 case Text(text) if text:
-                    self._board.transcript.add(ReplyBlock(text))
+                    self._board.transcript.add(self._reply(text))
                 case Thinking(text) if text:
                     self._board.transcript.add(ThinkingBlock(text))
                 case _:

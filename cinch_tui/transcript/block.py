@@ -127,6 +127,8 @@ class Block:
         """It has no lines, as long as nobody wants to see its channel."""
         self.time: float | None = None
         """When it was said, in seconds since the epoch; 0 where nobody knows."""
+        self.tag = ""
+        """A word on what it is, which stands beside it."""
         self.parts: list[Part] = []
         self.heights = Heights()
         self._opened_for = -1

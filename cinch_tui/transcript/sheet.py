@@ -248,8 +248,7 @@ class Sheet(ScrollView):
         self._show(rows)
 
     def _show(self, rows: list[Row]) -> None:
-        if self._ways.stamps:
-            rows = stamped(rows, self._page)
+        rows = stamped(rows, self._page)
         before, self._rows = self._rows, rows
         self._place_scrollbar()
         self._strips.move(before, rows)

@@ -1,4 +1,4 @@
-"""When things were said, at the right edge of their first line, or of the blank one above it."""
+"""When things were said and what they are, at the right edge of their first line, or of the blank one above it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.style import Style
 
-from cinch_tui.transcript.lines import Line
+from cinch_tui.transcript.lines import Line, Run
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block
@@ -20,7 +20,7 @@ ROOM = 7
 
 
 def stamped(rows: list[Row], layout: Layout) -> list[Row]:
-    """The rows with the times that belong on them. Nothing moves: where there is no room, there is no time."""
+    """The rows with what belongs on them. Nothing moves: where there is no room, there is none of it."""
     return [_stamped(row, layout) for row in rows]
 
 
@@ -28,33 +28,41 @@ def _stamped(row: Row, layout: Layout) -> Row:
     place = _stamp_place(row.block, layout)
     if place != (row.part, row.number):
         return row
+    tone = layout.look["warning" if row.block.tag else "muted"]
     for label in _labels(row.block, layout):
-        if line := _with_stamp(row.line, label, layout):
+        if line := _with_stamp(row.line, (label, tone), layout):
             return row._replace(dressed=line)
     return row
 
 
 def _stamp_place(block: Block, layout: Layout) -> tuple[int, int] | None:
-    """The part and the line where a block's time stands: on the line itself where that is always short."""
-    if not block.time or block.index < 0:
+    """The part and the line where a block's stamp is: on the line itself where that is always short."""
+    if block.index < 0 or not (block.tag or _shows_time(block, layout)):
         return None
     first = layout.place_of(block)
     return (first.part, 0) if block.foldable or not first.part else (0, 0)
 
 
-def _with_stamp(line: Line, label: str, layout: Layout) -> Line | None:
-    ground = line.fill or layout.look.base
+def _with_stamp(line: Line, stamp: Run, layout: Layout) -> Line | None:
+    ground, (label, tone) = line.fill or layout.look.base, stamp
     room = layout.width - line.width - len(label)
     if room < 1:
         return None
-    style = ground + Style(color=layout.look["muted"].color)
-    blank, stamp = Segment(" " * room, ground), Segment(label, style)
-    return replace(line, segments=(*line.segments, blank, stamp))
+    style = ground + Style(color=tone.color)
+    return replace(line, segments=(*line.segments, Segment(" " * room, ground), Segment(label, style)))
 
 
 def _labels(block: Block, layout: Layout) -> tuple[str, ...]:
     """What would be best to say, and what is if there is no room."""
-    assert block.time, "only what has a time is stamped"
+    times = _times(block, layout) if _shows_time(block, layout) else ()
+    return (*(f"{block.tag}  {each}" for each in times), block.tag) if block.tag else times
+
+
+def _shows_time(block: Block, layout: Layout) -> bool:
+    return layout.look.ways.stamps and bool(block.time)
+
+
+def _times(block: Block, layout: Layout) -> tuple[str, ...]:
     then = time.localtime(block.time)
     before = layout.beside(block.index, -1, lambda other: bool(other.time))
     since = time.localtime(before.time) if before else time.localtime()

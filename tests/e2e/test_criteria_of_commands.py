@@ -120,6 +120,20 @@ def test_in_plan_mode_nothing_is_written_until_the_plan_is_accepted(cinch, proje
     assert [tool["name"] for tool in app.server.requests[-1].body["tools"]].count("write_file") == 1
 
 
+def test_what_was_said_while_planning_stays_marked_when_it_is_over(cinch):
+    app = cinch([Reply("I would begin with x."), Reply("I have begun.")], "--plan")
+    app.enter("what would you do?")
+    app.see("begin with x")
+    app.see("DONE|IDLE")
+
+    app.type("\x1b[Z")
+    app.miss(r"\] +PLAN")
+    app.enter("do it")
+
+    screen = app.see("I have begun")
+    assert re.findall("PLAN|I would|I have", screen) == ["PLAN", "I would", "I have"]
+
+
 def test_a_plan_that_is_refused_leaves_the_agent_in_plan_mode(cinch, project):
     app = cinch([Reply(calls=[PLAN]), writes("x.txt"), Reply("all done")], "--plan")
     app.enter("write x.txt")

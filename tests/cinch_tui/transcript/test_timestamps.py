@@ -89,3 +89,18 @@ def test_a_thought_is_folded_with_the_time_it_took() -> None:
 
     assert block.folded
     assert block.headline == "▸ Thought for 1s"
+
+
+@pytest.mark.parametrize(("stamps", "ends"), [(False, "PLAN"), (True, "PLAN  00:02")])
+async def test_a_word_on_what_it_is_stands_above_a_reply_and_before_its_time(stamps: bool, ends: str) -> None:
+    *others, reply = talk()
+    reply.tag = "PLAN"
+    app = Stage(*others, reply)
+    app.view.ways = Ways(stamps=stamps)
+    async with app.run_test(size=SMALL):
+        await app.view.drained()
+
+        shown = screen(app.view)
+
+    above = next(number for number, row in enumerate(shown) if "A reply" in row) - 1
+    assert [row.strip() for row in shown if "PLAN" in row] == [shown[above].strip()] == [ends]

@@ -28,16 +28,16 @@ class Output:
     def write_text(self, text: str) -> None:
         """Text and a newline. A terminal is protected from control sequences; a file or pipe gets the text as it is."""
         shown = harmless(text) if self.stream.isatty() else text
-        self._reconfigure(None)
+        self.encode_as(None)
         self._write(shown if shown.endswith("\n") else shown + "\n")
 
     def write_json(self, record: JsonObject) -> None:
         """One line, UTF-8 whatever the locale says."""
-        self._reconfigure("utf-8")
+        self.encode_as("utf-8")
         self._write(to_bytes(record).decode())
 
-    def _reconfigure(self, encoding: str | None) -> None:
-        """A character the encoding lacks must cost that character and not the whole answer."""
+    def encode_as(self, encoding: str | None) -> None:
+        """From here on; without one as the locale says. A character that it lacks costs itself and not the answer."""
         if isinstance(self.stream, io.TextIOWrapper):
             self.stream.reconfigure(encoding=encoding, errors="replace")  # pyright: ignore[reportUnknownMemberType] whatever buffer it wraps
 

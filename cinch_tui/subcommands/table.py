@@ -50,6 +50,8 @@ def _run(arguments: Arguments, out: Output) -> int:
         case "sessions":
             from cinch_tui.subcommands.sessions import main
 
+            # What is exported is read by programs, which know no locale of ours.
+            out.encode_as("utf-8" if argv[:1] == ["export"] else None)
             return main(argv, data_dir=find_paths(os.environ).data, cwd=cwd, out=out.stream)
         case "config":
             from cinch_tui.subcommands.config import run_config

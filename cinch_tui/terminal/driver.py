@@ -89,6 +89,8 @@ class GuardedDriver(LinuxDriver):
         # What goes wrong may be written to a file; the screen is where people look.
         screen = sys.__stderr__ if sys.__stderr__ and sys.__stderr__.isatty() else sys.__stdout__
         assert screen is not None, "cli.py has seen that it is a terminal"
+        # What a locale says of a terminal is seldom meant, and what is drawn needs this.
+        screen.reconfigure(encoding="utf-8", errors="replace")
         # What the thread that writes needs of a file.
         self._file = cast("TextIO", Lasting(screen))
 

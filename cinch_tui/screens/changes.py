@@ -205,5 +205,5 @@ def _why_no_diff(change: FileChange) -> str:
 def _confirmation(change: FileChange, count: int, of: int) -> Picker[bool]:
     what = f"{count} of {of} changes in {change.shown}" if count < of else f"all of {change.shown}"
     gone = "the file goes" if change.before is None and count >= of else "what is there now is lost"
-    items = [Item("Put it back", gone, value=True), Item("Leave it as it is", "", value=False)]
+    items = [Item("Yes, put it back", gone, value=True), Item("No, leave it as it is", "", value=False)]
     return Picker(f"Put back {what}?", items)

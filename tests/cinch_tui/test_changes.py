@@ -251,6 +251,20 @@ async def test_putting_back_is_asked_about_first(shop: Shop, keys: str, content:
         assert (shop.root / "a.py").read_text() == expected
 
 
+@pytest.mark.parametrize(("letter", "content"), [("y", OLD), ("n", NEW)])
+async def test_putting_back_is_answered_by_letter_too(shop: Shop, letter: str, content: str):
+    app = host(shop)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, Picker))
+        await pilot.press(letter)
+        await pilot.pause()
+        await answer(app, pilot, "enter")
+
+    assert (shop.root / "a.py").read_text() == content
+
+
 async def test_escape_leaves_the_diff_and_then_the_screen(shop: Shop):
     app = host(shop)
 

@@ -333,16 +333,20 @@ class Desk:
 
     def show_thinking(self, *, shown: bool) -> None:
         """Whether what a model thinks is shown."""
-        transcript = self.screen.board.transcript
-        others = transcript.hidden_channels - _THOUGHTS
-        transcript.hidden_channels = others if shown else others | _THOUGHTS
+        others = self.screen.board.transcript.hidden_channels - _THOUGHTS
+        self._hide(others if shown else others | _THOUGHTS)
 
     def toggle_channels(self) -> None:
         """Show all that stands beside what is said, or, where all is shown, none of it."""
-        transcript = self.screen.board.transcript
-        transcript.hidden_channels = frozenset() if transcript.hidden_channels else _THOUGHTS | _REMINDERS
-        state = "hidden" if transcript.hidden_channels else "shown"
+        shown = bool(self.screen.board.transcript.hidden_channels)
+        self._hide(frozenset() if shown else _THOUGHTS | _REMINDERS)
+        state = "shown" if shown else "hidden"
         self.app.notify(f"Thoughts and what the program tells the model are {state}.", markup=False)
+
+    def _hide(self, channels: frozenset[Channel]) -> None:
+        self.screen.board.transcript.hidden_channels = channels
+        bar = self.screen.board.status
+        bar.status = replace(bar.status, hides=bool(channels & _THOUGHTS))
 
     def show_figures(self) -> None:
         """What the conversation has used, and how much of the window it takes."""

@@ -33,6 +33,8 @@ class Status:
 
     state: AgentState = "idle"
     plan: bool = False
+    hides: bool = False
+    """What the model thinks is not shown: it may be at work with nothing to see of it."""
     approval: str = "smart"
     model: str = ""
     tokens_in: int = 0
@@ -163,6 +165,8 @@ def parts_of(status: Status, elapsed: float | None) -> list[Part]:
         parts.append(Part("PLAN", "plan", 90, "plan"))
     if status.approval != "smart":
         parts.append(Part(f"approve:{status.approval}", "approval", 80, "approval"))
+    if status.hides:
+        parts.append(Part("HIDDEN", "note", 60, "note"))
     if status.queued:
         parts.append(Part(f"{status.queued} queued", "note", 70, "queue"))
     if status.note:

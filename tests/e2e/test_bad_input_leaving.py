@@ -41,6 +41,23 @@ def is_restored(raw: bytes) -> bool:
     return all(part in raw[-400:] for part in RESTORED) and b"\x1b[?1049h" not in end
 
 
+def test_on_leaving_the_last_exchange_and_the_way_back_stand_on_the_persons_own_screen(terminal, serve):
+    server = serve([Reply("the first answer"), Reply("the second answer")])
+    cinch = terminal(env=env_of(server))
+    cinch.see("anthropic/claude")
+    for number in ("first", "second"):
+        cinch.enter(f"the {number} prompt")
+        cinch.see(f"the {number} answer")
+
+    cinch.type("\x11")
+
+    assert cinch.wait() == 0
+    left = cinch.raw.rpartition(b"\x1b[?1049l")[2].decode()
+    places = [left.find(words) for words in ("> the second prompt", "the second answer", "cinch -r ")]
+    assert -1 < places[0] < places[1] < places[2]
+    assert "first" not in left
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_restores_the_terminal_and_keeps_what_was_said(terminal, serve, own_home, number):
     server = serve([Hang(Reply("half of it is said"), after_events=6)])

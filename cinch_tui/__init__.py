@@ -2,7 +2,8 @@
 
 Importing it makes the import path safe. An agent is started inside other people's folders, and with `python -m` or
 `PYTHONPATH=.` Python would take a stranger's `tools/`, `harness/` or `json.py` from there and run it. So the current
-folder leaves the path, and the folder that holds this package goes first.
+folder leaves the path, and the folder that holds this package goes first. A package that a person installed from the
+current folder (`pip install -e .`) stays: its place is behind Python's own modules and behind what is installed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import sys
 
 __version__ = "0.1.0"
+_STANDARD_LIBRARY = os.path.dirname(os.__file__)  # noqa: PTH120 pathlib would be imported from the unsafe path
 
 
 def _make_import_path_safe() -> None:
@@ -21,7 +23,13 @@ def _make_import_path_safe() -> None:
     except OSError:
         # The folder was deleted: nothing can be imported from it.
         current = ""
-    others = [entry for entry in sys.path if os.path.realpath(entry or ".") not in (current, own)]
+    unsafe = {own, current}
+    others: list[str] = []
+    for entry in sys.path:
+        if os.path.realpath(entry or ".") not in unsafe:
+            others.append(entry)
+        if entry == _STANDARD_LIBRARY:
+            unsafe = {own}  # what follows is put there by the environment itself
     sys.path[:] = [own, *others]
 
 

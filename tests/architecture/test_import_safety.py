@@ -56,6 +56,25 @@ def test_nothing_of_a_strangers_folder_is_run(
     assert done.returncode == (4 if "-p" in arguments else 0), done.stderr
 
 
+INSTALLED_HERE = """
+import site, sys
+site.addsitedir("environment")
+import cinch_tui, own_provider, json, textual
+print(own_provider.__file__, "" in sys.path)
+"""
+
+
+def test_a_package_that_was_installed_from_the_current_folder_is_found(trapped: Path) -> None:
+    (trapped / "own_provider.py").touch()
+    (trapped / "environment").mkdir()
+    (trapped / "environment" / "own.pth").write_text(f"{trapped}\n", encoding="utf-8")
+
+    done = start(trapped, [sys.executable, "-c", INSTALLED_HERE])
+
+    assert done.stdout == f"{trapped / 'own_provider.py'} False\n", done.stderr
+    assert not (trapped / "trace").exists()
+
+
 def test_a_folder_that_was_deleted_is_no_obstacle(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -42,6 +42,10 @@ class BurstParser(PasteParser):
         yield from self._pasted_at_once()
         yield from super().feed(data)
 
+    def typed(self, data: str) -> Iterable[Message]:
+        """What was typed key by key, however much of it there is by now."""
+        return super().feed(data)
+
     def tick(self) -> Iterable[Message]:
         if self._clock() - self._came_at >= PATIENCE:
             yield from self._pasted_at_once()

@@ -163,14 +163,17 @@ class GuardedDriver(LinuxDriver):
         """Read keys, from where a frame stopped, which may be the middle of a paste."""
         parser, decoder = BurstParser(), getincrementaldecoder("utf-8")("replace")
         in_konsole = is_in_konsole(os.environ)
+        # To feed nothing means to a parser that nothing more will come.
+        if text := spelled_anew(decoder.decode(chunk), in_konsole=in_konsole):
+            for event in parser.typed(text):
+                self.process_message(event)
         with selectors.DefaultSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                # To feed nothing means to a parser that nothing more will come.
+                chunk = _read(self.fileno) if selector.select(PATIENCE) else b""
                 text = spelled_anew(decoder.decode(chunk), in_konsole=in_konsole)
                 for event in (*(parser.feed(text) if text else ()), *parser.tick()):
                     self.process_message(event)
-                chunk = _read(self.fileno) if selector.select(PATIENCE) else b""
                 if not chunk and os.getppid() != self._parent and not self._is_in_front():
                     raise OSError(errno.EIO, "the shell that lent us the terminal is gone")
 

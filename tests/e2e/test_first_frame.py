@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -27,7 +28,7 @@ TAKEN_OVER = b"\x1b[?2048$p"
 
 @pytest.fixture
 def model(serve):
-    return serve([Reply("hello to you")])
+    return serve([Reply("hello to you")] * 3)
 
 
 @pytest.fixture
@@ -90,6 +91,19 @@ def test_an_enter_before_the_app_is_there_sends_the_prompt(start, model):
     app.see("hello to you")
     app.see("│ and more")
     assert model.requests[-1].body["messages"][-1]["content"][-1]["text"] == "hello"
+
+
+@pytest.mark.usefixtures("picture")
+def test_prompts_that_were_sent_one_by_one_before_the_app_is_there_stay_so(start, model):
+    app = start()
+    app.written(ENTER)
+
+    for prompt in ("one", "two", "three"):
+        app.type(f"{prompt}\r")
+        app.read(0.02)
+
+    app.see("❯ three")
+    assert re.findall("❯ (one|two|three)", app.text) == ["one", "two", "three"]
 
 
 @pytest.mark.usefixtures("picture")

@@ -6,6 +6,7 @@ not in force is worse than none. What a stranger's project may not set is held b
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
@@ -104,7 +105,8 @@ def _add_files(layers: _Layers, sources: Sources) -> None:
     own, project = sources.user_file, sources.project_file
     if sources.named or may_be_there(own):
         layers.add_file(_read(own), "file")
-    if project and project.resolve() != own.resolve():
+    # Path.resolve() fails for a link that leads to itself, before Python 3.13.
+    if project and os.path.realpath(project) != os.path.realpath(own):
         from cinch_tui.config.trust import TrustStore  # as below
 
         file = _read(project)

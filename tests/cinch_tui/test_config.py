@@ -63,6 +63,13 @@ def test_a_later_layer_wins(desk: Desk) -> None:
     assert settings.limits.max_turns == 6
 
 
+def test_a_file_that_links_to_itself_does_not_keep_a_project_from_its_own(desk: Desk) -> None:
+    desk.user_file.symlink_to(desk.user_file)
+    desk.project_file.write_text('ui.theme = "b"\n')
+
+    assert desk.load().settings.ui.theme == "b"
+
+
 def test_lists_of_several_layers_add_up(desk: Desk) -> None:
     desk.user_file.write_text('[approval]\nallow = ["grep"]\n')
 

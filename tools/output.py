@@ -162,7 +162,7 @@ class _Spill:
         try:
             self._opened().write(text)
         except OSError as error:
-            self._give_up(f"It could not be kept in a file: {error}")
+            self._give_up(f"It could not be kept in a file: {error.strerror or error}")
         else:
             if self.is_full:
                 self._give_up(f"Its beginning: {self._path}; what is beyond was not kept.")
@@ -173,7 +173,7 @@ class _Spill:
         try:
             self._file.close()
         except OSError as error:
-            self.note = f"It could not be kept in a file: {error}"
+            self.note = f"It could not be kept in a file: {error.strerror or error}"
         self._file = None
 
     def _opened(self) -> TextIO:

@@ -158,7 +158,8 @@ def load_rules(path: Path) -> StoredRules:
     except FileNotFoundError:
         return StoredRules()
     except (OSError, ValueError, RecursionError) as error:
-        return StoredRules(problem=f"{path}: cannot be read, so nothing in it is allowed: {error}")
+        why = getattr(error, "strerror", None) or error
+        return StoredRules(problem=f"{path}: cannot be read, so nothing in it is allowed: {why}")
     rules = _decode(data)
     if rules is None:
         return StoredRules(problem=f"{path}: is no list of rules, so nothing in it is allowed; mend or delete it")
@@ -179,7 +180,7 @@ def change_rules(path: Path, change: Callable[[tuple[Rule, ...]], tuple[Rule, ..
                 _write(path, stored.rules)
             return stored
     except (OSError, filelock.Timeout) as error:
-        return StoredRules(problem=f"{path}: the rule could not be kept: {error}")
+        return StoredRules(problem=f"{path}: the rule could not be kept: {getattr(error, 'strerror', None) or error}")
 
 
 def _write(path: Path, rules: tuple[Rule, ...]) -> None:

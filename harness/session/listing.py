@@ -85,8 +85,9 @@ def find_session(data_dir: Path, cwd: Path, which: str) -> Path:
     """The file of a session by its id, the beginning of its id, or `latest`; those of `cwd` come first.
 
     Raises:
-        SessionMissing: there is none, or several begin so; the text names what was meant, perhaps.
+        SessionMissing: there is none, nobody may look, or several begin so; the text names what was meant, perhaps.
     """
+    _look_into(project_dir(data_dir, cwd))
     if which == "latest":
         newest = max(_paths(data_dir, cwd), key=_modified, default=None)
         if newest is None:
@@ -101,6 +102,15 @@ def find_session(data_dir: Path, cwd: Path, which: str) -> Path:
         if fitting:
             raise SessionMissing(f"several sessions begin with {which}: {', '.join(path.stem for path in fitting[:8])}")
     raise SessionMissing(f"there is no session {which}{_nearest(data_dir, cwd, wanted)}")
+
+
+def _look_into(folder: Path) -> None:
+    try:
+        next(folder.iterdir(), None)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise SessionMissing(f"the sessions in {folder} cannot be looked at: {error.strerror}") from error
 
 
 def search_sessions(data_dir: Path, text: str, cwd: Path | None = None, *, limit: int = 50) -> list[SearchHit]:

@@ -97,6 +97,15 @@ def test_settings_that_nobody_may_look_at_stop_the_start(ask, closed, own_home, 
     assert done.stderr == f"cinch: {folder / 'config.toml'}: cannot be read: Permission denied\n"
 
 
+def test_sessions_that_nobody_may_look_at_are_not_said_to_be_none(ask, closed, own_home):
+    closed(own_home / "cinch" / "data")
+
+    done = ask("-c")
+
+    assert done.returncode == 2
+    assert "cannot be looked at: Permission denied" in done.stderr
+
+
 def test_a_folder_that_is_closed_while_cinch_works_in_it_ends_nothing(
     terminal, bound: tuple[str, ...], closed: Callable[[Path], Path], project, model
 ):

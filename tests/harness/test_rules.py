@@ -118,13 +118,17 @@ def test_corrupt_file_grants_nothing_is_named_and_kept(path: Path, content: byte
     assert path.read_bytes() == content
 
 
+def test_a_file_that_cannot_be_read_is_named_once_with_the_reason(tmp_path: Path) -> None:
+    assert load_rules(tmp_path).problem == f"{tmp_path}: cannot be read, so nothing in it is allowed: Is a directory"
+
+
 def test_rule_that_cannot_be_written_still_holds_for_the_session(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     grants = Grants(tmp_path / "file" / "approvals.json")
 
     problem = grants.remember(GIT_STATUS)
 
-    assert "could not be kept" in problem
+    assert problem.endswith("the rule could not be kept: File exists")
     assert grants.covers("bash", Risk("execute", scope="git status"))
 
 

@@ -28,7 +28,7 @@ TAKEN_OVER = b"\x1b[?2048$p"
 
 @pytest.fixture
 def model(serve):
-    return serve([Reply("hello to you")] * 3)
+    return serve([Reply("hello to you")] * 4)
 
 
 @pytest.fixture
@@ -98,12 +98,12 @@ def test_prompts_that_were_sent_one_by_one_before_the_app_is_there_stay_so(start
     app = start()
     app.written(ENTER)
 
-    for prompt in ("one", "two", "three"):
+    for prompt in ("one", "two", "three", "four"):
         app.type(f"{prompt}\r")
         app.read(0.02)
 
-    app.see("❯ three")
-    assert re.findall("❯ (one|two|three)", app.text) == ["one", "two", "three"]
+    app.see("❯ four")
+    assert re.findall("❯ (one|two|three|four)", app.text) == ["one", "two", "three", "four"]
 
 
 @pytest.mark.usefixtures("picture")

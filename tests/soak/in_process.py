@@ -12,11 +12,9 @@ from pathlib import Path
 
 from fakes.chat import chat, ready, until
 from soak.steps import ESC_IS_ALONE, Person, Step
-from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import Worker
@@ -25,7 +23,7 @@ from cinch_tui.app import CinchApp
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.transcript.block import Block
 
-KINDS = (asyncio.Task, Timer, Screen, Widget, Worker, Block, Strip, StylesCache, threading.Thread)
+KINDS = (asyncio.Task, Timer, Screen, Widget, Worker, Block, threading.Thread)
 ESCAPES = 8
 PARTS = 3
 ALLOWED = 3

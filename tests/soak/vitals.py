@@ -16,7 +16,7 @@ It levels off after some minutes; what is alive is counted in this process, see 
 POOL = 4
 """Threads that Python starts for errands as they are needed, and keeps."""
 
-KEPT = {"socket": 2, ".log": 1, ".jsonl": 1, ".lock": 1}
+KEPT = {"socket": 4, ".log": 1, ".jsonl": 1, ".lock": 1}
 """Open files, by how their names end: connections to a model that stay open for the next request, the log, which is
 opened when there is something to tell, and the session that goes on."""
 

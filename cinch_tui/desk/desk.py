@@ -233,9 +233,10 @@ class Desk:
         text = f"{again} again quits{self.cost_of_leaving}."
         self.app.notify(text, severity="warning", timeout=LEAVE_WITHIN, markup=False)
 
-    def quit(self) -> None:
+    def quit(self, status: int = 0) -> None:
+        """Leave; `status` is that of the process."""
         self.abort()
-        self.app.exit()
+        self.app.exit(return_code=status)
 
     async def close(self) -> None:
         """Stop what is on, write what waits, let go of connections."""

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from cinch_tui.keys.keymap import bindings, label_of
 from cinch_tui.screens.panelled import PanelledScreen
 from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
+from cinch_tui.terminal.first_frame import INTERRUPTED
 from cinch_tui.widgets.prompt.prompt import Prompt
 from cinch_tui.widgets.status_bar import Arrangement, Status, StatusBar
 from cinch_tui.words import Said, Words, as_words
@@ -281,7 +282,7 @@ class ChatScreen(PanelledScreen):
         elif self.prompt.text:
             self._desk.set_aside(self.prompt.take())
         elif time.monotonic() - self._quit_armed_at < QUIT_WITHIN:
-            self._desk.quit()
+            self._desk.quit(INTERRUPTED)
         else:
             self._arm_quit(label_of("chat.interrupt"))
 

@@ -105,7 +105,7 @@ def test_ctrl_c_stops_then_clears_then_quits_at_the_second_time(terminal, serve)
     cinch.see("Ctrl\\+C again quits")
     cinch.type("\x03")
 
-    assert cinch.wait() == 0
+    assert cinch.wait() == 130
     assert is_restored(cinch.raw)
 
 

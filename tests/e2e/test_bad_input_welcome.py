@@ -43,7 +43,7 @@ def test_ctrl_c_twice_leaves(welcome):
     cinch.see(r"Ctrl\+C again quits")
     cinch.type("\x03")
 
-    assert cinch.wait() == 0
+    assert cinch.wait() == 130
 
 
 def test_a_pasted_key_is_kept_private_and_a_refused_one_names_the_file(welcome, own_home, serve):

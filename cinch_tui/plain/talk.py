@@ -77,6 +77,7 @@ class Table:
         self._asked: Asked | None = None
         self._interrupts = 0
         self._is_stopping = False
+        self._is_interrupted = False
         self._killed = 0
 
     def run(self) -> int:
@@ -95,7 +96,7 @@ class Table:
     def _status(self) -> int:
         if self._killed:
             return KILLED + self._killed
-        if self._paper.failed:
+        if self._paper.failed or self._is_interrupted:
             return INTERRUPTED
         # A script wants to know what came of it; a person has seen it.
         return 0 if self._keyboard.is_terminal else self._talk.status
@@ -136,6 +137,7 @@ class Table:
             except KeyboardInterrupt:
                 if has_interrupted and not lines:
                     self._talk.leave("Ctrl+D")
+                    self._is_interrupted = self._talk.is_leaving
                     return ""
                 has_interrupted, lines = True, []
                 self._paper.say("Notice", "Nothing is sent. Ctrl+C again leaves, as does Ctrl+D.")
@@ -190,7 +192,8 @@ class Table:
 
     def _obey(self, pending: list[Future[None]]) -> None:
         """What a signal said, or a reader that went away."""
-        if self._killed or self._paper.failed or self._interrupts > 1:
+        self._is_interrupted = self._interrupts > 1
+        if self._killed or self._paper.failed or self._is_interrupted:
             raise Left
         if self._interrupts and not self._is_stopping:
             self._stop(pending)

@@ -26,6 +26,8 @@ GRACE = 0.35
 """Seconds: what is pressed before was on its way already, and not pressed in answer."""
 PAUSE = 1.0
 """The same, of somebody who is in the middle of a sentence: they look up only then."""
+AT_ONCE = 0.01
+"""Seconds between two keys, at most, that nobody has pressed one by one."""
 NOT_YET = "a moment: keys still go to the prompt"
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
@@ -57,6 +59,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         self._title: str | None = None
         self._open = False
         self._hears_since = 0.0
+        self._burst: list[Key] = []
         self._answered = False
         self._timer: Timer | None = None
 
@@ -123,7 +126,14 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             event.stop()
             self._take_late(event)
         elif event.is_printable and event.key not in self.active_bindings:
+            self._typed += "".join(key.character or "" for key in self._burst_before(event))
             self._take(event)
+        elif event.is_printable:
+            self._burst = [*self._burst_before(event), event]
+
+    def _burst_before(self, event: Key) -> list[Key]:
+        """Keys that answer, but came with this one, faster than anybody types them: no answer was meant by them."""
+        return self._burst if self._burst and event.time - self._burst[-1].time < AT_ONCE else []
 
     def on_paste(self, event: Paste) -> None:
         event.stop()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from fakes.chat import until
 from fakes.dialogs import Host
+from textual.events import Key
 
 from cinch_tui.asking.answers import ScreenPerson, show_on
 from cinch_tui.screens.approval import ApprovalScreen
@@ -117,6 +118,21 @@ async def test_esc_pressed_again_and_again_closes_a_question_once_it_listens():
                 await pilot.press("escape")
 
     assert (await answer).status == "skipped"
+
+
+async def test_of_text_that_comes_at_once_no_letter_answers_and_none_is_lost():
+    app = Host()
+
+    async with app.run_test() as pilot:
+        approval = asyncio.create_task(person_on(app).approve(request()))
+        await until(pilot, asks(app, ApprovalScreen))
+        for letter in "sn @":
+            app.post_message(Key("space" if letter == " " else "at" if letter == "@" else letter, letter))
+        await until(pilot, lambda: app.typed)
+
+        assert "".join(app.typed) == "sn @"
+        assert not approval.done()
+        approval.cancel()
 
 
 async def test_a_cancelled_question_goes_even_from_beneath_another_screen():

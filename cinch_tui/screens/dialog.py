@@ -5,7 +5,9 @@ answered once.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import PurePath
 from typing import ClassVar, Generic, TypeVar
 
@@ -61,6 +63,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
         self._hears_since = 0.0
         self._burst: list[Key] = []
         self._answered = False
+        self._close: Callable[[], object] | None = None
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
@@ -77,7 +80,9 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
 
     def on_screen_resume(self) -> None:
         """A question over this one may have come, and gone, while the person was in another window."""
-        if self._open and not self.waiting and self.focused is None:
+        if self._close:
+            self._close()
+        elif self._open and not self.waiting and self.focused is None:
             self.focus_first()
 
     def opened(self) -> None:
@@ -164,7 +169,11 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
             return
         self._answered = True
         self.give_back_typed(self.unheard)
-        self.dismiss(result)
+        if self._owner.screen is self:
+            self.dismiss(result)
+        else:
+            # Textual would close what came on top of this one meanwhile.
+            self._close = partial(self.dismiss, result)
 
     def withdraw(self) -> None:
         """Close without an answer, and with it whatever was opened on top."""

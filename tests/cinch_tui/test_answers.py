@@ -12,6 +12,7 @@ from textual.events import Key
 from cinch_tui.asking.answers import ScreenPerson, show_on
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.dialog import Dialog
+from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
 from harness.messages import ToolCall
@@ -133,6 +134,26 @@ async def test_of_text_that_comes_at_once_no_letter_answers_and_none_is_lost():
         assert "".join(app.typed) == "sn @"
         assert not approval.done()
         approval.cancel()
+
+
+async def test_one_that_is_answered_while_another_comes_up_on_top_leaves_that_one_standing():
+    app = Host()
+    picked: list[str | None] = []
+
+    async with app.run_test() as pilot:
+        picker = Picker("Which?", [Item("a", "", "a"), Item("b", "", "b")])
+        await app.push_screen(picker, picked.append)
+        approval = asyncio.create_task(person_on(app).approve(request()))
+        await until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        picker.answer("a")
+        await until(pilot, asks(app, ApprovalScreen))
+        await pilot.press("y")
+
+        assert await asyncio.wait_for(approval, 10) == Once()
+        await until(pilot, lambda: picked)
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+    assert picked == ["a"]
 
 
 async def test_a_cancelled_question_goes_even_from_beneath_another_screen():

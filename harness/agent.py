@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, TypeVar
 
+from harness.agent_settings import (
+    add_tool,
+    distinct_tools,
+    remove_tool,
+    set_mode,
+    set_model,
+    set_system_prompt,
+    set_thinking,
+    set_tools,
+)
 from harness.answers import Answers
 from harness.approval.rules import Grants
 from harness.aside import aside
@@ -18,8 +27,8 @@ from harness.channel import Listener
 from harness.conduct import Conductor
 from harness.continuation import Continuation
 from harness.cost import Ledger
-from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
-from harness.events import Event, ModeChanged, ModelChanged, Notice
+from harness.errors import AlreadyRunning, InvalidContinue, NoMessages
+from harness.events import Event, Notice
 from harness.execution.cache import ResultCache
 from harness.execution.running import cancel_call
 from harness.history import History
@@ -29,7 +38,6 @@ from harness.inbox import Inbox
 from harness.jobs import Jobs, background_call
 from harness.limits import Meter
 from harness.messages import AssistantMessage, Message, Text, UserMessage, new_id
-from harness.modes import Mode
 from harness.options import AgentOptions
 from harness.prompt import Prompt, messages_of, words_of
 from harness.provider import Model
@@ -39,7 +47,6 @@ from harness.saved import dump_messages, load_messages
 from harness.stream import RunStream
 from harness.structured import prompt_structured, prompt_structured_sync
 from harness.subagents.spawn import Kin, with_delegate
-from harness.thinking import ThinkingLevel
 from harness.threads import Flag
 from harness.tool import Tool
 from harness.workspace import Workspace
@@ -67,7 +74,7 @@ class Agent:
         self.identity = Identity(session_id=options.session_id or new_id(), config_id=options.config_id)
         self.state = State(
             model=model,
-            tools=_distinct(tools),
+            tools=distinct_tools(tools),
             system_prompt=system_prompt,
             permissions=Permissions(options.mode, options.approval, options.grants or Grants()),
             jobs=Jobs(self.publish, self.inbox.news),
@@ -207,43 +214,13 @@ class Agent:
         """Tell all subscribers of something; the header is filled in."""
         self._bus.publish(event)
 
-    def set_model(self, model: Model) -> None:
-        """Ask another model from the next turn on; at once, if the run waits to ask again."""
-        self.state.model = model
-        self.retry_now()
-        self.publish(ModelChanged(spec=model.spec))
-
-    def set_thinking(self, level: ThinkingLevel) -> None:
-        """Let the model think so hard from the next turn on."""
-        model = self.state.model
-        self.set_model(replace(model, spec=replace(model.spec, thinking=level)))
-
-    def set_mode(self, mode: Mode) -> None:
-        """Change between planning and executing; for the person's hand only."""
-        self.state.mode = mode
-        self.publish(ModeChanged(mode=mode.name))
-
-    def set_system_prompt(self, text: str) -> None:
-        """Tell the model something else from the next turn on."""
-        self.state.system_prompt = text
-
-    def set_tools(self, tools: Sequence[Tool]) -> None:
-        """Offer these tools from the next turn on; a call that is running goes on.
-
-        Raises:
-            ConfigError: two have the same name.
-        """
-        self.state.tools = _distinct(tools)
-
-    def add_tool(self, tool: Tool) -> None:
-        """Raises:
-        ConfigError: there is one of that name.
-        """
-        self.set_tools((*self.state.tools, tool))
-
-    def remove_tool(self, name: str) -> None:
-        """Offer it no more from the next turn on; nothing happens where there is none of that name."""
-        self.set_tools([tool for tool in self.state.tools if tool.name != name])
+    set_model = set_model
+    set_thinking = set_thinking
+    set_mode = set_mode
+    set_system_prompt = set_system_prompt
+    set_tools = set_tools
+    add_tool = add_tool
+    remove_tool = remove_tool
 
     def replace_messages(self, messages: Sequence[Message]) -> None:
         """Go on from another conversation, in the same session; nobody is told.
@@ -384,11 +361,3 @@ class Agent:
     def remind(self, text: str) -> None:
         """Tell the model something of the program's, before the next reply. It begins no run."""
         self.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))
-
-
-def _distinct(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    names = [tool.name for tool in tools]
-    if len(set(names)) == len(names):
-        return tuple(tools)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    raise ConfigError(f"two tools of the same name: {', '.join(twice)}")

@@ -1,0 +1,80 @@
+"""Changes to an agent that take effect at the next turn: model, thinking level, mode, system prompt, tools.
+
+The functions are methods of `harness.agent.Agent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness.errors import ConfigError
+from harness.events import ModeChanged, ModelChanged
+from harness.modes import Mode
+from harness.provider import Model
+from harness.thinking import ThinkingLevel
+from harness.tool import Tool
+
+if TYPE_CHECKING:
+    from harness.agent import Agent
+
+
+def set_model(self: Agent, model: Model) -> None:
+    """Use another model from the next turn on; at once, if the run is waiting to retry a request."""
+    self.state.model = model
+    self.retry_now()
+    self.publish(ModelChanged(spec=model.spec))
+
+
+def set_thinking(self: Agent, level: ThinkingLevel) -> None:
+    """Set the thinking level of the model from the next turn on."""
+    model = self.state.model
+    self.set_model(replace(model, spec=replace(model.spec, thinking=level)))
+
+
+def set_mode(self: Agent, mode: Mode) -> None:
+    """Switch between planning and executing; only on behalf of the user, never of the model."""
+    self.state.mode = mode
+    self.publish(ModeChanged(mode=mode.name))
+
+
+def set_system_prompt(self: Agent, text: str) -> None:
+    """Replace the system prompt from the next turn on."""
+    self.state.system_prompt = text
+
+
+def set_tools(self: Agent, tools: Sequence[Tool]) -> None:
+    """Offer these tools from the next turn on; calls that are running are not affected.
+
+    Raises:
+        ConfigError: Two tools have the same name.
+    """
+    self.state.tools = distinct_tools(tools)
+
+
+def add_tool(self: Agent, tool: Tool) -> None:
+    """Offer one more tool from the next turn on.
+
+    Raises:
+        ConfigError: The agent already has a tool of that name.
+    """
+    self.set_tools((*self.state.tools, tool))
+
+
+def remove_tool(self: Agent, name: str) -> None:
+    """Stop offering a tool from the next turn on; does nothing if there is no tool of that name."""
+    self.set_tools([tool for tool in self.state.tools if tool.name != name])
+
+
+def distinct_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Return the tools as a tuple.
+
+    Raises:
+        ConfigError: Two tools have the same name.
+    """
+    names = [tool.name for tool in tools]
+    if len(set(names)) == len(names):
+        return tuple(tools)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    raise ConfigError(f"two tools of the same name: {', '.join(twice)}")

@@ -19,7 +19,7 @@ from harness.messages import JsonObject, new_id
 from harness.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
 from tools.model_keys import without_model_keys
-from tools.output import LARGEST_FILE, CapturedOutput
+from tools.output import LARGEST_FILE, CapturedOutput, for_model
 from tools.process import Command, Ended, quiet_environment, run_command
 from tools.shell_risk import assess
 from tools.typed import Parameters, TypedTool
@@ -172,7 +172,7 @@ class _Execution:
 
     def _moved(self, job: Job, how: str) -> ToolOutput:
         printed = self._captured.news()
-        text = f"{how} as {job.id}. {HOW_IT_GOES_ON}\nWhat it has printed so far:\n{printed.strip() or '(nothing)'}"
+        text = f"{how} as {job.id}. {HOW_IT_GOES_ON}\nWhat it has printed so far:\n{for_model(printed, '(nothing)')}"
         return ToolOutput.text(text, view=TerminalView(self._command.text, printed), details={"job_id": job.id})
 
 
@@ -219,7 +219,7 @@ def _reason(error: OSError | ValueError, folder: Path) -> str:
 def _report(command: Command, captured: CapturedOutput, ended: Ended) -> ToolOutput:
     output = captured.text()
     headline = f"Exit code: {ended.exit_code}{_signal_name(ended.exit_code)}"
-    text = f"{headline}\n{output.strip() or '(no output)'}{_aftermath(ended)}"
+    text = f"{headline}\n{for_model(output, '(no output)')}{_aftermath(ended)}"
     details: JsonObject = {"exit_code": ended.exit_code, "duration": round(ended.duration, 3)}
     return ToolOutput.text(text, view=TerminalView(command.text, output, ended.exit_code), details=details)
 
@@ -228,7 +228,7 @@ def _too_late(command: Command, captured: CapturedOutput, seconds: float) -> Too
     output = captured.text()
     text = (
         f"Timed out after {seconds:g} s: the command and every process it started were killed. "
-        f"What it printed until then:\n{output.strip() or '(no output)'}"
+        f"What it printed until then:\n{for_model(output, '(no output)')}"
     )
     details: JsonObject = {"exit_code": None, "duration": round(seconds, 3)}
     return ToolOutput.failure(text, view=TerminalView(command.text, output), details=details)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from harness.tool import Tool, ToolContext, ToolOutput
 from harness.views import TerminalView
 from tools.job_tool import JobArguments, JobTool, no_such_job, state_of
+from tools.output import for_model
 
 
 class JobKillTool(JobTool[JobArguments]):
@@ -24,7 +25,7 @@ class JobKillTool(JobTool[JobArguments]):
         await context.jobs.stop(job, "model")
         printed = job.errand.printed.news()
         text = (
-            f"{job.id} ({job.errand.title}): {job.fate}.\nWhat it printed last:\n{printed.strip() or '(nothing new)'}"
+            f"{job.id} ({job.errand.title}): {job.fate}.\nWhat it printed last:\n{for_model(printed, '(nothing new)')}"
         )
         view = TerminalView(job.errand.title, printed)
         return ToolOutput.text(text, view=view, details={"job_id": job.id, **state_of(job)})

@@ -9,6 +9,7 @@ from pydantic import Field
 from harness.tool import Tool, ToolContext, ToolOutput
 from harness.views import TerminalView
 from tools.job_tool import JobArguments, JobTool, no_such_job, state_of
+from tools.output import for_model
 
 LONGEST_WAIT = 600
 
@@ -29,7 +30,7 @@ class JobOutputTool(JobTool[JobOutputArguments]):
         if arguments.wait_s and job.state == "running":
             await context.jobs.wait_in_background(job, arguments.wait_s)
         printed = job.errand.printed.news()
-        text = f"{job.id} ({job.errand.title}): {job.fate}.\n{printed.strip() or '(nothing new)'}"
+        text = f"{job.id} ({job.errand.title}): {job.fate}.\n{for_model(printed, '(nothing new)')}"
         view = TerminalView(job.errand.title, printed, job.exit_code)
         return ToolOutput.text(text, view=view, details={"job_id": job.id, **state_of(job)})
 

@@ -10,7 +10,7 @@ import codecs
 from pathlib import Path
 from typing import TextIO
 
-from harness.execution.spill import HEAD, at_line_ends, open_spill
+from harness.execution.spill import HEAD, at_line_ends, open_spill, without_last_break
 from tools.text.control import harmless
 
 _LONGEST_LINE = 1 << 16
@@ -93,7 +93,7 @@ class CapturedOutput:
         head, tail = at_line_ends(self._head, self._tail)
         omitted = self.characters - len(head) - len(tail)
         note = f"[… {omitted:,} characters left out of {self.bytes:,} bytes. {self._spill.note} …]"
-        return f"{head.rstrip()}\n{note}\n{tail}"
+        return f"{without_last_break(head)}\n{note}\n{tail}"
 
     @property
     def _last_line(self) -> str:
@@ -185,6 +185,11 @@ class _Spill:
         self._is_over = True
         self.close()
         self.note = note
+
+
+def for_model(output: str, empty: str) -> str:
+    """Return a command's output with every line unchanged, or `empty` if there is no output."""
+    return without_last_break(output) if output else empty
 
 
 def _cleaned(text: str) -> str:

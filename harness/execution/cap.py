@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from harness.execution.spill import HEAD, at_line_ends, open_spill
+from harness.execution.spill import HEAD, at_line_ends, open_spill, without_last_break
 from harness.messages import Text, UserContent
 from harness.tool import ToolOutput
 
@@ -32,7 +32,7 @@ def _cut(whole: str, limit: int, where: str) -> str:
     room = int(limit * HEAD)
     head, tail = at_line_ends(whole[:room], whole[len(whole) - (limit - room) :])
     size = len(whole.encode("utf-8", "replace"))
-    return f"{head.rstrip()}\n[truncated: {size} bytes total; {where}]\n{tail}"
+    return f"{without_last_break(head)}\n[truncated: {size} bytes total; {where}]\n{tail}"
 
 
 def _spilled(whole: str, spill: Path) -> str:

@@ -48,3 +48,8 @@ def at_line_ends(head: str, tail: str) -> tuple[str, str]:
     end = head.rfind("\n", max(0, len(head) - _LINE_NEAR))
     start = tail.find("\n", 0, _LINE_NEAR)
     return head[: end + 1] if end > 0 else head, tail[start + 1 :]
+
+
+def without_last_break(text: str) -> str:
+    """Return `text` without its last line break. Blanks and empty lines are content: `rstrip` would lose them."""
+    return text.removesuffix("\n")

@@ -74,6 +74,19 @@ async def test_command_runs_in_the_project_and_the_model_hears_of_it_with_the_ne
         app.desk.abort()
 
 
+async def test_model_receives_the_output_of_a_user_command_with_its_indentation(server: ModelServer, tmp_path: Path):
+    app = chat(tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(pilot, app)
+        await enter(pilot, app, "!printf '    def f():\\n\\n        pass\\n'")
+        await until(pilot, lambda: ran(app) and ran(app)[0].status == "done")
+        await enter(pilot, app, "why?")
+        await until(pilot, lambda: server.requests)
+
+        assert json.dumps("Exit code: 0\n    def f():\n\n        pass")[1:-1] in heard(server)
+        app.desk.abort()
+
+
 async def test_command_with_two_bangs_is_not_told(server: ModelServer, tmp_path: Path):
     app = chat(tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:

@@ -56,6 +56,18 @@ def test_long_output_keeps_head_and_tail_and_names_the_file_with_all_of_it(step:
     assert len(text) < 800
 
 
+def test_blanks_and_empty_lines_at_the_cut_are_kept(spill: Path) -> None:
+    whole = "    indented  \n\n" * 100
+
+    text = fed(CapturedOutput(500, spill), whole.encode(), 64).text()
+
+    head, _, tail = text.partition("\n[… ")
+    tail = tail.partition(" …]\n")[2]
+    assert head.count("    indented  \n") == 300 // 16
+    assert whole.startswith(f"{head}\n")
+    assert whole.endswith(tail)
+
+
 def test_one_endless_line_is_bounded_too(spill: Path) -> None:
     captured = fed(CapturedOutput(1000, spill), b"x" * 500_000, 4096)
 

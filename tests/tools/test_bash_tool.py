@@ -37,6 +37,25 @@ async def test_silence_is_told(tmp_path: Path) -> None:
     assert text_of(await run(tmp_path, "true")) == "Exit code: 0\n(no output)"
 
 
+async def test_every_line_of_the_output_reaches_the_model_unchanged(tmp_path: Path) -> None:
+    printed = "\n    def f(self):\n\t    return 1  \n\n \n"
+    (tmp_path / "part.py").write_text(printed)
+
+    finished = await run(tmp_path, "cat part.py")
+    timed_out = await run(tmp_path, "cat part.py; sleep 100", timeout_s=0.3)
+
+    assert text_of(finished) == f"Exit code: 0\n{printed.removesuffix(chr(10))}"
+    assert text_of(timed_out).endswith(f"until then:\n{printed.removesuffix(chr(10))}")
+
+
+async def test_git_status_keeps_its_first_column(tmp_path: Path) -> None:
+    make = "git init -q && echo a > f && git add f && git -c user.name=n -c user.email=e commit -qm c && echo b > f"
+
+    output = await run(tmp_path, f"{make} && git status --short")
+
+    assert text_of(output) == "Exit code: 0\n M f"
+
+
 async def test_death_by_a_signal_is_named(tmp_path: Path) -> None:
     assert text_of(await run(tmp_path, "kill -KILL $$")).startswith("Exit code: 137 (SIGKILL)\n")
 

@@ -13,6 +13,7 @@ from harness.jobs import MOST_RUNNING, Errand, Jobs
 from harness.messages import JsonObject
 from harness.tool import ToolOutput
 from tools.bash import BashTool
+from tools.job_kill import JobKillTool
 from tools.job_output import JobOutputTool
 
 
@@ -108,8 +109,26 @@ async def test_a_line_that_has_not_ended_is_shown_and_comes_again_whole(tmp_path
     output = await look.run(look.validate({"job_id": "job-1"}), context)
     await jobs.close()
 
-    assert text_of(begun).endswith("half a")
+    assert text_of(begun).endswith("half a ")
     assert text_of(output).endswith("\nhalf a line")
+
+
+async def test_indentation_and_empty_lines_of_a_job_are_kept(tmp_path: Path):
+    jobs, tool, look, kill = Jobs(), BashTool(), JobOutputTool(), JobKillTool()
+    context = replace(tool_context(tmp_path), jobs=jobs)
+    command = "printf '    one\n\n'; until [ -e go ]; do sleep 0.01; done; printf '\t two \n'; sleep 300"
+    begun = await tool.run(tool.validate({"command": command, "background": True}), context)
+    (tmp_path / "go").touch()
+    async with asyncio.timeout(10):
+        while "two" not in jobs.all[0].errand.printed.latest(20):
+            await asyncio.sleep(0.01)
+
+    shown = await look.run(look.validate({"job_id": "job-1"}), context)
+    killed = await kill.run(kill.validate({"job_id": "job-1"}), context)
+
+    assert text_of(begun).endswith("so far:\n    one\n")
+    assert text_of(shown).endswith(" s.\n\t two ")
+    assert text_of(killed).endswith("\n(nothing new)")
 
 
 async def test_a_later_call_of_the_same_id_leaves_the_file_of_a_job_alone(tmp_path: Path):

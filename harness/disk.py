@@ -56,6 +56,11 @@ def is_there(path: Path) -> bool:
     return True
 
 
+def is_folder(path: Path) -> bool:
+    """Return whether `path` is a folder; false for what the system cannot look up, such as a name that is too long."""
+    return os.path.isdir(path)  # noqa: PTH112  pathlib raises for such a name
+
+
 def read_beginning(path: Path, most: int) -> tuple[bytes, int]:
     """The first bytes of a regular file, links followed, and its size.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
+from harness.disk import is_folder
 from harness.tool import ToolContext, ToolOutput
 from harness.views import ListingView
 from tools.ripgrep import Ripgrep, RipgrepMissing
@@ -40,7 +41,7 @@ class FindTool(TypedTool[FindParameters]):
     async def execute(self, arguments: FindParameters, context: ToolContext) -> ToolOutput:
         folder = context.workspace.resolve(arguments.path)
         shown = context.workspace.display(folder)
-        if not folder.is_dir():
+        if not is_folder(folder):
             await context.workspace.read_bytes(folder, limit=1)
             return ToolOutput.failure(f"{shown} is a file; give a folder as path.")
         search = Ripgrep(["--files", "--null"], folder)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import AliasChoices, Field
 
+from harness.disk import is_folder
 from harness.lazy_dataclass import dataclass
 from harness.tool import ToolContext, ToolOutput
 from harness.views import ListingView
@@ -91,7 +92,7 @@ class _Place:
 async def _place(workspace: Workspace, path: str) -> _Place:
     real = workspace.resolve(path)
     shown = workspace.display(real)
-    if real.is_dir():
+    if is_folder(real):
         return _Place(workspace, real, "./", shown)
     # Reading tells best that nothing is there, or a pipe on which ripgrep would wait.
     await workspace.read_bytes(real, limit=1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
-from harness.disk import is_there, read_beginning
+from harness.disk import is_folder, is_there, read_beginning
 from harness.errors import FileMissing, NotAFile, WorkspaceError
 from harness.lazy_dataclass import dataclass
 from harness.tool import ToolContext, ToolOutput
@@ -76,7 +76,7 @@ async def listing(workspace: Workspace, real: Path, *, depth: int, limit: int) -
         FileMissing, NotAFile, WorkspaceError: it is no folder, or may not be listed.
     """
     path = workspace.display(real)
-    if not real.is_dir():
+    if not is_folder(real):
         # Reading tells best what is there instead, and what is near.
         await workspace.read_bytes(real, limit=1)
         raise NotAFile(f"{path} is a file; read it with read_file.")

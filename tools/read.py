@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
+from harness.disk import is_folder
 from harness.errors import FileNotText, FileTooLarge
 from harness.excerpt import Excerpt
 from harness.filetext import FileText
@@ -51,8 +51,7 @@ class ReadTool(TypedTool[ReadParameters]):
 
     async def execute(self, arguments: ReadParameters, context: ToolContext) -> ToolOutput:
         real = context.workspace.resolve(arguments.path)
-        # pathlib's own would raise for a name that is too long.
-        if os.path.isdir(real):  # noqa: PTH112
+        if is_folder(real):
             return await listing(context.workspace, real, depth=1, limit=200)
         try:
             excerpt = await _excerpt(context.workspace, real, arguments)

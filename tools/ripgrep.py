@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.lazy_dataclass import dataclass
+from tools.ignore_files import special_ignore_files_passed
 
 _CHUNK = 256 * 1024
 _TIMEOUT = 30.0
@@ -43,6 +44,7 @@ class Ripgrep:
 
         Raises:
             RipgrepMissing: it is not installed.
+            NotAFile: an ignore file is a device.
         """
         process = await asyncio.create_subprocess_exec(
             ripgrep_path(),
@@ -58,8 +60,9 @@ class Ripgrep:
         assert process.stderr is not None
         deadline = asyncio.get_running_loop().time() + self.timeout
         try:
-            while chunk := await _until(deadline, process.stdout):
-                yield chunk
+            async with special_ignore_files_passed(self.cwd, process):
+                while chunk := await _until(deadline, process.stdout):
+                    yield chunk
             complaint = await _until(deadline, process.stderr)
             await process.wait()
             if process.returncode == 2:

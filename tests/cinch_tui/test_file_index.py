@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import os
 import subprocess
 from pathlib import Path
 
@@ -143,3 +145,11 @@ async def test_folder_that_is_typed_whole_is_sent_as_it_is(project: Path):
         await pilot.press("enter")
 
         assert app.sent == ["see @deep/"]
+
+
+async def test_ignore_file_that_is_a_named_pipe_does_not_hold_up_the_list(tmp_path: Path):
+    (tmp_path / "one.py").touch()
+    os.mkfifo(tmp_path / ".gitignore")
+
+    async with asyncio.timeout(10):
+        assert "one.py" in await list_paths(tmp_path)

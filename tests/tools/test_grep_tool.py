@@ -7,10 +7,15 @@ from pathlib import Path
 import pytest
 from fakes.workplace import Workplace
 
-from harness.errors import FileMissing, NotAFile, OutsideWorkspace
+from harness.errors import FileMissing, NotAFile, OutsideWorkspace, WorkspaceError
+from harness.messages import JsonValue
+from harness.tool import Tool
 from harness.views import ListingView
+from tools.find import FindTool
 from tools.grep import GrepTool
+from tools.list import ListTool
 from tools.matches import Matches
+from tools.read import ReadTool
 
 GREP = GrepTool()
 
@@ -155,6 +160,51 @@ async def test_pipe_and_missing_path_are_refused_at_once(place: Workplace):
         await place.call(GREP, pattern="x", path="pipe")
     with pytest.raises(FileMissing, match="Did you mean: src"):
         await place.call(GREP, pattern="x", path="srcs")
+
+
+@pytest.mark.parametrize("pipe", [".gitignore", "src/.ignore", "../.gitignore", ".git/info/exclude"])
+async def test_ignore_file_that_is_a_named_pipe_does_not_hold_up_a_search(place: Workplace, pipe: str):
+    (place.root / ".git/info").mkdir(parents=True)
+    os.mkfifo(place.root / pipe)
+
+    async with asyncio.timeout(10):
+        grep = await place.call(GREP, pattern="alpha", output_mode="count")
+        found = await place.call(FindTool(), pattern="*.py")
+
+    assert grep.lines == ["notes.md: 1", "src/one.py: 1", "src/two.py: 1", "[3 matching lines in 3 files]"]
+    assert sorted(found.lines[:-1]) == ["src/one.py", "src/two.py"]
+
+
+@pytest.mark.parametrize("tool", [GREP, FindTool()], ids=["grep", "find"])
+async def test_ignore_file_that_is_a_device_stops_a_search_with_an_error(place: Workplace, tool: Tool):
+    (place.root / "src/.gitignore").symlink_to("/dev/zero")
+
+    async with asyncio.timeout(10):
+        with pytest.raises(NotAFile, match=r"src/\.gitignore is a device"):
+            await place.call(tool, pattern="alpha")
+
+
+async def test_pipes_and_devices_in_the_tree_are_passed_over(place: Workplace):
+    os.mkfifo(place.root / "src/pipe.py")
+    (place.root / "src/zero.py").symlink_to("/dev/zero")
+
+    async with asyncio.timeout(10):
+        grep = await place.call(GREP, pattern="alpha", path="src", output_mode="files_with_matches")
+        found = await place.call(FindTool(), pattern="*.py", path="src")
+        listed = await place.call(ListTool(), path="src")
+
+    assert grep.lines[:-1] == ["src/one.py", "src/two.py"]
+    assert {"src/one.py", "src/two.py"} <= set(found.lines)
+    assert {"pipe.py", "zero.py -> /dev/zero"} <= {line.strip() for line in listed.lines}
+
+
+@pytest.mark.parametrize("tool", [GREP, FindTool(), ListTool(), ReadTool()], ids=["grep", "find", "list", "read"])
+@pytest.mark.parametrize("path", ["x" * 256, "ü" * 200, f"src/{'x' * 300}/y", "y/" * 3000], ids=len)
+async def test_name_too_long_for_the_system_is_a_clear_error(place: Workplace, tool: Tool, path: str):
+    arguments: dict[str, JsonValue] = {} if tool.name in ("list_files", "read_file") else {"pattern": "x"}
+
+    with pytest.raises(WorkspaceError, match="its name is too long"):
+        await place.call(tool, path=path, **arguments)
 
 
 async def test_text_in_latin_1_is_shown(place: Workplace):

@@ -12,6 +12,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 
 from harness.disk import is_there
+from harness.errors import NotAFile
 from harness.stopping import end_process
 
 MAX_PATHS = 1_000_000
@@ -74,6 +75,9 @@ def _put(by_depth: dict[int, list[str]], folders: set[str], path: str) -> None:
 
 async def _names(command: Sequence[str], root: Path) -> AsyncGenerator[str, None]:
     """What a command prints, parted by NUL, as it comes; it is killed when nobody wants more."""
+    # Late: files are listed after the first paint, which needs nothing of the tools.
+    from tools.ignore_files import special_ignore_files_passed
+
     try:
         process = await asyncio.create_subprocess_exec(
             *command, cwd=root, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, limit=_CHUNK
@@ -84,13 +88,16 @@ async def _names(command: Sequence[str], root: Path) -> AsyncGenerator[str, None
     assert process.stdout is not None
     rest = b""
     try:
-        while chunk := await process.stdout.read(_CHUNK):
-            *names, rest = (rest + chunk).split(b"\0")
-            for name in names:
-                path = name.decode("utf-8", "replace")
-                # A name with a line break in it cannot stand in a prompt.
-                if path.isprintable() and path:
-                    yield path
+        async with special_ignore_files_passed(root, process):
+            while chunk := await process.stdout.read(_CHUNK):
+                *names, rest = (rest + chunk).split(b"\0")
+                for name in names:
+                    path = name.decode("utf-8", "replace")
+                    # A name with a line break in it cannot stand in a prompt.
+                    if path.isprintable() and path:
+                        yield path
+    except NotAFile as error:
+        logger.warning("%s is listed in part: %s", root, error)
     finally:
         await end_process(process)
 

@@ -1,0 +1,87 @@
+"""Ignore files that are not regular files, on which ripgrep would wait or read without end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+import threading
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from harness.errors import NotAFile
+from harness.stopping import stop_tasks
+
+_NAMES = frozenset({".gitignore", ".ignore", ".rgignore"})
+_EXCLUDE = ".git/info/exclude"
+_SLOW_SECONDS = 0.3
+_RELEASE_SECONDS = 0.02
+
+
+@asynccontextmanager
+async def special_ignore_files_passed(folder: Path, process: asyncio.subprocess.Process) -> AsyncGenerator[None]:
+    """Keep a search of `folder` from being stuck: pipes are opened for it, and at a device it is killed.
+
+    Raises:
+        NotAFile: at the end, if the search was killed.
+    """
+    passing = asyncio.create_task(_pass_when_slow(folder, process))
+    try:
+        yield
+    finally:
+        passing.cancel()
+        await stop_tasks([passing])
+    if not passing.cancelled():
+        passing.result()
+
+
+async def _pass_when_slow(folder: Path, process: asyncio.subprocess.Process) -> None:
+    # Only a search that takes long may be stuck: to look for such files takes longer than most searches.
+    await asyncio.sleep(_SLOW_SECONDS)
+    stop = threading.Event()
+    try:
+        pipes = await asyncio.to_thread(_pipes, folder, stop)
+        while pipes:
+            for pipe in pipes:
+                _release(pipe)
+            await asyncio.sleep(_RELEASE_SECONDS)
+    except NotAFile:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+        raise
+    finally:
+        stop.set()
+
+
+def _pipes(folder: Path, stop: threading.Event) -> list[str]:
+    found: list[str] = []
+    for path in _ignore_files(folder, stop):
+        with suppress(OSError):
+            # A link is followed, as ripgrep does.
+            mode = os.stat(path).st_mode  # noqa: PTH116  a path of text is cheaper, and this is asked of each folder
+            if stat.S_ISFIFO(mode):
+                found.append(path)
+            elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                raise NotAFile(f"{path} is a device, so the files that git ignores are not known. Remove it.")
+    return found
+
+
+def _ignore_files(folder: Path, stop: threading.Event) -> Iterator[str]:
+    """Paths of the ignore files that a search of `folder` may read, those of its parents included."""
+    for parent in folder.parents:
+        yield from (f"{parent}/{name}" for name in (*_NAMES, _EXCLUDE))
+    for path, folders, files in os.walk(folder):
+        if stop.is_set():
+            return
+        yield from (f"{path}/{name}" for name in _NAMES.intersection(files))
+        if ".git" in folders:
+            folders.remove(".git")
+            yield f"{path}/{_EXCLUDE}"
+
+
+def _release(pipe: str) -> None:
+    """Open a pipe for writing and close it, so that whoever waits to read from it reads an end of file."""
+    with suppress(OSError):
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))

@@ -129,7 +129,11 @@ class Provider(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections; the provider can be used again afterwards."""
+        """Close connections; the provider can be used again afterwards.
+
+        Agents may share a provider, so a reply that is streaming for another one is not cut off: its connection is
+        closed when it ends.
+        """
         ...
 
 

@@ -12,9 +12,12 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from harness.errors import RequestRejected
+from harness.stopping import undisturbed
 from providers.endpoint import Endpoint
 from providers.net.proxies import Proxy, proxy_for
 from providers.net.trust import trusted, trusts_nobody
@@ -34,49 +37,81 @@ KEPT_SECONDS = 55.0
 UNHEARD_SECONDS = 30.0
 
 
+class _Connections:
+    """HTTP client of one event loop, and the number of requests that use it."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self.client = client
+        self.users = 0
+        self.is_closing = False
+
+
 class Pool:
-    """Built late, and anew for each event loop."""
+    """HTTP clients of an endpoint, one for each event loop, built at the first request.
+
+    Agents may share a pool: `close` does not cut off an answer that is still being read.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.proxy: Proxy | None = None
         """What the client goes through, once it is built."""
         self._endpoint = endpoint
         self._lock = threading.Lock()
-        self._client: httpx.AsyncClient | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._spare: httpx.AsyncClient | None = None
+        self._open: dict[asyncio.AbstractEventLoop, _Connections] = {}
 
-    async def client_here(self) -> httpx.AsyncClient:
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            # Open connections belong to the loop that opened them.
-            self._client = self._client if self._loop is None else None
-            self._loop = loop
-        return self._client or await asyncio.to_thread(self.built)
-
-    async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.aclose()
-
-    def warm(self) -> None:
-        """Have all loaded that a first request needs; from any thread.
-
-        Raises:
-            RequestRejected: as `built`.
-        """
-        self.built()
-        _load_backend()
-
-    def built(self) -> httpx.AsyncClient:
-        """The client, built if need be.
+    @asynccontextmanager
+    async def client(self) -> AsyncGenerator[httpx.AsyncClient]:
+        """The client of the running event loop, in use until the block ends.
 
         Raises:
             RequestRejected: the environment names a proxy or certificates that cannot be used.
         """
+        loop = asyncio.get_running_loop()
+        while (connections := self._open.get(loop)) is None:
+            await asyncio.to_thread(self._connect, loop)
+        connections.users += 1
+        try:
+            yield connections.client
+        finally:
+            connections.users -= 1
+            await self._close_unused(loop, connections)
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop, at once or when the last answer on them has ended."""
+        self._spare = None
+        loop = asyncio.get_running_loop()
+        connections = self._open.get(loop)
+        if connections is not None:
+            connections.is_closing = True
+            await self._close_unused(loop, connections)
+
+    def warm(self) -> None:
+        """Load everything that a first request needs; from any thread.
+
+        Raises:
+            RequestRejected: as `client`.
+        """
         with self._lock:
-            if self._client is None:
-                self._client = self._build()
-            return self._client
+            if self._spare is None and not self._open:
+                self._spare = self._build()
+        _load_backend()
+
+    def _connect(self, loop: asyncio.AbstractEventLoop) -> None:
+        with self._lock:
+            for ended in [each for each in self._open if each.is_closed()]:
+                # Connections belong to the loop that opened them, and ended with it.
+                del self._open[ended]
+            if loop not in self._open:
+                self._open[loop] = _Connections(self._spare or self._build())
+                self._spare = None
+
+    async def _close_unused(self, loop: asyncio.AbstractEventLoop, connections: _Connections) -> None:
+        if connections.users or not connections.is_closing:
+            return
+        if self._open.get(loop) is connections:
+            del self._open[loop]
+        await undisturbed(connections.client.aclose())
 
     def _build(self) -> httpx.AsyncClient:
         _import_httpx()

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Transport:
-    """Sends requests to one endpoint. Usable from one event loop after another, not from two at once.
+    """Sends requests to one endpoint, from any number of event loops.
 
     `pool` is another transport's, whose connections this one then uses.
     """
@@ -80,13 +80,13 @@ class Transport:
         Raises:
             ProviderError: the service could not be reached, refused, fell silent or broke off.
         """
-        client = await self._pool.client_here()
-        request = client.build_request("POST", self._url(path), content=json_bytes(body), headers=self._headers)
-        with told_as_ours(self.endpoint, self._pool.proxy):
-            async with _answer(client, request) as response:
-                await self._check(response)
-                async with aclosing(_chunks(response)) as chunks:
-                    yield chunks
+        async with self._pool.client() as client:
+            request = client.build_request("POST", self._url(path), content=json_bytes(body), headers=self._headers)
+            with told_as_ours(self.endpoint, self._pool.proxy):
+                async with _answer(client, request) as response:
+                    await self._check(response)
+                    async with aclosing(_chunks(response)) as chunks:
+                        yield chunks
 
     async def get(self, path: str, *, seconds: float = 10.0) -> JsonValue:
         """A small JSON document, from a path under the base URL or from a whole address.
@@ -113,16 +113,16 @@ class Transport:
             raise StreamError(f"{self.endpoint.shown_url}{path}: the answer is no JSON") from error
 
     async def _whole(self, path: str, body: JsonObject | None, seconds: float) -> bytes:
-        client = await self._pool.client_here()
         method = "GET" if body is None else "POST"
-        request = client.build_request(method, self._url(path), json=body, headers=self._headers, timeout=seconds)
-        with told_as_ours(self.endpoint, self._pool.proxy):
-            async with _answer(client, request) as response:
-                if response.status_code >= 300:
-                    raise self._refusal(response, await _error_body(response))
-                written = bytearray()
-                await _fill(written, response, LARGEST_DOCUMENT)
-                return bytes(written)
+        async with self._pool.client() as client:
+            request = client.build_request(method, self._url(path), json=body, headers=self._headers, timeout=seconds)
+            with told_as_ours(self.endpoint, self._pool.proxy):
+                async with _answer(client, request) as response:
+                    if response.status_code >= 300:
+                        raise self._refusal(response, await _error_body(response))
+                    written = bytearray()
+                    await _fill(written, response, LARGEST_DOCUMENT)
+                    return bytes(written)
 
     def _url(self, path: str) -> str:
         if path.startswith("http"):

@@ -8,11 +8,12 @@ the reply failed, also after the first delta. It never retries: `harness.retry` 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import field
-from typing import Literal, Protocol, TypeAlias
+from dataclasses import field, replace
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, JsonObject, ModelMessage, ModelSpec, StopReason, Usage
+from harness.thinking import ThinkingLevel
 
 BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 
@@ -137,6 +138,15 @@ class Provider(Protocol):
         ...
 
 
+@runtime_checkable
+class ThinkingAware(Protocol):
+    """A provider that knows which models take a thinking level; of others it is assumed that all do."""
+
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        """Whether the thinking level of `spec` changes a request, compared with thinking off."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """US dollars per million tokens; `cache_write_1h` None: as much as any other cache write."""
@@ -194,3 +204,14 @@ class Model:
     spec: ModelSpec
     facts: Facts
     native_schema: bool = False
+
+    def heeds_thinking(self, level: ThinkingLevel, *, with_tools: bool = True) -> bool:
+        """Whether the model can be told to think at this level."""
+        if level == "off":
+            return True
+        known = self.facts.now
+        if known is not None and known.thinking is False:
+            return False
+        if not isinstance(self.provider, ThinkingAware):
+            return True
+        return self.provider.heeds_thinking(replace(self.spec, thinking=level), with_tools=with_tools)

@@ -58,8 +58,10 @@ def _set_thinking(front: Front, argument: str) -> None:
         hint = f"did you mean {near[0]}?" if near else f"try one of {', '.join(THINKING_LEVELS)}"
         front.notice(f"there is no thinking level {argument!r}; {hint}", "warning")
         return
-    front.set_thinking(level)
-    front.notice(f"thinking is {level} from the next request on")
+    if front.set_thinking(level):
+        front.notice(f"thinking is {level} from the next request on")
+    else:
+        front.notice(f"{level} has no effect: this model takes no thinking level here", "warning")
 
 
 def _provider_choices(front: Front) -> tuple[Choice, ...]:

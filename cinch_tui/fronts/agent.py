@@ -83,10 +83,16 @@ class AgentFront:
 
     @property
     def thinking(self) -> ThinkingLevel:
-        return self._place.agent.state.model.spec.thinking
+        from cinch_tui.fronts import reports
 
-    def set_thinking(self, level: ThinkingLevel) -> None:
-        self._place.agent.set_thinking(level)
+        return reports.thinking_in_effect(self._place.agent)
+
+    def set_thinking(self, level: ThinkingLevel) -> bool:
+        agent = self._place.agent
+        if not agent.state.model.heeds_thinking(level, with_tools=bool(agent.state.tools)):
+            return False
+        agent.set_thinking(level)
+        return True
 
     @property
     def system_prompt(self) -> str:

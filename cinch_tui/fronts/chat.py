@@ -247,7 +247,7 @@ class ChatFront(AgentFront):
         try:
             if len(models) < 2:
                 raise ConfigError("/parallel takes two models or more: /parallel <model> <model> -- prompt")
-            connect, level = self._desk.assembly.connect, self.thinking
+            connect, level = self._desk.assembly.connect, self._desk.agent.state.model.spec.thinking
             connected = [await asyncio.to_thread(connect, name, level) for name in models]
             for model in connected:
                 # Their prices are shown at their end.

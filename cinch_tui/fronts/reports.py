@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cinch_tui.credentials import KeyStore
     from cinch_tui.options import Options
     from harness.agent import Agent
+    from harness.thinking import ThinkingLevel
 
 # A fence of three or more, closed by one at least as long, as CommonMark has it.
 _FENCED = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}(?P=fence)[`~]*[ \t]*$", re.M | re.S)
@@ -28,6 +29,12 @@ def live_settings(agent: Agent) -> dict[str, object]:
     """How the agent is set in this session, whatever the settings say, by their names."""
     spec = agent.state.model.spec
     return {"model.name": spec.name, "model.thinking": spec.thinking, "approval.mode": agent.state.approval}
+
+
+def thinking_in_effect(agent: Agent) -> ThinkingLevel:
+    """The thinking level that requests carry: off where the model takes none."""
+    model, level = agent.state.model, agent.state.model.spec.thinking
+    return level if model.heeds_thinking(level, with_tools=bool(agent.state.tools)) else "off"
 
 
 def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> str:
@@ -78,7 +85,7 @@ def session_summary(assembly: Assembly) -> str:
         ("file", saved),
         ("folder", str(assembly.workspace.root)),
         ("model", agent.state.model.spec.name),
-        ("thinking", agent.state.model.spec.thinking),
+        ("thinking", thinking_in_effect(agent)),
         ("mode", agent.state.mode.name),
         ("approval", agent.state.approval),
         ("prompts", f"{len(prompts)} of {len(messages)} messages"),

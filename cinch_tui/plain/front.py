@@ -202,7 +202,7 @@ class PlainFront(AgentFront):
             await self.set_model(names[index])
 
     async def set_model(self, name: str) -> None:
-        model = await asyncio.to_thread(self._talk.assembly.connect, name, self.thinking)
+        model = await asyncio.to_thread(self._talk.assembly.connect, name, self._talk.agent.state.model.spec.thinking)
         self._talk.agent.set_model(model)
         self.notice(f"The model is {model.spec.name} from the next reply on.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -9,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
-from harness.messages import JsonValue
+from harness.messages import JsonValue, ModelSpec
 from harness.provider import Delta, Provider, Request
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THINKING, encode
@@ -17,6 +18,7 @@ from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.listing import MODELS, PROFILES, models_in
 from providers.bedrock.signing import Asked
 from providers.bedrock.site import BedrockSite
+from providers.bedrock.traits import traits_of
 from providers.net.mending import answered, learns
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
@@ -62,6 +64,10 @@ class BedrockProvider:
 
     async def listed(self) -> list[Listed]:
         return await self._served(None)
+
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        del with_tools
+        return traits_of(spec) != traits_of(dataclasses.replace(spec, thinking="off"))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         without_now: set[str] = set()

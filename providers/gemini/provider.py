@@ -8,9 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.errors import RequestRejected
+from harness.messages import ModelSpec
 from harness.provider import Delta, Provider, Request
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
+from providers.gemini.models import thinking_config
 from providers.gemini.site import Site, Way, key_header
 from providers.net.mending import answered
 from providers.net.stream import deltas
@@ -53,6 +55,10 @@ class GeminiProvider:
     async def listed(self) -> list[Listed]:
         way = await self._site.way(None)
         return await listed_models(self._on(way), self._site.listing(way))
+
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        del with_tools
+        return bool(thinking_config(spec))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         way, model_id = await self._site.way(request.api_key), request.spec.model_id

@@ -53,6 +53,11 @@ class GgufProvider:
     async def models(self) -> list[str]:
         return [model.name for model in pulled_models(models_folder())]
 
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        """No level reaches a model that runs in this process."""
+        del spec, with_tools
+        return False
+
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         path = _path_of(request.spec)
         thread = await self._thread_of(path)

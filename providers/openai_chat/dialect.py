@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Literal
 
 from harness.lazy_dataclass import dataclass
-from harness.messages import JsonObject, JsonValue
+from harness.messages import JsonObject, JsonValue, ModelSpec
 from harness.provider import Request
 from harness.thinking import ThinkingLevel
 from providers.catalog import CacheRule, ThinkingRule
@@ -25,6 +25,8 @@ _THOUGHTS_WANTED = r"reasoning_content\b.{0,60}(must be passed back|is missing)"
 _THOUGHTS_UNWANTED = r"messages?\b.{0,99}\breasoning(_content|_details)?\b"
 # How much a model may be told to think changes with its versions: a wrong word is as bad as an unknown one.
 _OTHER_EFFORT = r"(reasoning|thinking|effort).{0,200}(input should be|must be one of|invalid value|please use|disable)"
+GENERIC = "openai-chat"
+"""The preset for any server that speaks Chat Completions."""
 # Fields that a request also makes sense without.
 DISPENSABLE = (
     *("stream_options", "tool_stream", "chat_template_kwargs"),
@@ -89,16 +91,24 @@ class Dialect:
 
     def reasoning_fields(self, request: Request) -> JsonObject:
         """What tells the model how hard to think."""
-        level, model_id = request.spec.thinking, request.spec.model_id
+        return self._reasoning(request.spec, with_tools=bool(request.tools))
+
+    def _reasoning(self, spec: ModelSpec, *, with_tools: bool) -> JsonObject:
+        level, model_id = spec.thinking, spec.model_id
         match self.reasoning:
             case "openai":
-                effort = _openai_effort(model_id, level, with_tools=bool(request.tools))
+                effort = _openai_effort(model_id, level, with_tools=with_tools)
                 return {"reasoning_effort": effort} if effort else {}
             case "openrouter":
                 return {"reasoning": {"effort": EFFORTS[level]}} if level != "off" else {}
             case "none":
                 rule = next((rule for rule in self.thinking if rule.applies_to(model_id)), None)
                 return rule.fields(level) if rule else {}
+
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        """Whether the thinking level of `spec` changes a request."""
+        fields = [self._reasoning(each, with_tools=with_tools) for each in (spec, replace(spec, thinking="off"))]
+        return fields[0] != fields[1]
 
     def heeds_temperature(self, model_id: str) -> bool:
         """Whether the model has a temperature that can be set."""
@@ -110,9 +120,13 @@ class Dialect:
 
 
 def dialect_of(endpoint: Endpoint) -> Dialect:
-    """What is known of the endpoint; of a server that only borrows a vendor's preset, the least common to all."""
+    """The dialect of the preset, also behind a gateway.
+
+    Only the generic preset speaks the least common dialect to servers that are not its vendor's. A gateway gets no
+    session id, which is for the vendor's own routing.
+    """
     preset = endpoint.preset
-    if not endpoint.is_vendors_own and not preset.is_local:
+    if not endpoint.is_vendors_own and preset.name == GENERIC:
         return Dialect(tool_call_content="empty")
     return Dialect(
         preset.max_tokens_field,
@@ -127,7 +141,7 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
         takes_temperature=preset.takes_temperature,
         without=preset.without,
         with_tools=preset.with_tools,
-        cache=preset.cache,
+        cache=preset.cache if endpoint.is_vendors_own else replace(preset.cache, key="", header=""),
     )
 
 

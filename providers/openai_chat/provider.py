@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.errors import ProviderError, RequestRejected
-from harness.messages import JsonValue
+from harness.messages import JsonValue, ModelSpec
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
 from providers.net.mending import answered
@@ -70,6 +70,9 @@ class ChatProvider:
     async def _about(self) -> JsonValue:
         endpoint = self._transport.endpoint
         return await self._transport.get(endpoint.base_url.removesuffix("/v1") + endpoint.preset.window_path)
+
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        return self._dialect.heeds_thinking(spec, with_tools=with_tools)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport_for(request)

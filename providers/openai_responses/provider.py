@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.errors import RequestRejected
+from harness.messages import ModelSpec
 from harness.provider import Delta, Provider, Request
 from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
@@ -16,6 +17,7 @@ from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.offers.known import Listed
 from providers.offers.models import better_named, listed_models, lists_of
+from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
 
@@ -59,6 +61,10 @@ class ResponsesProvider:
 
     async def listed(self) -> list[Listed]:
         return await listed_models(self._transport, *lists_of(self._transport.endpoint))
+
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        del with_tools
+        return reasons(spec.model_id)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport.for_key(request.api_key, _headers)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, NetworkError, ProviderError, RequestRejected
-from harness.messages import AssistantMessage, Image, ModelMessage, Text, UserContent
-from harness.provider import Delta, Facts, Provider, Request
+from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, UserContent
+from harness.provider import Delta, Facts, Provider, Request, ThinkingAware
 from providers.endpoint import Endpoint
 from providers.service import Service
 
@@ -68,6 +68,10 @@ class Sighted:
 
     async def close(self) -> None:
         await self._service.close()
+
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        service = self._service
+        return not isinstance(service, ThinkingAware) or service.heeds_thinking(spec, with_tools=with_tools)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return self._looking(request) if has_images(request.messages) else self._service.stream(request)

@@ -110,6 +110,15 @@ async def test_thinking_level_is_set_shown_and_corrected(front: RecordingFront):
     assert front.notices[1] == ("warning", "there is no thinking level 'hihg'; did you mean high?")
 
 
+async def test_thinking_level_without_effect_is_reported_and_not_set(front: RecordingFront):
+    front.takes_levels = False
+
+    await run("/thinking high", front)
+
+    assert front.thinking == "off"
+    assert front.notices == [("warning", "high has no effect: this model takes no thinking level here")]
+
+
 @pytest.mark.parametrize(("picked", "level"), [("high", "high"), (None, "off")])
 async def test_thinking_alone_lets_the_person_pick_a_level(front: RecordingFront, picked: str | None, level: str):
     front.picked = picked

@@ -25,6 +25,7 @@ class RecordingFront:
     shows_thinking: bool = True
     picked: str | None = None
     thinking: ThinkingLevel = "off"
+    takes_levels: bool = True
     approval: ApprovalMode = "smart"
     model: str = "demo/tour"
     system_prompt: str = "You are cinch."
@@ -134,8 +135,10 @@ class RecordingFront:
             raise ConfigError(f"there is no model {name}")
         self.model = name
 
-    def set_thinking(self, level: ThinkingLevel) -> None:
-        self.thinking = level
+    def set_thinking(self, level: ThinkingLevel) -> bool:
+        if self.takes_levels:
+            self.thinking = level
+        return self.takes_levels
 
     def set_system(self, text: str) -> None:
         self.system_prompt = text

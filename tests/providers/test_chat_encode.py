@@ -179,7 +179,7 @@ def test_limits_and_temperature_are_named_as_the_server_names_them() -> None:
     assert (ours["prompt_cache_key"], "prompt_cache_key" in common) == ("s", False)
 
 
-def test_another_server_behind_a_vendors_preset_is_spoken_to_in_the_common_dialect() -> None:
+def test_another_server_behind_the_generic_preset_gets_the_common_dialect() -> None:
     spoken = dialect_of(Endpoint(presets()["openai-chat"], "http://127.0.0.1:9/v1"))
 
     assert spoken == Dialect(tool_call_content="empty")

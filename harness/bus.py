@@ -13,11 +13,19 @@ from typing import TypeAlias
 
 from harness.channel import Channel, Listener
 from harness.errors import ConfigError
-from harness.events import Event
+from harness.events import Event, MessageEnd, MessageRole, MessageStart
+from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, UserMessage
 
 logger = logging.getLogger(__name__)
 
 Subscriber: TypeAlias = Callable[[Event], None]
+
+_ROLES: dict[type[Message], MessageRole] = {
+    UserMessage: "user",
+    AssistantMessage: "assistant",
+    ToolResult: "tool_result",
+    CustomMessage: "custom",
+}
 
 
 class Bus:
@@ -102,3 +110,9 @@ class Bus:
     def _forget(self, channel: Channel) -> None:
         if channel in self._channels:
             self._channels.remove(channel)
+
+
+def publish_message(bus: Bus, message: Message) -> None:
+    """Publish the start and end of a message that was not streamed."""
+    bus.publish(MessageStart(message_id=message.id, role=_ROLES[type(message)]))
+    bus.publish(MessageEnd(message=message))

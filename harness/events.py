@@ -3,10 +3,13 @@
 Order within a run (notes: `[]` may repeat, `?` may be missing):
 AgentStart, [TurnStart, [MessageStart, MessageEnd of what the person said], ModelRouted?, RequestStart, MessageStart,
 [MessageUpdate], MessageEnd, UsageUpdate, ContextWarning?, [ToolApprovalRequested, ToolApprovalResolved]?,
-[ToolExecutionStart, [ToolExecutionUpdate], ToolExecutionEnd], TurnEnd], AgentEnd. AgentEnd comes exactly once on every
-path; where a hook stops a run before it begins, it comes alone. Every tool call gets exactly one ToolExecutionStart and
-one ToolExecutionEnd, whether it ran, was denied or was never possible; only one that a hook blocked has neither: its
-answer stands in HookRan. Events are facts: no future, no callback inside.
+[ToolExecutionStart, [ToolExecutionUpdate], ToolExecutionEnd], [MessageStart, MessageEnd of each tool result, in call
+order], TurnEnd], AgentEnd. AgentEnd comes exactly once on every path; where a hook stops a run before it begins, it
+comes alone. Every tool call gets exactly one ToolExecutionStart and one ToolExecutionEnd, whether it ran, was denied or
+was never possible; only one that a hook blocked has neither: its answer stands in HookRan. Events are facts: no future,
+no callback inside.
+
+The messages of all MessageEnd events, in their order, are the history: each message that a run adds has one.
 """
 
 from __future__ import annotations
@@ -19,18 +22,18 @@ from harness.job_events import JobEnded, JobStarted
 from harness.lazy_dataclass import dataclass
 from harness.messages import (
     AssistantMessage,
-    CustomMessage,
     Message,
     ModelSpec,
     StopReason,
     ToolCall,
     ToolResult,
     Usage,
-    UserMessage,
 )
 from harness.person import Answer, Question
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart
 from harness.views import View
+
+MessageRole: TypeAlias = Literal["user", "assistant", "tool_result", "custom"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +90,13 @@ class RequestStart(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageStart(EventHeader):
-    """A message begins; `MessageEnd` or, for a reply that is asked for again, `MessageDiscarded` has the same id."""
+    """A message begins; `MessageEnd` or, for a reply that is requested again, `MessageDiscarded` has the same id.
+
+    Only replies are streamed between the two; a user message or tool result starts and ends at once.
+    """
 
     message_id: str
-    role: Literal["user", "assistant", "custom"]
+    role: MessageRole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +111,13 @@ class MessageUpdate(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnd(EventHeader):
-    """A message is complete, and stands in the history."""
+    """A message is complete and part of the history.
 
-    message: UserMessage | AssistantMessage | CustomMessage
+    Tool results end in call order, once every call of the reply has its result; `ToolExecutionEnd` reports each result
+    as soon as its call ends.
+    """
+
+    message: Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 
 from harness.act import act, leave_undone
+from harness.bus import publish_message
 from harness.continuation import TurnTrigger
-from harness.events import InputRejected, LimitReached, MessageEnd, MessageStart, TurnEnd, TurnStart
+from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart
 from harness.filters import Reject, filtered
 from harness.hooks.points import Stop
 from harness.lazy_dataclass import dataclass
-from harness.messages import AssistantMessage, CustomMessage, Message, StopReason, Text, ToolResult, UserMessage
+from harness.messages import AssistantMessage, Message, StopReason, Text, ToolResult, UserMessage
 from harness.run import Ending, Run
 from harness.stopping import pass_cancellation
 from harness.think import think
@@ -209,10 +210,4 @@ def hear(run: Run, messages: tuple[Message, ...]) -> None:
 
 def _hear(run: Run, message: Message) -> None:
     run.history.append(message)
-    if isinstance(message, ToolResult):
-        return
-    role = (
-        "user" if isinstance(message, UserMessage) else "custom" if isinstance(message, CustomMessage) else "assistant"
-    )
-    run.bus.publish(MessageStart(message_id=message.id, role=role))
-    run.bus.publish(MessageEnd(message=message))
+    publish_message(run.bus, message)

@@ -36,7 +36,7 @@ from harness.filters import Reject
 from harness.judging import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.lazy_dataclass import dataclass
 from harness.loop import go_on_after, hear, let_in, rejected
-from harness.messages import AssistantMessage, Message, ToolResult, Usage
+from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
 from harness.options import AgentOptions
 from harness.prompt import Prompt, messages_of
 from harness.provider import Model
@@ -325,7 +325,7 @@ def _adopt(run: Run, outcome: Outcome, facts: Sequence[Event]) -> None:
                 continue
             case MessageEnd(message=AssistantMessage() as reply):
                 _take_over(run, added, reply)
-            case MessageEnd(message=message):
+            case MessageEnd(message=UserMessage() | CustomMessage() as message):
                 run.history.append(message)
             case UsageUpdate():
                 fact = replace(fact, total=run.state.usage)

@@ -296,7 +296,7 @@ class Bridge:
                 self._asked()
             case ToolExecutionEnd(result=result) if result.tool_name in QUESTIONS:
                 self._answered()
-            case MessageStart():
+            case MessageStart(role="assistant"):
                 self._retry.drop()
             case _:
                 pass

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Sequence
 
+from harness.bus import publish_message
 from harness.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from harness.execution.running import CANCELLED
 from harness.messages import Text, ToolCall, ToolResult
@@ -96,10 +97,12 @@ class Results:
                 self.give(call, ToolOutput.failure(UNSTOPPABLE))
 
     def close(self) -> None:
-        """Answer what has no answer yet, and put all answers into the history, in call order."""
+        """Give every call without a result its excuse, then add all results to the history, in call order."""
         for call in self._calls:
             self.give(call, ToolOutput.failure(self.excuse_of(call)))
+        for call in self._calls:
             self._run.history.append(self._results[call.id])
+            publish_message(self._run.bus, self._results[call.id])
 
     async def tell(self, call: ToolCall) -> None:
         """Let the hooks know that a call has ended."""

@@ -28,7 +28,16 @@ from harness.events import (
     ToolExecutionEnd,
     TurnEnd,
 )
-from harness.messages import AssistantMessage, CustomMessage, JsonObject, ModelSpec, ToolCall, ToolResult, UserMessage
+from harness.messages import (
+    AssistantMessage,
+    CustomMessage,
+    JsonObject,
+    Message,
+    ModelSpec,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from harness.session.journal import Journal
 from harness.session.places import git_branch, session_path
 from harness.session.records import (
@@ -132,10 +141,8 @@ class SessionStore:
 
     def _store(self, event: Event) -> None:
         match event:
-            case MessageEnd(message=UserMessage() as message):
-                self._say(message)
-            case MessageEnd(message=AssistantMessage() as message):
-                self._reply(message)
+            case MessageEnd(message=message):
+                self._message(message, event.time)
             case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
                 self._answer(result)
             case TurnEnd():
@@ -148,6 +155,19 @@ class SessionStore:
                     self._note_model(spec, event.time)
             case _:
                 self._note_other(event)
+
+    def _message(self, message: Message, time: float) -> None:
+        match message:
+            case UserMessage():
+                self._say(message)
+            case AssistantMessage():
+                self._reply(message)
+            case ToolResult():
+                # Written when its call ended, unless no call of ours made it: then it is part of a prompt.
+                if message.call_id in self._call_lines:
+                    self._answer(message)
+            case CustomMessage(kind, data):
+                self._note(note_line("custom", self._session_id, time, {"kind": kind, "data": data}))
 
     def _say(self, message: UserMessage) -> None:
         self._envelope = None  # the branch may have changed since the last prompt
@@ -165,7 +185,7 @@ class SessionStore:
         }
 
     def _answer(self, result: ToolResult) -> None:
-        parent = self._call_lines.get(result.call_id, self._parent)
+        parent = self._call_lines.pop(result.call_id, self._parent)
         self._append([result_line(result, parent, self._current_envelope())])
         self._parent = result.id
 
@@ -183,8 +203,6 @@ class SessionStore:
         match event:
             case ModeChanged(mode=mode):
                 kind, facts = "mode", {"mode": mode}
-            case MessageEnd(message=CustomMessage(kind=name, data=data)):
-                kind, facts = "custom", {"kind": name, "data": data}
             case AgentStart(parent_loop_id=parent, continuation=continuation):
                 kind, facts = "run", {"phase": "start", "loopId": event.loop_id}
                 if parent:

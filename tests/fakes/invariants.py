@@ -139,7 +139,7 @@ def _check_messages(run: Sequence[Event]) -> None:
     assert not open_id
     end = _end_of(run)
     spoken = [event.message for event in run if isinstance(event, MessageEnd)]
-    assert [message for message in end.messages if not isinstance(message, ToolResult)] == spoken
+    assert list(end.messages) == spoken
     for event in run:
         if isinstance(event, TurnEnd):
             at = end.messages.index(event.message)
@@ -285,6 +285,8 @@ def _check_history(stage: Stage) -> None:
         if isinstance(event, AgentEnd):
             told.extend(event.messages)
     assert list(stage.agent.history) == told
+    ended = [event.message for event in stage.events if isinstance(event, MessageEnd)]
+    assert ended == told
     said = tuple(each for each in stage.agent.history if not isinstance(each, AssistantMessage) or each.content)
     ids = [message.id for message in normalise(said)]
     assert ids == [message.id for message in said if message.id in ids]

@@ -298,7 +298,7 @@ async def test_half_a_call_at_the_token_limit_is_answered_and_the_run_goes_on(ma
 
     assert plain(seen.names) == [
         *["AgentStart", *ONE_TURN, "RequestStart", "MessageStart", "MessageEnd"],
-        *["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd"],
+        *["ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"],
         *["TurnStart", "RequestStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"],
     ]
     assert tool.ran == []
@@ -317,7 +317,14 @@ async def test_an_output_that_ends_the_run_is_the_last_thing_in_it(make_agent, r
     result = await agent.prompt("go")
 
     assert len(requests(agent)) == 1
-    assert plain(seen.names)[-4:] == ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd", "AgentEnd"]
+    assert plain(seen.names)[-6:] == [
+        "ToolExecutionStart",
+        "ToolExecutionEnd",
+        "MessageStart",
+        "MessageEnd",
+        "TurnEnd",
+        "AgentEnd",
+    ]
     assert result.stop_reason == "stop"
     assert [message.text for message in agent.take_back()] == ["later"]
 

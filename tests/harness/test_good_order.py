@@ -68,7 +68,17 @@ async def test_an_abort_while_hooks_look_at_a_reply_answers_its_calls(make_agent
     await aborted_at(agent, hook)
 
     unanswered = ["ToolExecutionStart", "ToolExecutionEnd"] * 2
-    assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, *REPLY, *unanswered, "TurnEnd", "AgentEnd"]
+    assert brief(seen) == [
+        "AgentStart",
+        "TurnStart",
+        *HEARD,
+        *REPLY,
+        *unanswered,
+        *HEARD,
+        *HEARD,
+        "TurnEnd",
+        "AgentEnd",
+    ]
     assert [result.is_error for result in seen.of(TurnEnd)[0].results] == [True, True]
     assert (await agent.prompt("next")).text == "again"
 
@@ -185,7 +195,17 @@ async def test_no_call_runs_after_an_abort_be_it_told_at_its_own_beginning(make_
     await agent.prompt("go")
 
     unanswered = ["ToolExecutionStart", "ToolExecutionEnd"] * 2
-    assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, *REPLY, *unanswered, "TurnEnd", "AgentEnd"]
+    assert brief(seen) == [
+        "AgentStart",
+        "TurnStart",
+        *HEARD,
+        *REPLY,
+        *unanswered,
+        *HEARD,
+        *HEARD,
+        "TurnEnd",
+        "AgentEnd",
+    ]
     assert [tool.ran for tool in tools] == [[], []]
     assert [result.is_error for result in results_of(agent)] == [True, True]
 
@@ -205,7 +225,7 @@ async def test_a_hook_that_swallows_an_abort_does_not_keep_the_run_going(make_ag
     await aborted_at(agent, hook)
 
     assert seen.names.count("TurnStart") == 1
-    assert brief(seen)[-3:] == ["ToolExecutionEnd", "TurnEnd", "AgentEnd"]
+    assert brief(seen)[-5:] == ["ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"]
 
 
 async def test_a_reply_that_the_service_broke_off_ends_the_run_and_keeps_what_is_queued(make_agent, record):

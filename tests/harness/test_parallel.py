@@ -253,6 +253,7 @@ async def test_tool_calls_of_the_chosen_run_are_told_once_and_in_pairs(make_agen
         "ToolExecutionEnd",
         "ToolExecutionStart",
         "ToolExecutionEnd",
+        *["MessageStart", "MessageEnd"] * 2,
         "TurnEnd",
         "TurnStart",
         "MessageStart",

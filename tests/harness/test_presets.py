@@ -140,6 +140,8 @@ async def test_every_preset_runs_an_agent(make, record, name):
         *asked,
         "ToolExecutionStart",
         "ToolExecutionEnd",
+        "MessageStart",
+        "MessageEnd",
         "TurnEnd",
         "TurnStart",
         *request,

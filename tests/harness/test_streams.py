@@ -370,6 +370,7 @@ CONVERSATION = [
     *(*APPROVAL, *APPROVAL),
     *("ToolExecutionStart", "ToolExecutionEnd"),
     *("ToolExecutionStart", "ToolExecutionUpdate", "ToolExecutionEnd"),
+    *(*MESSAGE, *MESSAGE),
     "TurnEnd",
     *(*TOLD, "UsageUpdate", "TurnEnd"),
     *(*TOLD, "TurnEnd"),

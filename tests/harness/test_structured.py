@@ -216,7 +216,7 @@ async def test_a_run_that_is_aborted_after_its_answer_is_an_aborted_run(make_age
         await agent.prompt_structured("Read it", Invoice)
 
     started = ["ToolExecutionStart", "ToolExecutionStart", "ToolExecutionEnd", "ToolExecutionEnd"]
-    assert whole(seen) == [*BEGINNING, *REPLY, *started, "TurnEnd", "AgentEnd"]
+    assert whole(seen) == [*BEGINNING, *REPLY, *started, *["MessageStart", "MessageEnd"] * 2, "TurnEnd", "AgentEnd"]
 
 
 async def test_a_call_cut_short_by_the_person_is_no_attempt(make_agent):

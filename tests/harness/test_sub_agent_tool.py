@@ -40,7 +40,7 @@ async def test_a_role_has_a_model_instructions_and_tools_of_its_own(make_agent, 
     await agent.prompt("go")
 
     course = [name[1:] for name in outline(seen.events) if name.startswith(">")]
-    execution = ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd"]
+    execution = ["ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
     assert course == [*BEGIN, *REPLY, *execution, "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]
     first = requests_of(model)[0]
     assert first.system.startswith("You research.\n\n# You are a sub-agent")
@@ -134,4 +134,11 @@ async def test_a_sub_agent_gives_a_stubborn_tool_up_before_its_parent_gives_up_t
 
     assert results_of(agent)[0].text == "The call was interrupted before it had a result."
     assert [each.stop_reason for each in inside(seen.events, AgentEnd)] == ["aborted"]
-    assert outline(seen.events)[-4:] == [">AgentEnd", "ToolExecutionEnd", "TurnEnd", "AgentEnd"]
+    assert outline(seen.events)[-6:] == [
+        ">AgentEnd",
+        "ToolExecutionEnd",
+        "MessageStart",
+        "MessageEnd",
+        "TurnEnd",
+        "AgentEnd",
+    ]

@@ -18,6 +18,7 @@ from tools.delegate import DelegateTool
 BEGIN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
 REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
 CALL = ["ToolExecutionStart", "ToolExecutionEnd"]
+RESULT = ["MessageStart", "MessageEnd"]
 
 
 async def test_what_a_sub_agent_uses_is_used_by_its_parent(make_agent, record):
@@ -45,7 +46,7 @@ async def test_a_limit_of_the_parent_stops_a_sub_agent(make_agent, record, limit
 
     assert [each.limit for each in inside(seen.events, LimitReached)] == [limit]
     assert heard(seen.events) == [
-        *[*BEGIN, *REPLY, *CALL, "TurnEnd", "LimitReached", "MessageStart", "MessageEnd", "AgentEnd"],
+        *[*BEGIN, *REPLY, *CALL, *RESULT, "TurnEnd", "LimitReached", "MessageStart", "MessageEnd", "AgentEnd"],
     ]
     assert result.limit == limit
     (told,) = results_of(agent)
@@ -80,7 +81,7 @@ async def test_when_the_token_budget_is_spent_no_sub_agent_begins_or_goes_on(mak
         (True, "Sub-agent dig did not finish: The token budget of the sub-agents is spent."),
         (True, "The token budget of the sub-agents is spent. Do the task yourself."),
     ]
-    assert heard(seen.events) == [*BEGIN, *REPLY, *CALL, "TurnEnd", "HookRan", "AgentEnd"]
+    assert heard(seen.events) == [*BEGIN, *REPLY, *CALL, *RESULT, "TurnEnd", "HookRan", "AgentEnd"]
 
 
 async def test_every_generation_uses_of_the_same_budget(make_agent):

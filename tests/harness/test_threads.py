@@ -50,7 +50,7 @@ async def test_another_thread_may_steer(make_agent, record):
     assert texts_of(agent) == ["go", "leave it"]
     assert [each.text for each in results_of(agent)] == ["Skipped due to queued user message."]
     first, _, second = " ".join(events.names).partition(" TurnEnd ")
-    assert first.endswith("ToolExecutionStart ToolExecutionEnd")
+    assert first.endswith("ToolExecutionStart ToolExecutionEnd MessageStart MessageEnd")
     assert second.split() == [
         "TurnStart",
         "MessageStart",
@@ -73,7 +73,14 @@ async def test_another_thread_may_abort(make_agent, record):
     thread.join()
 
     assert result.stop_reason == "aborted"
-    assert events.names[-4:] == ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd", "AgentEnd"]
+    assert events.names[-6:] == [
+        "ToolExecutionStart",
+        "ToolExecutionEnd",
+        "MessageStart",
+        "MessageEnd",
+        "TurnEnd",
+        "AgentEnd",
+    ]
 
 
 async def test_another_thread_may_abort_a_reply(make_agent, record):

@@ -36,6 +36,7 @@ JUDGES: dict[str, tuple[str, Callable[[JsonObject], bool]]] = {
 FIRST = Reply("I look.", thinking=THOUGHT, signature=SIGNATURE, calls=[("look", {"at": "ü"}), ("look", {})])
 ASKED = ("RequestStart", "MessageStart", "MessageEnd", "UsageUpdate")
 RAN = ("ToolExecutionStart", "ToolExecutionEnd")
+RESULT = ("MessageStart", "MessageEnd")
 
 
 @pytest.fixture(autouse=True)
@@ -73,8 +74,20 @@ async def test_another_vendor_goes_on_in_the_middle_of_a_run(
     assert len(one.requests) == 1
     assert authors(agent) == [first, second, second]
     assert [name for name in names if name != "MessageUpdate"] == [
-        *("AgentStart", "TurnStart", "MessageStart", "MessageEnd", *ASKED, *RAN, *RAN, "TurnEnd", "ModelChanged"),
-        *("TurnStart", *ASKED, *RAN, "TurnEnd"),
+        *(
+            "AgentStart",
+            "TurnStart",
+            "MessageStart",
+            "MessageEnd",
+            *ASKED,
+            *RAN,
+            *RAN,
+            *RESULT,
+            *RESULT,
+            "TurnEnd",
+            "ModelChanged",
+        ),
+        *("TurnStart", *ASKED, *RAN, *RESULT, "TurnEnd"),
         *("TurnStart", *ASKED, "TurnEnd", "AgentEnd"),
     ]
 

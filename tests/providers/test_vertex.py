@@ -144,7 +144,17 @@ async def test_a_whole_run_with_a_tool(serve: Serve, monkeypatch: pytest.MonkeyP
     turn = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
     assert [name for name in names if name != "MessageUpdate"] == [
         *("AgentStart", "TurnStart", "MessageStart", "MessageEnd", *turn),
-        *("ToolExecutionStart", "ToolExecutionEnd", "TurnEnd", "TurnStart", *turn, "TurnEnd", "AgentEnd"),
+        *(
+            "ToolExecutionStart",
+            "ToolExecutionEnd",
+            "MessageStart",
+            "MessageEnd",
+            "TurnEnd",
+            "TurnStart",
+            *turn,
+            "TurnEnd",
+            "AgentEnd",
+        ),
     ]
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from cinch_tui.config.agent_options import agent_options
 from cinch_tui.config.settings import Settings
 from cinch_tui.credentials import KeyStore
+from cinch_tui.models.connecting import connect
 from cinch_tui.models.last_choice import recall
 from cinch_tui.options import Continue, Options, Resume
 from cinch_tui.paths import Paths
@@ -35,7 +36,6 @@ from harness.session.store import SessionStore
 from harness.thinking import ThinkingLevel
 from harness.tool import Tool
 from harness.workspace import Workspace
-from providers import connect
 from providers.installed import each_preset
 from providers.offers.prices import PricedFacts
 from providers.offers.shelf import Shelf

@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from functools import cache
 
 from harness import ConfigError, Model
-from providers import connect
+from providers import EnvironmentCredentials, connect
 from providers.demo import Reply, scripted
 
 SERVICES = ("anthropic", "openai-chat", "openrouter")
@@ -23,7 +23,8 @@ def which_model(*script: Reply | str) -> Model:
         return connect(chosen.model)
     for service in () if chosen.demo else SERVICES:
         try:
-            return connect(service)
+            # With credentials given, a missing key is an error here instead of at the first request.
+            return connect(service, credentials=EnvironmentCredentials())
         except ConfigError:  # no key for this one
             continue
     say_that_it_is_a_script()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from harness.errors import ConfigError
 from harness.messages import ModelSpec
 from harness.provider import Facts, KnownFacts, Model
 from harness.thinking import ThinkingLevel
-from providers.catalog import Credentials, EnvironmentCredentials, Preset, Secret, presets
+from providers.api_keys import ApiKey, KeyedService, missing_key
+from providers.catalog import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, preset_for, service_at, told_facts
 from providers.offers.known import Telling
@@ -21,6 +23,8 @@ from providers.service import Service
 from providers.wire.sight import Sighted
 
 __all__ = [
+    "ApiKey",
+    "ConnectOptions",
     "Credentials",
     "EnvironmentCredentials",
     "Secret",
@@ -33,22 +37,37 @@ __all__ = [
 ]
 
 
-def connect(
-    name: str,
-    *,
-    base_url: str | None = None,
-    credentials: Credentials | None = None,
-    thinking: ThinkingLevel = "off",
-    record: Path | None = None,
-) -> Model:
-    """The model of that name: `preset/model`, or a preset alone for its default model; `replay/PATH` plays a cassette.
+class ConnectOptions(TypedDict, total=False):
+    """Keyword arguments of `connect`."""
 
-    Nothing is sent and no HTTP client is built. `base_url` beats the environment, which beats the preset. All that
-    passes between the model and us is added to the cassette `record`, or to that of `CINCH_RECORD`, without secrets.
+    base_url: str | None
+    """API base URL; takes precedence over the environment variable and the preset."""
+
+    api_key: ApiKey | None
+    """A key, or a sync or async callback that returns one and is called before each request; takes precedence over
+    `credentials`."""
+
+    credentials: Credentials | None
+    """Where to look for the key: by default, in the preset's environment variables."""
+
+    thinking: ThinkingLevel
+    """Thinking level, "off" by default."""
+
+    record: Path | None
+    """Cassette to which requests and replies are appended, without secrets; by default that of `CINCH_RECORD`."""
+
+
+def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
+    """Return the model of that name: `preset/model`, or a preset alone for its default model; `replay/PATH` plays a
+    cassette. The keyword arguments are those of `ConnectOptions`.
+
+    Nothing is sent and no HTTP client is built. A missing key is an `AuthenticationFailed` at the first request,
+    because `AgentOptions.get_api_key` may supply it; where `credentials` are given, it is an error here.
 
     Raises:
-        ConfigError: no such preset, no model named, no key found, no cassette; the text says what to do.
+        ConfigError: no such preset, no model named, no cassette, no key in `credentials`; the text says what to do.
     """
+    thinking = options.get("thinking", "off")
     preset_name, _, model_id = name.partition("/")
     if preset_name == "demo":
         # The tour is only loaded by those who take it.
@@ -65,15 +84,19 @@ def connect(
         return replay_model(model_id, lambda endpoint: Sighted(service_at(endpoint), endpoint), thinking)
     preset = preset_for(name)
     model_id = model_id or preset.default_model
-    endpoint = _taped(_reached(preset, base_url, credentials), model_id, record)
+    base_url = options.get("base_url")
+    endpoint = _taped(_endpoint_for(preset, options), model_id, options.get("record"))
     service = service_at(endpoint)
     if not model_id:
-        raise ConfigError(f"{preset.name}: say which model, as in {preset.name}/NAME; cinch models lists them")
+        raise ConfigError(
+            f'{preset.name}: name a model, as in {preset.name}/NAME; list_models("{preset.name}") lists them'
+        )
     spec = ModelSpec(preset.name, model_id, thinking, base_url=base_url or "")
     # Another server that speaks the dialect may not know this part of it.
     holds = endpoint.is_vendors_own and preset.holds_to_schema(model_id)
     facts = _facts(endpoint, model_id, service)
-    return Model(Sighted(service, endpoint, facts), spec, facts, native_schema=holds)
+    provider = _keyed(Sighted(service, endpoint, facts), endpoint, options.get("api_key"))
+    return Model(provider, spec, facts, native_schema=holds)
 
 
 async def list_models(
@@ -85,7 +108,7 @@ async def list_models(
         ConfigError: as `connect`.
         ProviderError: the server could not be asked.
     """
-    service = service_at(_reached(preset_for(preset_name), base_url, credentials))
+    service = service_at(endpoint_of(preset_for(preset_name), base_url, credentials))
     try:
         return await service.models()
     finally:
@@ -98,19 +121,42 @@ def endpoint_of(preset: Preset, base_url: str | None = None, credentials: Creden
     Raises:
         ConfigError: a key is needed and none was found, or the base URL is not one.
     """
-    chosen = base_url or address_in(os.environ.get(preset.base_url_variable, "").strip(), preset.local_port)
-    secret = (credentials or EnvironmentCredentials()).find(preset.name, preset.variables)
-    if not chosen and ("RESOURCE" in preset.base_url or not preset.base_url):
-        raise ConfigError(f"{preset.label}: say where, with --base-url or export {preset.base_url_variable}=https://…")
-    endpoint = Endpoint(preset, _tidy(chosen or preset.base_url, preset.base_path), _usable(secret) if secret else None)
-    # A server of one's own often needs no key; if it does, it says so.
-    if secret is None and preset.key_required and (not chosen or endpoint.is_vendors_own):
-        raise ConfigError(_missing_key(preset))
+    endpoint = _endpoint(preset, base_url, credentials or EnvironmentCredentials())
+    if _lacks_key(endpoint):
+        raise ConfigError(missing_key(preset))
     return endpoint
 
 
-def _reached(preset: Preset, base_url: str | None, credentials: Credentials | None) -> Endpoint:
-    return endpoint_of(preset, base_url, credentials)
+def _endpoint_for(preset: Preset, options: ConnectOptions) -> Endpoint:
+    base_url, key, credentials = options.get("base_url"), options.get("api_key"), options.get("credentials")
+    if key is None and credentials is not None:
+        return endpoint_of(preset, base_url, credentials)
+    if isinstance(key, str):
+        credentials = GivenKey(key)
+    return _endpoint(preset, base_url, credentials or EnvironmentCredentials())
+
+
+def _endpoint(preset: Preset, base_url: str | None, credentials: Credentials) -> Endpoint:
+    chosen = base_url or address_in(os.environ.get(preset.base_url_variable, "").strip(), preset.local_port)
+    secret = credentials.find(preset.name, preset.variables)
+    if not chosen and ("RESOURCE" in preset.base_url or not preset.base_url):
+        raise ConfigError(
+            f"{preset.label}: no address; set {preset.base_url_variable}=https://…, or pass base_url= to connect()"
+        )
+    return Endpoint(preset, _tidy(chosen or preset.base_url, preset.base_path), _usable(secret) if secret else None)
+
+
+def _lacks_key(endpoint: Endpoint) -> bool:
+    # Another server often needs no key; if it does, it says so.
+    return endpoint.secret is None and endpoint.preset.key_required and endpoint.is_vendors_own
+
+
+def _keyed(provider: Sighted, endpoint: Endpoint, api_key: ApiKey | None) -> Sighted | KeyedService:
+    callback = None if isinstance(api_key, str) else api_key
+    lacks_key = _lacks_key(endpoint)
+    if callback is None and not lacks_key:
+        return provider
+    return KeyedService(provider, endpoint.preset, callback, key_required=lacks_key)
 
 
 def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
@@ -133,13 +179,6 @@ def _facts(endpoint: Endpoint, model_id: str, service: Service) -> Facts:
     # A list is asked where it costs one request with a key; on a tape it would be in the way.
     is_simple = endpoint.is_vendors_own and endpoint.secret is not None and endpoint.wire is None
     return PricedFacts(preset, model_id, service if is_simple and isinstance(service, Telling) else None)
-
-
-def _missing_key(preset: Preset) -> str:
-    return (
-        f"no key for {preset.label}: nothing in {' or '.join(preset.variables)}, and none stored; "
-        f"enter one with #key {preset.name}, or set the variable: export {preset.variables[0]}=…"
-    )
 
 
 def _usable(secret: Secret) -> Secret:

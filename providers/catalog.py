@@ -49,6 +49,17 @@ class EnvironmentCredentials:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenKey:
+    """A key passed as an argument."""
+
+    value: str = field(repr=False)
+
+    def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
+        del preset_name, variables
+        return Secret(self.value, "api_key=")
+
+
+@dataclass(frozen=True, slots=True)
 class ThinkingRule:
     """How the models that match are told to think: fields that switch it, and a word for each level from off on.
 
@@ -183,4 +194,4 @@ def nearest(name: str, known: Sequence[str], count: int = 3) -> list[str]:
 
 
 if TYPE_CHECKING:
-    _: type[Credentials] = EnvironmentCredentials
+    _: tuple[type[Credentials], ...] = (EnvironmentCredentials, GivenKey)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cinch_tui.app_hints import app_hints
 from cinch_tui.desk.retry_notice import RetryNotice
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.past import said_blocks, show_result
@@ -197,7 +198,7 @@ class Bridge:
         if sources := sources_of(message.content):
             self._board.transcript.add(SourcesBlock(sources))
         if message.stop_reason == "error" and message.error:
-            self._board.notice(message.error, "error")
+            self._board.notice(app_hints(message.error), "error")
 
     def _show_whole(self, message: AssistantMessage) -> None:
         """A reply that was not streamed: it was chosen among several."""

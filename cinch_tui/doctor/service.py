@@ -13,6 +13,7 @@ from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.mends import mend_for
 from cinch_tui.doctor.network import SECONDS, Walk
 from cinch_tui.doctor.route import route_to
+from cinch_tui.models.connecting import connect, endpoint_of
 from harness.cost import priced
 from harness.errors import (
     AuthenticationFailed,
@@ -28,7 +29,7 @@ from harness.errors import (
 from harness.lazy_dataclass import dataclass
 from harness.messages import Usage, user
 from harness.provider import Done, Model, Request
-from providers import connect, endpoint_of, list_models
+from providers import list_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from cinch_tui.app_hints import app_hints
 from harness.errors import AuthenticationFailed, CinchError, QuotaExhausted
 from harness.lazy_dataclass import dataclass
 from providers.gguf.store import models_folder, pulled_models
@@ -73,9 +74,9 @@ async def answer_of(preset: Preset, keys: KeyStore, base_url: str = "") -> Answe
     try:
         return Answer(preset, tuple(await served_offers(preset, base_url=base_url or None, credentials=keys)))
     except (AuthenticationFailed, QuotaExhausted) as error:
-        return Answer(preset, problem=str(error))
+        return Answer(preset, problem=app_hints(str(error)))
     except CinchError as error:
-        return Answer(preset, tuple(await priced_offers(preset)), problem=str(error))
+        return Answer(preset, tuple(await priced_offers(preset)), problem=app_hints(str(error)))
 
 
 async def _ask(preset: Preset, keys: KeyStore, tell: Callable[[Answer], None]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from cinch_tui.credentials import KeyStore
+from cinch_tui.models.connecting import connect
 from cinch_tui.models.last_choice import Choice, remember
 from cinch_tui.options import Options
 from cinch_tui.screens.picker import Item, Picker
@@ -15,7 +16,7 @@ from cinch_tui.screens.welcome import Leave, TakeTour, UseKey, UseLocal, Welcome
 from cinch_tui.transcript.blocks import as_sentence
 from harness.errors import CinchError, ConfigError
 from harness.lazy_dataclass import dataclass
-from providers import Credentials, Secret, connect, list_models
+from providers import Credentials, Secret, list_models
 from providers.offers.local import find_local_servers
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from cinch_tui.app_hints import app_hints
 from cinch_tui.plain.paper import Paper
 from cinch_tui.plain.showing import counted, cut, view_lines
 from cinch_tui.shell_line import is_report, words_of
@@ -134,7 +135,7 @@ class Teller:
         if sources := sources_of(reply.content):
             self._paper.tell(sources_text(sources))
         if reply.stop_reason == "error" and reply.error:
-            self._paper.say("Error", reply.error)
+            self._paper.say("Error", app_hints(reply.error))
 
     def _tell_tool(self, event: ToolExecutionStart | ToolExecutionEnd | ToolApprovalRequested | HookRan) -> None:
         match event:

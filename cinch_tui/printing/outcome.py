@@ -6,6 +6,7 @@ import time
 from dataclasses import field
 from enum import IntEnum
 
+from cinch_tui.app_hints import app_hints
 from harness.events import (
     AgentEnd,
     Event,
@@ -115,7 +116,7 @@ class Outcome:
             case ExitStatus.LIMIT:
                 return self.result.error or f"the limit of {self.result.limit} is reached"
             case ExitStatus.FAILED:
-                return self.result.error or "the run failed"
+                return app_hints(self.result.error or "the run failed")
             case ExitStatus.UNASKED:
                 tools = ", ".join(sorted({call.name for call in self.tally.unasked}))
                 return f"nobody was there to approve {tools}; --allow TOOL or --approve off would let it run"

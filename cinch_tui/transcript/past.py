@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
+from cinch_tui.app_hints import app_hints
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
@@ -89,7 +90,7 @@ class _Past:
                     yield self._call(content)
         if message.stop_reason in ("error", "aborted") and message.error:
             level = "error" if message.stop_reason == "error" else "warning"
-            yield NoticeBlock(message.error, level)
+            yield NoticeBlock(app_hints(message.error), level)
 
     def _call(self, call: ToolCall) -> ToolBlock:
         tool = self._tools.get(call.name)

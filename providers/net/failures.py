@@ -21,6 +21,7 @@ from harness.errors import (
     UnusableReply,
 )
 from harness.messages import JsonValue
+from providers.api_keys import key_remedy
 from providers.endpoint import Endpoint
 from providers.net.waits import told_wait
 from providers.net.webpage import explained_page, title_of
@@ -210,12 +211,11 @@ def _explanation(kind: type[ProviderError], endpoint: Endpoint, status: int, sai
 
 
 def _about_the_key(endpoint: Endpoint, status: int, said: str) -> str:
-    label, name = endpoint.preset.label, endpoint.preset.name
-    if endpoint.secret is None:
-        looked = " or ".join(endpoint.preset.variables)
-        return f"{label} wants a key ({status}), and none was found in {looked}; enter one with #key {name}: {said}"
-    source = endpoint.secret.source
-    return f"the key from {source} was refused ({status}) by {label}; enter another with #key {name}: {said}"
+    preset, secret = endpoint.preset, endpoint.secret
+    if secret is None:
+        return f"{preset.label} requires a key ({status}): {key_remedy(preset)}: {said}"
+    refused = f"the key from {secret.source} was refused ({status}) by {preset.label}"
+    return f"{refused}; to change it, {key_remedy(preset)}: {said}"
 
 
 def _filtered(body: str) -> str:

@@ -29,7 +29,7 @@ class Offer:
 
     @property
     def name(self) -> str:
-        """What `--model` takes."""
+        """Name as `connect` takes it."""
         return f"{self.provider}/{self.model_id}"
 
 

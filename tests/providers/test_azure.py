@@ -39,9 +39,9 @@ def test_azure_tokens_go_where_tokens_go(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_azure_without_a_resource_or_a_key_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match="export AZURE_OPENAI_ENDPOINT="):
+    with pytest.raises(ConfigError, match="set AZURE_OPENAI_ENDPOINT="):
         connect("azure/my-gpt")
 
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://res.openai.azure.com")
     with pytest.raises(ConfigError, match="AZURE_OPENAI_API_KEY or AZURE_API_KEY or AZURE_OPENAI_AD_TOKEN"):
-        connect("azure/my-gpt")
+        endpoint_of(presets()["azure"])

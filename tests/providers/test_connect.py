@@ -49,15 +49,12 @@ def test_local_servers_need_no_key(name: str) -> None:
         ("antropic/x", "did you mean anthropic"),
         ("claude-sonnet-5-5", "did you mean anthropic/claude-sonnet-5-5"),
         ("gemini-3.8-flash", "did you mean gemini/gemini-3.8-flash"),
-        ("gemini/x", "GEMINI_API_KEY or GOOGLE_API_KEY"),
         ("gpt-5.1", "did you mean openai/gpt-5.1"),
         ("google/gemini-3", "did you mean openrouter/google/gemini-3"),
         ("zzzzzz", "known are anthropic"),
         ("", "known are anthropic"),
         ("ollama", "ollama/NAME"),
         ("ollama/", "ollama/NAME"),
-        ("anthropic/x", "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN"),
-        ("openrouter/x", "OPENROUTER_API_KEY or OPENROUTER_KEY"),
     ],
 )
 def test_what_cannot_be_connected_is_explained(name: str, told: str) -> None:

@@ -163,7 +163,7 @@ def test_a_missing_key_says_where_it_was_looked_for() -> None:
     error = failure(Endpoint(presets()["anthropic"], "https://x.example"), 401, "x-api-key required", {})
 
     assert "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN" in str(error)
-    assert "#key anthropic" in str(error)
+    assert "pass api_key= to connect() for anthropic" in str(error)
 
 
 def test_a_huge_reason_is_cut() -> None:

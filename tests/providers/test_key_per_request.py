@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 from fakes.asking import ModelAt, Serve
@@ -10,11 +11,12 @@ from fakes.model_server import Failure, ModelServer, Raw, Reply
 from fakes.simple_tools import SimpleTool
 
 from harness.agent import Agent
-from harness.errors import AuthenticationFailed, ProviderError
+from harness.errors import AuthenticationFailed, ConfigError, ProviderError
 from harness.messages import ModelSpec, user
 from harness.options import AgentOptions
 from harness.provider import Model, Request
-from providers import connect
+from providers import ApiKey, EnvironmentCredentials, connect, presets
+from providers.catalog import Preset
 
 OWN, OTHER = "sk-of-the-provider", "sk-of-this-request"
 
@@ -150,3 +152,74 @@ async def test_what_is_no_key_is_refused_before_anything_is_sent(
 
     assert not server.requests
     assert not key.strip() or key not in str(caught.value)
+
+
+async def refreshed() -> str:
+    return OTHER
+
+
+@pytest.mark.parametrize("given", [OTHER, lambda: OTHER, refreshed], ids=["string", "callback", "async callback"])
+async def test_a_key_given_to_connect_is_sent(serve: Serve, given: ApiKey) -> None:
+    server = serve([Reply("Hi")])
+    model = connect("anthropic/m", base_url=server.url, api_key=given)
+
+    await ask_with(model, None)
+    await model.provider.close()
+
+    assert keys_sent(server) == [OTHER]
+
+
+async def test_a_key_callback_is_asked_before_each_request(serve: Serve) -> None:
+    server = serve([Reply("a"), Reply("b"), Reply("c")])
+    keys = iter([OTHER, "sk-fresh-one", None])
+    model = connect("anthropic/m", base_url=server.url, api_key=lambda: next(keys))
+
+    for _ in range(3):
+        await ask_with(model, None)
+    await model.provider.close()
+
+    assert keys_sent(server) == [OTHER, "sk-fresh-one", OWN]
+
+
+@pytest.mark.parametrize("name", ["anthropic/m", "openai/m", "gemini/m", "openrouter/m"])
+async def test_a_missing_key_is_an_error_at_the_first_request(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    preset = presets()[name.partition("/")[0]]
+    for variable in (*preset.variables, preset.base_url_variable):
+        monkeypatch.delenv(variable, raising=False)
+
+    result = await Agent(connect(name)).prompt("Go")
+
+    assert isinstance(result.failure, AuthenticationFailed)
+    assert " or ".join(preset.variables) in str(result.failure)
+    assert "pass api_key= to connect()" in str(result.failure)
+
+
+async def test_get_api_key_is_called_without_a_key_in_the_environment(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve([Reply("Hi")])
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    # The vendor's own address requires a key.
+    own = replace(presets()["anthropic"], base_url=server.url)
+
+    def preset_for(name: str) -> Preset:
+        return own
+
+    monkeypatch.setattr("providers.preset_for", preset_for)
+
+    async def get_api_key(provider: str) -> str:
+        return OTHER
+
+    model = connect("anthropic/m")
+    result = await Agent(model, options=AgentOptions(get_api_key=get_api_key)).prompt("Go")
+    await model.provider.close()
+
+    assert (result.text, keys_sent(server)) == ("Hi", [OTHER])
+
+
+def test_a_missing_key_in_given_credentials_is_an_error_of_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+
+    with pytest.raises(ConfigError, match="no key for Groq: set GROQ_API_KEY"):
+        connect("groq/m", credentials=EnvironmentCredentials())

@@ -190,8 +190,8 @@ async def test_a_local_server_without_models_is_told_how_to_get_one(
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("openai", "setup: no key for OpenAI: nothing in OPENAI_API_KEY"),
-        ("azure/mine", "setup: Azure OpenAI: say where"),
+        ("openai", "setup: no key for OpenAI: set OPENAI_API_KEY"),
+        ("azure/mine", "setup: Azure OpenAI: no address"),
         ("bedrock", "key: no credentials for AWS were found"),
     ],
 )

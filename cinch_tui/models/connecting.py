@@ -1,0 +1,46 @@
+"""`connect` and `endpoint_of` of the library, with errors for users of the app."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Unpack
+
+import providers
+from cinch_tui.app_hints import app_hints
+from harness.errors import ConfigError
+
+if TYPE_CHECKING:
+    from harness.provider import Model
+    from providers import ConnectOptions, Credentials
+    from providers.catalog import Preset
+    from providers.endpoint import Endpoint
+
+
+def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
+    """Connect a model as `providers.connect` does.
+
+    Raises:
+        ConfigError: as there, with hints for users of the app.
+    """
+    with hinted():
+        return providers.connect(name, **options)
+
+
+def endpoint_of(preset: Preset, base_url: str | None, credentials: Credentials | None) -> Endpoint:
+    """Return the endpoint of a preset as `providers.endpoint_of` does.
+
+    Raises:
+        ConfigError: as there, with hints for users of the app.
+    """
+    with hinted():
+        return providers.endpoint_of(preset, base_url, credentials)
+
+
+@contextmanager
+def hinted() -> Generator[None]:
+    """Add hints for users of the app to a ConfigError of the library."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(app_hints(str(error))) from error

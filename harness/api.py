@@ -15,7 +15,7 @@ MODULES: dict[str, str] = {
     "harness.options": "AgentOptions Execution Subagents",
     "harness.context.window": "Window",
     "harness.limits": "Limits",
-    "harness.retry": "RetryPolicy",
+    "harness.retry": "RetryPolicy RetryStrategy",
     "harness.modes": "EXECUTE PLAN",
     "harness.presets": "preset preset_model preset_names",
     "harness.workspace": "Workspace",
@@ -257,6 +257,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.recording.records import SessionRecord as SessionRecord
     from harness.result import AgentResult as AgentResult
     from harness.retry import RetryPolicy as RetryPolicy
+    from harness.retry import RetryStrategy as RetryStrategy
     from harness.routing import ByTurn as ByTurn
     from harness.routing import CheapThenPowerful as CheapThenPowerful
     from harness.routing import Routing as Routing

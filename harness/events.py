@@ -216,7 +216,7 @@ class ContextWarning(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryScheduled(EventHeader):
-    """The request failed and is sent again after `delay` seconds. `attempt` counts from 1."""
+    """The request failed and is sent again after `delay` seconds. `attempt` counts from 1; `max_retries` 0: unknown."""
 
     attempt: int
     max_retries: int

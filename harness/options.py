@@ -19,7 +19,7 @@ from harness.messages import CustomMessage, Message, ModelMessage
 from harness.modes import EXECUTE, Mode
 from harness.person import Nobody, Person
 from harness.provider import CacheStrategy, Model
-from harness.retry import RetryPolicy
+from harness.retry import RetryPolicy, RetryStrategy
 from harness.routing import Routing
 from harness.tool import Tool
 from harness.workspace import Workspace
@@ -98,7 +98,7 @@ class AgentOptions:
     grants: Grants | None = None
     mode: Mode = EXECUTE
     limits: Limits = Limits()
-    retry: RetryPolicy = RetryPolicy()
+    retry: RetryStrategy = RetryPolicy()
     max_tokens: int | None = None
     temperature: float | None = None
     cache: CacheStrategy = CacheStrategy()

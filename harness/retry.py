@@ -1,4 +1,4 @@
-"""How patient we are with a model: exponential back-off with jitter and a cap. The only place that retries."""
+"""Retries of failed model calls: the port, and exponential back-off with jitter and a cap. Nothing else retries."""
 
 from __future__ import annotations
 
@@ -6,9 +6,25 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import field
+from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import ProviderError
 from harness.lazy_dataclass import dataclass
+
+
+class RetryStrategy(Protocol):
+    """Port: decides whether a failed model call is made again, and when. Any object with these methods will do.
+
+    One that raises, or returns something else, ends the run with a `StreamError` that says so.
+    """
+
+    def should_retry(self, error: ProviderError, attempt: int) -> bool:
+        """Return whether to retry after attempt number `attempt` (from 1) failed with `error`."""
+        ...
+
+    def delay(self, error: ProviderError, attempt: int) -> float | None:
+        """Return the seconds to wait before the retry; None gives up. Called only if `should_retry` returns True."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +46,18 @@ class RetryPolicy:
     empty_delay: float = 0.5
     random: Callable[[], float] = field(default=random.random)
 
-    def delay(self, error: ProviderError, attempt: int) -> float | None:
-        """Seconds to wait before attempt number `attempt` (from 1) is made again; None: give up."""
+    def should_retry(self, error: ProviderError, attempt: int) -> bool:
+        """Return whether the error is transient, attempts are left, and the requested wait is not too long."""
         if not error.retryable or attempt > self.max_retries:
+            return False
+        return error.retry_after is None or error.retry_after <= self.max_retry_after
+
+    def delay(self, error: ProviderError, attempt: int) -> float | None:
+        """Return the seconds to wait after attempt number `attempt` (from 1) failed; None: give up."""
+        if not self.should_retry(error, attempt):
             return None
         if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= self.max_retry_after else None
+            return error.retry_after
         spread = 1 + self.jitter * (2 * self.random() - 1)
         # At the cap clients must not come in step either, so there is room for the spread below it.
         return min(self._grown(attempt), self.max_delay / (1 + self.jitter)) * spread
@@ -52,3 +74,26 @@ def in_words(seconds: float) -> str:
     if seconds >= 180:
         return f"{seconds / 60:.0f} min"
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f}".removesuffix(".0") + " s"
+
+
+def retry_delay(strategy: RetryStrategy, error: ProviderError, attempt: int) -> float | None:
+    """Return the seconds to wait before a model call is made again; None: give up.
+
+    Raises:
+        TypeError, ValueError: The strategy returned something else than it promises.
+    """
+    wanted = strategy.should_retry(error, attempt)
+    if not isinstance(wanted, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"should_retry returned {type(wanted).__name__}, not a bool")
+    delay = strategy.delay(error, attempt) if wanted else None
+    if delay is None:
+        return None
+    if not isinstance(delay, int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"delay returned {type(delay).__name__}, not seconds")
+    if not 0 <= delay < math.inf:
+        raise ValueError(f"delay returned {delay} seconds")
+    return delay
+
+
+if TYPE_CHECKING:
+    _: type[RetryStrategy] = RetryPolicy

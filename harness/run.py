@@ -190,8 +190,9 @@ class Run:
         return (self,) if self.parent is None else (self, *self.parent.lineage)
 
     @property
-    def retry(self) -> RetryPolicy:
-        return self.options.retry
+    def retry_policy(self) -> RetryPolicy:
+        """The numbers of the retry policy; the defaults where the program has a strategy of its own."""
+        return self.options.retry if isinstance(self.options.retry, RetryPolicy) else RetryPolicy()
 
     @property
     def tools(self) -> tuple[Tool, ...]:

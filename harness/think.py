@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import AsyncGenerator
 
@@ -24,7 +25,7 @@ from harness.events import (
 from harness.messages import AssistantMessage, ModelMessage
 from harness.provider import Model, Request, ToolSpec
 from harness.reply import ReplyBuilder
-from harness.retry import RetryPolicy, in_words
+from harness.retry import RetryPolicy, RetryStrategy, in_words, retry_delay
 from harness.run import Run, specs_of
 from harness.stopping import is_cancelled, pass_cancellation
 from harness.tally import account, know_price, priced_reply
@@ -82,7 +83,7 @@ class _Thought:
                     return self.settle(reply)
         except ProviderError as error:
             self._run.progress.failure = error
-            return self.settle(self.builder.fail(_explained(error, self._run.retry)))
+            return self.settle(self.builder.fail(_explained(error, self._run.options.retry)))
 
     def settle(self, reply: AssistantMessage) -> AssistantMessage:
         run = self._run
@@ -189,19 +190,24 @@ class _Thought:
             self._discard(str(error))
             self._shown = await self._look(overflow=True)
             return True
-        retry = self._run.retry
         delay = self._delay(error)
         if delay is not None:
             self._discard(str(error))
-            await self._wait(delay, retry.max_retries, str(error))
+            await self._wait(delay, self._max_retries, str(error))
             return True
         return self._falls_back(error)
 
     def _delay(self, error: ProviderError) -> float | None:
         try:
-            return self._run.retry.delay(error, self._attempt)
-        except Exception as broken:  # noqa: BLE001  a program may have a policy of its own
-            raise _broken("the retry policy failed", broken) from error
+            return retry_delay(self._run.options.retry, error, self._attempt)
+        except Exception as broken:  # noqa: BLE001  a program may have a strategy of its own
+            raise _broken("the retry strategy failed", broken) from error
+
+    @property
+    def _max_retries(self) -> int:
+        """0 where a strategy of the program's own decides: it names no number."""
+        retry = self._run.options.retry
+        return retry.max_retries if isinstance(retry, RetryPolicy) else 0
 
     def _falls_back(self, error: ProviderError) -> bool:
         run = self._run
@@ -218,7 +224,7 @@ class _Thought:
         """Whether a reply without a word is to be asked for once more."""
         if reply.stop_reason != "stop" or reply.tool_calls or reply.text.strip():
             return False
-        retry = self._run.retry
+        retry = self._run.retry_policy
         self._empty += 1
         if self._empty > retry.max_empty:
             self._run.bus.publish(Notice(text="The model ended its turn without a word.", level="warning"))
@@ -264,9 +270,10 @@ def _broken(what: str, error: BaseException) -> StreamError:
     return StreamError(f"{what}: {type(error).__name__}: {error}")
 
 
-def _explained(error: ProviderError, retry: RetryPolicy) -> str:
+def _explained(error: ProviderError, retry: RetryStrategy) -> str:
     said = str(error)
-    if error.retry_after is not None and error.retry_after > retry.max_retry_after:
+    longest = retry.max_retry_after if isinstance(retry, RetryPolicy) else math.inf
+    if error.retry_after is not None and error.retry_after > longest:
         sentence = said if said.endswith((".", "!", "?", "…")) else f"{said}."
         return f"{sentence} It asks to wait {in_words(error.retry_after)}, so it is not asked again by itself."
     return said

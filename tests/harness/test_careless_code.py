@@ -163,7 +163,7 @@ async def test_a_retry_policy_that_breaks_is_a_failed_reply(make_agent, record):
 
     result = await agent.prompt("hi")
 
-    assert result.error == "the retry policy failed: ValueError: no idea"
+    assert result.error == "the retry strategy failed: ValueError: no idea"
     assert seen.names == [*TURN, "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"]
 
 

@@ -17,6 +17,8 @@ from harness.events import Event, MessageEnd, MessageRole, MessageStart
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, UserMessage
 
 logger = logging.getLogger(__name__)
+# A library logs nothing to stderr unless the program sets up logging. Every agent imports this module.
+logging.getLogger("harness").addHandler(logging.NullHandler())
 
 Subscriber: TypeAlias = Callable[[Event], None]
 

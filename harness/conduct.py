@@ -95,6 +95,7 @@ class Conductor:
             error=ending.error,
             error_type=type(failure).__name__ if failure else "",
             limit=ending.limit,
+            stop_message=ending.stop_message,
             rejection=ending.rejection,
         )
         run.bus.publish(end)
@@ -126,4 +127,5 @@ class Conductor:
             end.limit,
             end.rejection,
             self._run.progress.failure if end.stop_reason == "error" else None,
+            end.stop_message,
         )

@@ -49,10 +49,13 @@ class AgentStart(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentEnd(EventHeader):
-    """The run is over. `messages` are those it added; `limit` names the limit that ended it.
+    """The run is over. `messages` are those it added.
 
-    `error_type` is the class of ours in `harness.errors` that `error` tells of, where there was one; `rejection` is why
-    an input filter, or a hook before the run, did not let it begin.
+    `error` describes a failure or an abort: it is set if `stop_reason` is `error` or `aborted`, and None otherwise.
+    `error_type` is the class in `harness.errors` of that error, if it has one.
+    `limit` names the limit that ended the run: `turns`, `tokens`, `seconds`, `cost`, or `policy` for a hook or policy;
+    `stop_message` is then the reason in words.
+    `rejection` is why an input filter, or a hook before the run, kept it from starting.
     """
 
     stop_reason: StopReason
@@ -61,6 +64,7 @@ class AgentEnd(EventHeader):
     error: str | None = None
     error_type: str = ""
     limit: str = ""
+    stop_message: str = ""
     rejection: str = ""
 
 

@@ -11,7 +11,7 @@ from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart
 from harness.filters import Reject, filtered
 from harness.hooks.points import Stop
 from harness.lazy_dataclass import dataclass
-from harness.messages import AssistantMessage, Message, StopReason, Text, ToolResult, UserMessage
+from harness.messages import AssistantMessage, Message, Text, ToolResult, UserMessage
 from harness.run import Ending, Run
 from harness.stopping import pass_cancellation
 from harness.think import think
@@ -136,7 +136,7 @@ async def _ending(run: Run, turn: _Turn) -> Ending | None:
     if reply.stop_reason in ("error", "aborted"):
         return Ending(reply.stop_reason, reply.error)
     if turn.stop is not None:
-        return _stopped(turn.stop, reply.stop_reason)
+        return _stopped(turn.stop)
     if not turn.results and not run.inbox.interrupts:
         last_word = run.entry.last_word(reply)
         if last_word is not None:
@@ -150,11 +150,11 @@ async def _ending(run: Run, turn: _Turn) -> Ending | None:
         return None
     run.bus.publish(limit)
     _hear(run, UserMessage((Text(f"[Agent stopped: {limit.message}]"),), synthetic=True))
-    return Ending(reply.stop_reason, limit.message, limit.limit)
+    return Ending(reply.stop_reason, limit=limit.limit, stop_message=limit.message)
 
 
-def _stopped(stop: Stop, stop_reason: StopReason = "stop") -> Ending:
-    return Ending(stop_reason, stop.reason or "stopped by a hook", "policy")
+def _stopped(stop: Stop) -> Ending:
+    return Ending("stop", limit="policy", stop_message=stop.reason or "stopped by a hook")
 
 
 def _next_words(run: Run, *, at_rest: bool) -> tuple[Message, ...]:

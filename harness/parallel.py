@@ -162,7 +162,7 @@ class _Contest:
         result = outcome.result
         reply = run.history.last_reply()
         if result.limit or reply is None or not run.inbox:
-            return Ending(result.stop_reason, result.error, result.limit)
+            return Ending(result.stop_reason, result.error, result.limit, result.stop_message)
         return await go_on_after(run, reply)
 
     async def _compete(self, run: Run, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:

@@ -247,6 +247,7 @@ class _Loop:
             rejection=event.rejection,
             stop_reason=event.stop_reason,
             error=event.error,
+            stop_message=event.stop_message,
             messages=event.messages,
             usage=event.usage,
         )

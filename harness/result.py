@@ -9,9 +9,15 @@ from harness.messages import Message, StopReason, Usage
 
 @dataclass(frozen=True, slots=True)
 class AgentResult:
-    """What a run came to. `text` is the last reply's; `messages` are all that the run added; `limit` names the limit
-    that ended it, if one did; `rejection` is why it was not let begin; `failure` is the error that `error` tells of,
-    where it is one of ours."""
+    """Result of a run.
+
+    `text` is that of the last reply, `messages` are all that the run added.
+    `error` describes a failure or an abort: it is set if `stop_reason` is `error` or `aborted`, and None otherwise;
+    `failure` is the exception, if there was one.
+    `limit` names the limit that ended the run: `turns`, `tokens`, `seconds`, `cost`, or `policy` for a hook or policy;
+    `stop_message` is then the reason in words.
+    `rejection` is why an input filter, or a hook before the run, kept it from starting.
+    """
 
     messages: tuple[Message, ...]
     text: str
@@ -21,6 +27,7 @@ class AgentResult:
     limit: str = ""
     rejection: str = ""
     failure: ProviderError | None = None
+    stop_message: str = ""
 
     def raise_for_failure(self) -> None:
         """For programs that would rather have an exception.
@@ -43,7 +50,7 @@ class AgentResult:
         if self.rejection:
             return Rejected(self.rejection)
         if self.limit:
-            return LimitExceeded(text)
+            return LimitExceeded(self.stop_message or text)
         if self.stop_reason == "aborted":
             return Aborted(text)
         return AgentError(text) if self.stop_reason == "error" else None

@@ -118,13 +118,13 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a run ended. A run that was rejected has not begun: the history knows nothing of it."""
+    """Why a run ended, in the fields of `AgentEnd`. A rejected run never began: the history has nothing of it."""
 
     stop_reason: StopReason
     error: str | None = None
     limit: str = ""
+    stop_message: str = ""
     rejection: str = ""
-    normaliser: Normaliser = field(default_factory=Normaliser)
 
 
 @dataclass(frozen=True, slots=True)

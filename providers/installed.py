@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from providers.plugins import ProviderPlugin
 
 logger = logging.getLogger(__name__)
+# As in `harness.bus`: nothing on stderr unless the program sets up logging.
+logging.getLogger("providers").addHandler(logging.NullHandler())
 
 GROUP = "cinch.providers"
 NAME = r"[a-z0-9][a-z0-9._-]*"

@@ -122,11 +122,11 @@ def _note(agent: SubAgent, event: Event) -> None:
             agent.steps.append(f"  {'✗' if result.is_error else '✓'} {first[:200]}")
         case MessageEnd(message=message):
             agent.steps.extend(_said(message))
-        case AgentEnd(stop_reason=reason, error=error):
+        case AgentEnd(stop_reason=reason, error=error, stop_message=stopped):
             agent.state = _ENDS.get(reason, "done")
             agent.ended = time.monotonic()
             agent.doing = ""
-            agent.steps.extend([f"✗ {error}"] if error else [])
+            agent.steps.extend(f"✗ {why}" for why in (error, stopped) if why)
         case _:
             pass
 

@@ -114,7 +114,7 @@ class Outcome:
             case ExitStatus.INTERRUPTED:
                 return "interrupted"
             case ExitStatus.LIMIT:
-                return self.result.error or f"the limit of {self.result.limit} is reached"
+                return self.result.stop_message or f"the limit of {self.result.limit} is reached"
             case ExitStatus.FAILED:
                 return app_hints(self.result.error or "the run failed")
             case ExitStatus.UNASKED:

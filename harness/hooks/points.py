@@ -3,7 +3,7 @@
 Strict order, each hook beside its events (phi-core's, with AgentEnd exactly once on every path):
 before_loop → AgentStart, [before_turn → TurnStart, messages, before_model → RequestStart … MessageEnd → after_model,
 [before_tool → ToolExecutionStart, [before_update → ToolExecutionUpdate → after_update], ToolExecutionEnd → after_tool],
-TurnEnd → after_turn], AgentEnd → after_loop.
+tool result messages, TurnEnd → after_turn], AgentEnd → after_loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.views import View
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The run ends here, and ends well; `reason` is told to observers."""
+    """The run ends here, and ends well: with stop reason `stop`, limit `policy` and `reason` as its `stop_message`."""
 
     reason: str = ""
 

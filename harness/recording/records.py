@@ -70,6 +70,7 @@ class LoopRecord:
     rejection: str = ""
     stop_reason: StopReason | None = None
     error: str | None = None
+    stop_message: str = ""
     config: ModelSpec | None = None
     messages: tuple[Message, ...] = ()
     usage: Usage = Usage()

@@ -45,6 +45,8 @@ def _problem(result: AgentResult) -> str:
     """Why it ended before its time; empty when it did not."""
     if result.error or result.stop_reason in ("error", "aborted"):
         return result.error or "the run failed"
+    if result.limit:
+        return result.stop_message
     return "its last reply reached the model's limit of tokens" if result.stop_reason == "length" else ""
 
 

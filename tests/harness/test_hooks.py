@@ -105,7 +105,7 @@ async def test_a_hook_that_stops_before_a_turn_leaves_no_event_of_that_turn(make
 
     assert log[-4:] == ["after_turn", "HookRan", "AgentEnd", "after_loop"]
     assert log.count("TurnStart") == 1
-    assert (result.limit, result.error) == ("policy", "enough")
+    assert (result.stop_reason, result.limit, result.stop_message, result.error) == ("stop", "policy", "enough", None)
 
 
 async def test_what_was_said_is_kept_when_the_first_turn_is_stopped(make_agent, log):
@@ -131,7 +131,7 @@ async def test_a_hook_after_a_turn_can_stop_the_run(make_agent, log, requests):
     result = await agent.prompt("go")
 
     assert len(requests(agent)) == 1
-    assert result.error == "that will do"
+    assert result.stop_message == "that will do"
     assert log[-4:] == ["TurnEnd", "HookRan", "AgentEnd", "after_loop"]
 
 

@@ -63,7 +63,7 @@ async def test_a_spent_budget_stops_the_run_before_its_next_turn(make_agent, rec
         replace(happened.of(HookRan)[0], outcome="stopped", reason="the budget of $2 is spent ($2.0000)")
     ]
     assert result.stop_reason == "stop"
-    assert result.error == "the budget of $2 is spent ($2.0000)"
+    assert result.stop_message == "the budget of $2 is spent ($2.0000)"
     assert len(results_of(agent)) == 2
 
 
@@ -74,7 +74,7 @@ async def test_a_budget_of_tokens_begins_anew_with_each_run(make_agent):
     first = await agent.prompt("go")
     second = await agent.prompt("go on")
 
-    assert first.error == "the budget of 20 tokens is spent (20)"
+    assert first.stop_message == "the budget of 20 tokens is spent (20)"
     assert second.text == "done"
     assert len(look.ran) == 3
 
@@ -94,7 +94,7 @@ async def test_a_budget_waits_for_prices_that_are_looked_up(make_agent):
 
     result = await agent.prompt("go")
 
-    assert result.error == "the budget of $2 is spent ($2.0000)"
+    assert result.stop_message == "the budget of $2 is spent ($2.0000)"
 
 
 async def test_no_price_is_looked_up_where_nothing_depends_on_it(make_agent):
@@ -122,7 +122,7 @@ async def test_a_run_takes_no_more_turns_than_the_policy_allows(make_agent, reco
         "HookRan",
         "AgentEnd",
     ]
-    assert result.error == "the policy allows 2 turns"
+    assert result.stop_message == "the policy allows 2 turns"
 
 
 async def test_a_denied_tool_is_not_shown_and_blocked_and_the_model_is_told_why(make_agent, record, requests):
@@ -182,7 +182,7 @@ async def test_a_call_that_keeps_failing_is_blocked_and_then_ends_the_run(make_a
     assert [each.outcome for each in happened.of(HookRan)] == ["blocked", "blocked", "stopped"]
     assert len(find.ran) == 3
     assert "Try something else" in results_of(agent)[3].text
-    assert result.error == "the same call of find failed again and again"
+    assert result.stop_message == "the same call of find failed again and again"
 
 
 async def test_a_call_that_is_never_possible_ends_the_run_too(make_agent):
@@ -190,7 +190,7 @@ async def test_a_call_that_is_never_possible_ends_the_run_too(make_agent):
 
     result = await agent.prompt("go")
 
-    assert result.error == "the same call of no_such_tool failed again and again"
+    assert result.stop_message == "the same call of no_such_tool failed again and again"
     assert len(results_of(agent)) == 4
 
 

@@ -26,6 +26,14 @@ from harness.bus import Bus, Subscriber
 from harness.channel import Listener
 from harness.conduct import Conductor
 from harness.continuation import Continuation
+from harness.conversation import (
+    append_messages,
+    clear_messages,
+    replace_messages,
+    reset,
+    restore_messages,
+    save_messages,
+)
 from harness.cost import Ledger
 from harness.errors import AlreadyRunning, InvalidContinue, NoMessages
 from harness.events import Event, Notice
@@ -42,8 +50,7 @@ from harness.options import AgentOptions
 from harness.prompt import Prompt, messages_of, words_of
 from harness.provider import Model
 from harness.result import AgentResult
-from harness.run import Entry, Permissions, Run, State
-from harness.saved import dump_messages, load_messages
+from harness.run import Entry, Initial, Permissions, Run, State
 from harness.stream import RunStream
 from harness.structured import prompt_structured, prompt_structured_sync
 from harness.subagents.spawn import Kin, with_delegate
@@ -72,9 +79,10 @@ class Agent:
         self.history = History(options.messages)
         self.inbox = Inbox(options.steering, options.follow_up)
         self.identity = Identity(session_id=options.session_id or new_id(), config_id=options.config_id)
+        self.initial = Initial(model, distinct_tools(tools), system_prompt)
         self.state = State(
             model=model,
-            tools=distinct_tools(tools),
+            tools=self.initial.tools,
             system_prompt=system_prompt,
             permissions=Permissions(options.mode, options.approval, options.grants or Grants()),
             jobs=Jobs(self.publish, self.inbox.news),
@@ -100,6 +108,33 @@ class Agent:
     @property
     def is_running(self) -> bool:
         return not self._idle
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The history; a reply in progress is not part of it yet."""
+        return self.history.messages
+
+    @property
+    def streaming_message(self) -> AssistantMessage | None:
+        """The reply in progress, as far as it has been received; None while no reply is streamed."""
+        return self.state.reply.partial() if self.state.reply else None
+
+    @property
+    def pending_tool_calls(self) -> frozenset[str]:
+        """Ids of the tool calls that are running, or allowed and waiting for another one to end."""
+        return self.state.calls.ids(self.session_id)
+
+    @property
+    def last_error(self) -> str | None:
+        """The error that ended the last run; None if it did not fail, or while a run is active."""
+        return self.state.last_error
+
+    def ensure_idle(self) -> None:
+        """Raises:
+        AlreadyRunning: A run is active.
+        """
+        if self.is_running:
+            raise AlreadyRunning("a run is on: steer it, queue a follow-up, or abort it")
 
     @property
     def has_pending(self) -> bool:
@@ -135,7 +170,7 @@ class Agent:
             NoMessages: there is nothing to go on from.
             InvalidContinue: the last word is the assistant's and nothing is queued.
         """
-        self._refuse_second_run()
+        self.ensure_idle()
         if not len(self.history):
             raise NoMessages("there is no conversation to continue")
         if self.history.at_rest and not self.has_pending:
@@ -221,28 +256,12 @@ class Agent:
     set_tools = set_tools
     add_tool = add_tool
     remove_tool = remove_tool
-
-    def replace_messages(self, messages: Sequence[Message]) -> None:
-        """Go on from another conversation, in the same session; nobody is told.
-
-        Raises:
-            AlreadyRunning: a run is on.
-        """
-        self._refuse_second_run()
-        self.history.replace(messages)
-
-    def save_messages(self) -> str:
-        """The conversation as JSON."""
-        return dump_messages(self.history.messages)
-
-    def restore_messages(self, text: str) -> None:
-        """Go on from what `save_messages` gave.
-
-        Raises:
-            AlreadyRunning: a run is on.
-            ConfigError: it is no such text; the conversation stays as it is.
-        """
-        self.replace_messages(load_messages(text))
+    replace_messages = replace_messages
+    append_messages = append_messages
+    clear_messages = clear_messages
+    save_messages = save_messages
+    restore_messages = restore_messages
+    reset = reset
 
     def new_session(self, session_id: str = "", messages: Sequence[Message] = ()) -> str:
         """Begin another conversation, or go on with `messages`; trust given for the session ends. Its id.
@@ -250,7 +269,7 @@ class Agent:
         Raises:
             AlreadyRunning: a run is on.
         """
-        self._refuse_second_run()
+        self.ensure_idle()
         self.history.replace(messages)
         self.state.ledger = Ledger()
         self.state.budget = 0
@@ -273,15 +292,6 @@ class Agent:
         if idle is None or idle <= idle_seconds:
             return None
         return self.new_session(messages=self.history.messages)
-
-    def reset(self) -> None:
-        """Forget the conversation and what is queued, and begin another session.
-
-        Raises:
-            AlreadyRunning: a run is on.
-        """
-        self.new_session()
-        self.take_back()
 
     async def close(self) -> None:
         """Stop what is on, let go of connections, and tell those who listen that nothing more comes."""
@@ -311,9 +321,10 @@ class Agent:
         Raises:
             AlreadyRunning: a run is on.
         """
-        self._refuse_second_run()
+        self.ensure_idle()
         parent = self.identity.parent_loop_id if entry.continuation is None else self.identity.last_loop_id
         self._bus.loop_id = entry.loop_id or self.identity.next_loop(self.state.model.spec)
+        self.state.last_error = None
         self._idle.drop()
         try:
             self._conductor = Conductor(self._new_run(entry), self.identity, parent)
@@ -334,10 +345,6 @@ class Agent:
                     await self._let_go()
 
         return run_blocking(once, self.abort)
-
-    def _refuse_second_run(self) -> None:
-        if self.is_running:
-            raise AlreadyRunning("a run is on: steer it, queue a follow-up, or abort it")
 
     def _new_run(self, entry: Entry) -> Run:
         options = self.options

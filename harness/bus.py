@@ -114,7 +114,7 @@ class Bus:
             self._channels.remove(channel)
 
 
-def publish_message(bus: Bus, message: Message) -> None:
+def publish_message(publish: Callable[[Event], None], message: Message) -> None:
     """Publish the start and end of a message that was not streamed."""
-    bus.publish(MessageStart(message_id=message.id, role=_ROLES[type(message)]))
-    bus.publish(MessageEnd(message=message))
+    publish(MessageStart(message_id=message.id, role=_ROLES[type(message)]))
+    publish(MessageEnd(message=message))

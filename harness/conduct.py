@@ -87,7 +87,9 @@ class Conductor:
     def _end(self, ending: Ending) -> AgentEnd:
         run = self._run
         run.inbox.reminders.clear()
-        failure = run.progress.failure if ending.stop_reason == "error" else None
+        failed = ending.stop_reason == "error"
+        run.state.last_error = ending.error if failed else None
+        failure = run.progress.failure if failed else None
         end = AgentEnd(
             stop_reason=ending.stop_reason,
             messages=run.history.since(run.began),

@@ -59,6 +59,20 @@ class History:
             self._call_ids |= self._open.keys()
         self._messages.append(message)
 
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add all messages or, if a call has no result or a result no call, none.
+
+        Raises:
+            ValueError: A call has no result among the messages, or a result no call before it.
+        """
+        trial, messages = History(), tuple(messages)
+        for message in messages:
+            trial.append(message)
+        if trial._open:
+            raise ValueError(f"calls without an answer: {', '.join(trial._open)}")
+        for message in messages:
+            self.append(message)
+
     def replace(self, messages: Iterable[Message]) -> None:
         """Start over with other messages."""
         self._messages = list(messages)

@@ -114,6 +114,11 @@ class Inbox:
     def __len__(self) -> int:
         return len(self.steering) + len(self.follow_up) + len(self.reminders) + len(self.news)
 
+    def clear(self) -> None:
+        """Drop everything that is queued."""
+        for queue in (self.steering, self.follow_up, self.reminders, self.news):
+            queue.clear()
+
     @property
     def has_word(self) -> bool:
         """Whether the program itself has something to say."""

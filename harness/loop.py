@@ -210,4 +210,4 @@ def hear(run: Run, messages: tuple[Message, ...]) -> None:
 
 def _hear(run: Run, message: Message) -> None:
     run.history.append(message)
-    publish_message(run.bus, message)
+    publish_message(run.bus.publish, message)

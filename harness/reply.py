@@ -84,6 +84,10 @@ class ReplyBuilder:
         """What the block of that index holds; it has begun."""
         return self._blocks[index].start.kind
 
+    def partial(self) -> AssistantMessage:
+        """Return the reply as far as it has been received; an unfinished tool call has `partial_json`."""
+        return self._message(self._content(), "stop", None)
+
     def finish(self) -> AssistantMessage:
         """The complete reply.
 

@@ -27,6 +27,7 @@ from harness.options import AgentOptions
 from harness.pause import Pause
 from harness.person import Person
 from harness.provider import AnswerSchema, Model, ModelFacts, ToolSpec
+from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy
 from harness.tool import Delegate, Tool
 from harness.workspace import Workspace
@@ -42,11 +43,21 @@ class Permissions:
     grants: Grants
 
 
+@dataclass(frozen=True, slots=True)
+class Initial:
+    """What an agent was made with, for `reset`."""
+
+    model: Model
+    tools: tuple[Tool, ...]
+    system_prompt: str
+
+
 @dataclass(slots=True)
 class State:
     """What a person may change at any time; a run reads it anew for each turn.
 
     `budget` is how many tokens a request may have, learned when a service refused one that was longer; 0: not known.
+    `reply` is the reply in progress; `last_error` the error that ended the last run.
     """
 
     model: Model
@@ -59,6 +70,8 @@ class State:
     pause: Pause = field(default_factory=Pause)
     calls: RunningCalls = field(default_factory=RunningCalls)
     jobs: Jobs = field(default_factory=Jobs)
+    reply: ReplyBuilder | None = None
+    last_error: str | None = None
 
     @property
     def mode(self) -> Mode:

@@ -164,6 +164,7 @@ class _Thought:
     async def _stream(self, request: Request) -> AssistantMessage:
         run, builder = self._run, self.builder
         breath = time.monotonic()
+        run.state.reply = builder
         deltas = self._model.provider.stream(request)
         try:
             async for delta in deltas:
@@ -178,6 +179,7 @@ class _Thought:
                     await asyncio.sleep(0)
                     breath = time.monotonic()
         finally:
+            run.state.reply = None
             # A stream that is broken off holds its connection until it is closed.
             if isinstance(deltas, AsyncGenerator):
                 await deltas.aclose()

@@ -102,7 +102,7 @@ class Results:
             self.give(call, ToolOutput.failure(self.excuse_of(call)))
         for call in self._calls:
             self._run.history.append(self._results[call.id])
-            publish_message(self._run.bus, self._results[call.id])
+            publish_message(self._run.bus.publish, self._results[call.id])
 
     async def tell(self, call: ToolCall) -> None:
         """Let the hooks know that a call has ended."""

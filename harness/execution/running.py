@@ -46,6 +46,11 @@ class RunningCalls:
             with self._lock:
                 self._calls.remove(call)
 
+    def ids(self, session_id: str) -> frozenset[str]:
+        """Return the ids of the calls of that session."""
+        with self._lock:
+            return frozenset(call.call_id for call in self._calls if call.session_id == session_id)
+
     def cancel(self, call_id: str, session_id: str = "") -> bool:
         """Stop the call; whether there is one. Where two have the same id, the session tells which; else both stop."""
         with self._lock:

@@ -179,7 +179,7 @@ async def assemble(
     keys = KeyStore(options.paths, options.environ)
     if model is None:
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
-    assembly = await _build(options, settings, person, model)
+    assembly = await _build(options, settings, person, model, keys)
     for each in (model, *assembly.agent.options.fallback):
         _keep_prices(each, options.paths)
     if loaded is None:
@@ -235,7 +235,7 @@ def _proxies_set_up(keys: KeyStore) -> list[str]:
     return [variable for variable in named if keys.environ.get(variable, "").strip()]
 
 
-async def _build(options: Options, settings: Settings, person: Person, model: Model) -> Assembly:
+async def _build(options: Options, settings: Settings, person: Person, model: Model, keys: KeyStore) -> Assembly:
     root = _root(options, model)
     spill_dir = options.paths.cache / "output" / new_id()
     await asyncio.to_thread(forget_old_spills, spill_dir.parent)
@@ -245,7 +245,6 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
     prompt = options.system or build_system_prompt(environment, loaded.instructions)
     tools = _tools(settings)
     grants, warnings = _grants(options, settings, root)
-    keys = KeyStore(options.paths, options.environ)
     fallback, missing = await asyncio.to_thread(_fallback, settings, keys)
     warnings.extend(missing)
     warnings.extend(_idle_allowances(settings, {tool.name for tool in tools}))

@@ -45,6 +45,9 @@ class KeyStore:
     )
     """Who still waits for the keyring: while somebody does, nobody else asks."""
 
+    _entered: dict[str, str] = field(default_factory=dict[str, str], init=False, repr=False, compare=False)
+    """Keys that win over the environment, in this process."""
+
     @property
     def file(self) -> Path:
         return self.paths.credentials_file
@@ -55,6 +58,8 @@ class KeyStore:
         Raises:
             ConfigError: the file of keys is damaged.
         """
+        if entered := self._entered.get(preset_name):
+            return Secret(entered, "your input")
         found = EnvironmentCredentials(self.environ).find(preset_name, variables)
         if found:
             return found
@@ -76,6 +81,14 @@ class KeyStore:
         in_keyring = self._to_keyring(preset_name, key)
         self._write(_read(self.file) | {preset_name: IN_KEYRING if in_keyring else key})
         return KEYRING if in_keyring else str(self.file)
+
+    def use_now(self, preset_name: str, key: str) -> None:
+        """Use the key in this process although the environment has another, one that was refused."""
+        self._entered[preset_name] = key
+
+    def overrides(self, preset_name: str) -> bool:
+        """True if a key that was entered wins over the environment's."""
+        return preset_name in self._entered
 
     def forget(self, preset_name: str) -> None:
         """Remove a stored key; one in the environment is not ours to remove.

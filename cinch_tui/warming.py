@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 NEEDED_NEXT = (
     "cinch_tui.commands.builtin",
     "cinch_tui.commands.secrets",
+    "harness.filters",
     "cinch_tui.widgets.prompt.history_file",
     "cinch_tui.transcript.blocks",
     "cinch_tui.assembly",

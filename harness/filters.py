@@ -94,13 +94,24 @@ class SecretGuard:
     """
 
     def check(self, message: UserMessage) -> FilterVerdict:
-        kind = _secret_in(message.text)
-        return Reject(f"there seems to be {kind} in it; say it without") if kind else Pass()
+        found = find_secrets(message.text)
+        return Reject(f"there seems to be {found[0].kind} in it; say it without") if found else Pass()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSecret:
+    """A span of a text that looks like a secret."""
+
+    kind: str
+    start: int
+    end: int
 
 
 _PRIVATE_KEY = r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr])*[\w+/=:-]{8}"
+_REST_OF_PRIVATE_KEY = r"[\s\S]*?(?:-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----|\Z)"
 _API_KEYS = {
-    "an API key": r"\b(?:sk-[A-Za-z0-9]{32,}|sk-(?:ant|proj|or|svcacct)-[\w-]{20,}|gsk_\w{40,}|xai-\w{40,}|hf_\w{30,})",
+    "an API key": r"\b(?:sk-(?:ant|proj|or|svcacct)-[\w-]{16,}|sk-[A-Za-z0-9]{20,}|gsk_\w{40,}|xai-\w{40,}|hf_\w{30,}"
+    r"|pplx-\w{40,}|csk-\w{40,}|nvapi-[\w-]{40,})",
     "a Google API key": r"\bAIza[\w-]{35}",
     "an AWS access key": r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
     "a GitHub token": r"\b(?:gh[pousr]_\w{36,}|github_pat_\w{50,})",
@@ -121,12 +132,24 @@ def without_secrets(text: str) -> str:
     return text
 
 
-def _secret_in(text: str) -> str:
-    """What kind of secret there is; empty when none was found."""
-    if re.search(_PRIVATE_KEY, text):
-        return "a private key"
-    found = (kind for kind, form in _API_KEYS.items() if any(map(_is_random, re.findall(form, text))))
-    return next(found, "")
+def find_secrets(text: str) -> tuple[FoundSecret, ...]:
+    """Private keys and API keys of well-known forms, in the order of the text; placeholders are not reported."""
+    found = [
+        FoundSecret("a private key", *each.span()) for each in re.finditer(_PRIVATE_KEY + _REST_OF_PRIVATE_KEY, text)
+    ]
+    for kind, form in _API_KEYS.items():
+        found += [FoundSecret(kind, *each.span()) for each in re.finditer(form, text) if _is_random(each[0])]
+    return tuple(sorted(found, key=lambda each: each.start))
+
+
+def redact_secrets(text: str, replacement: str = "[key removed]") -> str:
+    """Replace each secret that `find_secrets` reports."""
+    kept, at = list[str](), 0
+    for each in find_secrets(text):
+        if each.start >= at:
+            kept += [text[at : each.start], replacement]
+        at = max(at, each.end)
+    return "".join((*kept, text[at:])) if kept else text
 
 
 def _is_random(key: str) -> bool:

@@ -194,7 +194,13 @@ class KeyFront(Protocol):
 
     async def key_summary(self) -> str: ...
 
-    async def store_key(self, provider: str, secret: str) -> None: ...
+    async def enter_key(self, provider: str) -> None:
+        """Ask for the key in a masked field, check it, store it and use it at once."""
+        ...
+
+    async def store_key(self, provider: str, secret: str) -> None:
+        """Check this key, store it and use it at once."""
+        ...
 
 
 class ParallelFront(Protocol):

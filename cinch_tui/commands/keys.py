@@ -1,4 +1,7 @@
-"""Commands about API keys. A key is never shown, and never reaches the history of the prompt."""
+"""Commands about API keys. A key is never shown, and never reaches the prompt history.
+
+`#key provider key` in one line is taken out of the text before it is parsed, see `cinch_tui.commands.secrets`.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,14 @@ def _provider_choices(front: Front) -> tuple[Choice, ...]:
     return tuple(Choice(name) for name in front.provider_names())
 
 
-@KEYS.command("#key <provider> <key>", "store an API key", arguments=_provider_choices)
+@KEYS.command("#key [provider]", "enter an API key, and use it at once", aliases=("/key",), arguments=_provider_choices)
 async def key(front: Front, argument: str) -> None:
-    provider, *secret = argument.split()
-    if len(secret) != 1:
-        front.notice("#key needs a provider and its key: #key anthropic sk-…", "warning")
+    provider, *rest = argument.split() or [""]
+    if rest:
+        front.notice("#key takes a provider: #key anthropic", "warning")
         return
-    await front.store_key(provider, secret[0])
+    if not provider:
+        choices = [(name, "") for name in front.provider_names()]
+        provider = await front.pick("Which provider is the key for?", choices) or ""
+    if provider:
+        await front.enter_key(provider)

@@ -1,4 +1,4 @@
-"""API keys typed into the prompt: taken out of the text before anything else sees it."""
+"""API keys typed into the prompt: taken out of the text before it is parsed, kept or sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,21 @@ from dataclasses import field
 
 from harness.lazy_dataclass import dataclass
 
-_KEY_LINE = re.compile(r"^[ \t]*#key[ \t]+(?P<provider>\S+)[ \t]+(?P<secret>\S+)[^\n]*\n?", re.MULTILINE)
+_KEY_LINE = re.compile(
+    r"^[ \t]*(?:#key|\A/key)[ \t]+(?P<provider>\S+)[ \t]+(?P<secret>\S+)[^\n]*\n?", re.MULTILINE | re.IGNORECASE
+)
+_PROVIDERS = {
+    "sk-ant-": "anthropic",
+    "sk-or-": "openrouter",
+    "sk-": "openai",
+    "AIza": "gemini",
+    "gsk_": "groq",
+    "xai-": "xai",
+    "hf_": "huggingface",
+    "csk-": "cerebras",
+    "pplx-": "perplexity",
+    "nvapi-": "nvidia",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +37,15 @@ def take_keys(text: str) -> tuple[str, tuple[TypedKey, ...]]:
     """
     keys = tuple(TypedKey(match["provider"], match["secret"]) for match in _KEY_LINE.finditer(text))
     return (_KEY_LINE.sub("", text), keys) if keys else (text, ())
+
+
+def without_keys(text: str) -> str:
+    """The text as it may be kept on disk: without `#key` lines, and with every other key redacted."""
+    from harness.filters import redact_secrets  # nothing is kept before the first paint
+
+    return redact_secrets(take_keys(text)[0])
+
+
+def provider_of(secret: str) -> str:
+    """The provider whose keys begin like this one; empty if unknown."""
+    return next((provider for prefix, provider in _PROVIDERS.items() if secret.startswith(prefix)), "")

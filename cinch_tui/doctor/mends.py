@@ -54,10 +54,10 @@ def _about_the_key(error: AuthenticationFailed, target: Target) -> str:
         return own
     variable = target.secret.variable if target.secret else ""
     if variable:
-        return f"set another: export {variable}=…; where it is unset, the key stored with #key is taken"
+        return f"set another: export {variable}=…, or unset it to use the key stored with #key {target.preset.name}"
     if target.secret is None and not target.preset.key_required:
         return ""
-    return f"type #key {target.preset.name} KEY in the app, or: export {target.preset.key_variables[0]}=…"
+    return f"type #key {target.preset.name} in the app, or: export {target.preset.key_variables[0]}=…"
 
 
 def _about_the_model(target: Target) -> str:

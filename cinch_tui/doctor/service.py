@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cinch_tui.api_keys.check import smallest_request
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.mends import mend_for
 from cinch_tui.doctor.network import SECONDS, Walk
@@ -27,8 +27,6 @@ from harness.errors import (
     RequestRejected,
 )
 from harness.lazy_dataclass import dataclass
-from harness.messages import Usage, user
-from harness.provider import Done, Model, Request
 from providers import list_models
 
 if TYPE_CHECKING:
@@ -37,13 +35,8 @@ if TYPE_CHECKING:
     from cinch_tui.doctor.targets import Target
     from providers.endpoint import Endpoint
 
-PROMPT = "Say OK."
-LONGEST_ANSWER = 16
-"""Tokens: the least that every service takes."""
 UNLISTED = (404, 405, 501)
 """How a service refuses that has no list of its models."""
-CUT_SHORT = "max_tokens or model output limit was reached"
-"""Said instead of an answer by a model that has thought for all the tokens it got."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +46,6 @@ class Patience:
     answer: float = 20.0
     local: float = 60.0
     step: float = SECONDS
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the request came to; seconds since it was sent."""
-
-    first: float
-    whole: float
-    usage: Usage
 
 
 def looked_over(target: Target) -> Finding:
@@ -114,7 +98,7 @@ async def _answered(target: Target, endpoint: Endpoint) -> Finding:
     if warm:
         await asyncio.to_thread(warm)
     try:
-        answer = await _ask(model)
+        answer = await smallest_request(model)
         facts = await model.facts.load()
     finally:
         await model.provider.close()
@@ -122,21 +106,6 @@ async def _answered(target: Target, endpoint: Endpoint) -> Finding:
     said = f"{target.model_id} answered, first after {_ms(answer.first)}, all after {_ms(answer.whole)}"
     price = f", for ${cost.total:.6f}" if cost is not None else ""
     return Finding("ok", "", said + price + _by_key(target) + _by_way(endpoint), step="answer")
-
-
-async def _ask(model: Model) -> Answer:
-    request = Request(model.spec, "", (user(PROMPT),), max_tokens=LONGEST_ANSWER)
-    begun = time.perf_counter()
-    first, usage = 0.0, Usage()
-    try:
-        async for delta in model.provider.stream(request):
-            first = first or time.perf_counter() - begun
-            usage = delta.usage if isinstance(delta, Done) else usage
-    except ProviderError as error:
-        if CUT_SHORT not in str(error):
-            raise
-    whole = time.perf_counter() - begun
-    return Answer(first or whole, whole, usage)
 
 
 async def _listed(target: Target, endpoint: Endpoint) -> Finding:

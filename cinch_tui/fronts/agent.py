@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Protocol
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.assembly import Assembly
     from cinch_tui.commands.front import ApprovalMode, NoticeLevel, TranscriptPart
     from cinch_tui.options import Options
     from harness.agent import Agent
     from harness.thinking import ThinkingLevel
+
+DISCARD_KEY, KEEP_KEY = "Do not store it", "Store it anyway"
 
 
 class Place(Protocol):
@@ -38,6 +43,9 @@ class AgentFront:
 
     async def until_ready(self) -> bool:
         return False
+
+    async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
+        raise NotImplementedError
 
     # The session
 
@@ -143,14 +151,40 @@ class AgentFront:
 
         return await asyncio.to_thread(reports.key_summary, self._place.assembly.keys)
 
+    async def ask_key(
+        self, title: str, note: str, check: Callable[[str], Awaitable[KeyCheck]]
+    ) -> tuple[str, KeyCheck] | None:
+        """Ask for a key without showing it; the key with the result of its check, or None."""
+        raise NotImplementedError
+
+    async def enter_key(self, provider: str) -> None:
+        from cinch_tui.api_keys.keeper import KeyKeeper, keyed_preset
+
+        keeper = KeyKeeper(self._place.assembly, keyed_preset(provider))
+        entered = await self.ask_key(f"API key for {keeper.preset.label}", keeper.note, keeper.check)
+        if entered is not None:
+            self.notice(await keeper.keep(*entered))
+
     async def store_key(self, provider: str, secret: str) -> None:
-        if provider not in self.provider_names():
-            raise ConfigError(f"there is no provider {provider!r}; there are {', '.join(self.provider_names())}")
-        where = await asyncio.to_thread(self._place.assembly.keys.store, provider, secret)
-        self.notice(f"The key for {provider} is kept ({where}); /model uses it.")
+        from cinch_tui.api_keys.check import KeyRefused, KeyUnchecked
+        from cinch_tui.api_keys.keeper import KeyKeeper, keyed_preset
+
+        keeper = KeyKeeper(self._place.assembly, keyed_preset(provider))
+        match verdict := await keeper.check(secret):
+            case KeyRefused(reason):
+                raise ConfigError(f"the key is not stored: {reason}")
+            case KeyUnchecked(reason):
+                choices = [(DISCARD_KEY, ""), (KEEP_KEY, "without a check")]
+                title = f"The key could not be checked: {reason}"
+                if await self.pick(title, choices) != KEEP_KEY:
+                    self.notice("The key is not stored.")
+                    return
+            case _:
+                pass
+        self.notice(await keeper.keep(secret, verdict))
 
     async def keep_key(self, provider: str, secret: str) -> None:
-        """As `store_key`; what is wrong is told, not raised."""
+        """As `store_key`, but reports errors instead of raising them."""
         try:
             await self.store_key(provider, secret)
         except CinchError as error:

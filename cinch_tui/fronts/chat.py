@@ -14,10 +14,12 @@ from cinch_tui.warming import warm
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
+    from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.commands.front import ApprovalMode, DiffBase, Front
     from cinch_tui.fronts.cycles import ModelCycle, ThemeCycle
     from cinch_tui.models.market import Market
     from cinch_tui.transcript.blocks import NoticeLevel
+    from cinch_tui.widgets.key_field import CheckKey
 
 
 class ChatFront(AgentFront):
@@ -54,6 +56,12 @@ class ChatFront(AgentFront):
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         return await self._desk.pick(title, choices, current)
+
+    async def ask_key(self, title: str, note: str, check: CheckKey) -> tuple[str, KeyCheck] | None:
+        from cinch_tui.screens.key_entry import KeyEntry
+
+        entered = await self._desk.app.push_screen_wait(KeyEntry(title, note, check))
+        return None if entered is None else (entered.secret, entered.verdict)
 
     async def show_settings(self) -> None:
         from cinch_tui.fronts.settings import open_settings

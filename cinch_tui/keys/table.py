@@ -65,6 +65,7 @@ PLACES: dict[str, str] = {
     "plan": "When a plan is shown",
     "changes": "In /diff",
     "picker": "In a list to pick from",
+    "key_entry": "Entering an API key",
     "settings": "In the settings",
     "context": "In /context",
     "help": "In this help",
@@ -77,7 +78,7 @@ PLACES: dict[str, str] = {
 FIXED = ("list",)
 """Owners whose keys nobody can change: they are the screen library's."""
 
-TYPED_IN = ("prompt", "line", "chat", "search", "app", "picker", *FIXED)
+TYPED_IN = ("prompt", "line", "chat", "search", "app", "picker", "key_entry", *FIXED)
 """Owners that are heard where a letter is written."""
 
 _HEARD_TOGETHER: tuple[tuple[str, ...], ...] = (
@@ -304,6 +305,7 @@ KEYS: tuple[Key, ...] = (
     Key("picker.first", "ctrl+home", "the first item", does="move(-1000000)", first=True),
     Key("picker.last", "ctrl+end", "the last item", does="move(1000000)", first=True),
     Key("picker.cancel", "escape", "close it, and pick nothing", needed=True),
+    Key("key_entry.cancel", "escape", "close it, and store nothing", needed=True),
     Key("settings.up", "up", "the setting above", does="move(-1)", first=True),
     Key("settings.down", "down", "the setting below", does="move(1)", first=True),
     Key("settings.page_up", "pageup,alt+k", "page up", does="page(-1)", first=True),

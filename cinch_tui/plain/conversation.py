@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui import __version__
+from cinch_tui.api_keys.guard import ask_about_keys
 from cinch_tui.assembly import Assembly, assemble, read_messages, wanted_session
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation, NearMiss
-from cinch_tui.commands.secrets import take_keys
+from cinch_tui.commands.secrets import take_keys, without_keys
 from cinch_tui.config.settings import Settings
 from cinch_tui.options import Options, Resume
 from cinch_tui.pictures.intake import with_pictures
@@ -27,6 +28,7 @@ from cinch_tui.start import collect_garbage
 from cinch_tui.words import Attachment, Said, Words, as_words, illustrated, name_of
 from harness.agent import Agent
 from harness.errors import CinchError
+from harness.filters import find_secrets
 from harness.messages import AssistantMessage, Message
 from harness.modes import PLAN
 from harness.result import AgentResult
@@ -146,6 +148,10 @@ class Conversation:
         rest, keys = take_keys(text)
         for key in keys:
             await self._front.keep_key(key.provider, key.secret)
+        if find_secrets(rest):
+            rest = await self._asked_about_keys(rest)
+            if not rest:
+                return
         if rest.strip() == AGAIN:
             self.paper.say("Notice", self.teller.now())
         elif line := shell_line(rest):
@@ -155,6 +161,15 @@ class Conversation:
         if self._goes_on:
             self._goes_on = False
             await self.say(None)
+
+    async def _asked_about_keys(self, text: str) -> str:
+        """The text, if the user wants it sent although there is a key in it; else empty."""
+        decision = await ask_about_keys(self._front, text)
+        if decision.send:
+            return decision.text
+        kept = without_keys(decision.text)
+        self.paper.say("Notice", "Nothing was sent." + (f" Without the key it reads:\n{kept}" if kept else ""))
+        return ""
 
     async def _obey(self, rest: str) -> None:
         match builtin_commands().parse(rest):

@@ -17,6 +17,9 @@ from cinch_tui.plain.showing import view_lines, without_marks
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.commands.front import ApprovalMode, DiffBase, Front, NoticeLevel
     from cinch_tui.pictures.taking import Shot
     from cinch_tui.plain.paper import Paper
@@ -79,6 +82,15 @@ class PlainFront(AgentFront):
         async with self._talk.menus.turn:
             index = await self._talk.menus.find(title, lines)
         return None if index is None else choices[index][0]
+
+    async def ask_key(
+        self, title: str, note: str, check: Callable[[str], Awaitable[KeyCheck]]
+    ) -> tuple[str, KeyCheck] | None:
+        # Few start without a key.
+        from cinch_tui.plain.key_entry import ask_key
+
+        async with self._talk.menus.turn:
+            return await ask_key(self._talk.menus, f"{title}. {note}".rstrip(), check)
 
     async def show_settings(self) -> None:
         # Few look at them here.

@@ -64,10 +64,17 @@ class Keyboard:
             EOFError: there is none any more.
         """
         edits = self._edits and not self._bytes
-        self._paper.hold("" if edits else prompt)
+        return self._reading("" if edits else prompt, lambda: self._edited(prompt) if edits else self._read())
+
+    def hidden_line(self, prompt: str) -> str:
+        """As `line`, but the terminal does not echo it, and nothing remembers it."""
+        return self._reading(prompt, self._read_without_echo)
+
+    def _reading(self, prompt: str, read: Callable[[], str]) -> str:
+        self._paper.hold(prompt)
         try:
             self.is_reading = True
-            return self._edited(prompt) if edits else self._read()
+            return read()
         except BaseException:
             self.is_reading = False
             self._paper.interrupted()
@@ -102,14 +109,32 @@ class Keyboard:
         text = input(prompt)
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
+    def _read_without_echo(self) -> str:
+        if not self.is_terminal:
+            return self._next_line()
+        # Windows has no termios; plain mode is not offered there.
+        import termios
+
+        before = termios.tcgetattr(self.fd)
+        quiet = [*before[:3], before[3] & ~termios.ECHO | termios.ECHONL, *before[4:]]
+        termios.tcsetattr(self.fd, termios.TCSADRAIN, quiet)
+        try:
+            return self._next_line()
+        finally:
+            termios.tcsetattr(self.fd, termios.TCSADRAIN, before)
+
     def _read(self) -> str:
+        line = self._next_line()
+        if not self.is_terminal:
+            self._paper.typed(line)
+        return line
+
+    def _next_line(self) -> str:
         while b"\n" not in self._bytes and not self.is_at_end:
             self._fill()
         line, _, self._bytes = self._bytes.partition(b"\n")
         if not line and self.has_ended():
             raise EOFError
-        if not self.is_terminal:
-            self._paper.typed(_text(line))
         return _text(line)
 
     def _fill(self) -> None:

@@ -37,6 +37,12 @@ class Menus:
         self.presence.typed()
         return typed.strip()
 
+    async def hidden_line(self, prompt: str) -> str:
+        """A line that is typed without an echo, as for a password."""
+        typed = await self.questions.line(prompt, opens=True, hidden=True)
+        self.presence.typed()
+        return typed.strip()
+
     async def number(self, options: Sequence[Option]) -> int:
         """Which of these, counted from 0; asked until it is one of them."""
         opens = True

@@ -19,10 +19,11 @@ class NobodyThere(Exception):
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """A line that is wanted, behind this prompt. `opens`: the question is new, so nothing typed before is meant for
-    it."""
+    it. `hidden`: the line is typed without an echo."""
 
     prompt: str
     opens: bool
+    hidden: bool = False
     answer: Future[str] = field(default_factory=lambda: Future())
 
 
@@ -35,13 +36,13 @@ class Questions:
         self._waiting: deque[Asked] = deque()
         self._lock = threading.Lock()
 
-    async def line(self, prompt: str, *, opens: bool = False) -> str:
-        """What the person types.
+    async def line(self, prompt: str, *, opens: bool = False, hidden: bool = False) -> str:
+        """The line that the user types; `hidden`: without an echo.
 
         Raises:
             NobodyThere: the input has ended.
         """
-        asked = Asked(prompt, opens)
+        asked = Asked(prompt, opens, hidden)
         with self._lock:
             self._waiting.append(asked)
         self._wake()

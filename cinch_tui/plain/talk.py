@@ -220,7 +220,7 @@ class Table:
             self._hear()
         self._asked = asked
         try:
-            text = self._keyboard.line(asked.prompt)
+            text = (self._keyboard.hidden_line if asked.hidden else self._keyboard.line)(asked.prompt)
             with suppress(InvalidStateError):
                 asked.answer.set_result(text)
         except EOFError:

@@ -121,7 +121,7 @@ class ChatScreen(PanelledScreen):
         if self._board is None:
             self._early.append(message.words)
         elif self._desk.is_running and self._is_prompt(message.words.text):
-            self._desk.talk.follow_up(message.words)
+            self._guard(message.words, self._desk.talk.follow_up)
         else:
             self.take(message.words)
 
@@ -132,7 +132,7 @@ class ChatScreen(PanelledScreen):
 
     @on(Prompt.Revised)
     def _revised(self, message: Prompt.Revised) -> None:
-        self._desk.talk.waiting.revised(message.words)
+        self._guard(message.words, self._desk.talk.waiting.revised)
 
     @on(Prompt.LeftAsItWas)
     def _left_as_it_was(self, message: Prompt.LeftAsItWas) -> None:
@@ -182,7 +182,28 @@ class ChatScreen(PanelledScreen):
         for key in keys:
             self._keep_key(key.provider, key.secret)
         if rest.strip() or not keys:
-            self._obey(words.saying(rest))
+            self._guard(words.saying(rest), self._obey)
+
+    def _guard(self, words: Words, send: Callable[[Words], None]) -> None:
+        """Pass the words on, unless there is an API key in them: then ask first."""
+        # By now it is loaded, see `warming.NEEDED_NEXT`.
+        from harness.filters import find_secrets
+
+        if find_secrets(words.text):
+            self._ask_about_keys(words, send)
+        else:
+            send(words)
+
+    @work(group="command")
+    async def _ask_about_keys(self, words: Words, send: Callable[[Words], None]) -> None:
+        from cinch_tui.api_keys.guard import ask_about_keys
+
+        await self._desk.talk.until_ready()
+        decision = await ask_about_keys(self._front, words.text)
+        if decision.send:
+            send(words)
+        elif decision.text:
+            self.prompt.restore(words.saying(decision.text))
 
     def _obey(self, words: Words) -> None:
         from cinch_tui.commands.registry import Invocation, NearMiss
@@ -202,7 +223,7 @@ class ChatScreen(PanelledScreen):
             case NearMiss() as miss:
                 self._ask_about(words, miss)
             case None:
-                self.send(words.saying(self._commands().literal(words.text)))
+                self._send(words.saying(self._commands().literal(words.text)))
 
     @work(group="command")
     async def _keep_key(self, provider: str, secret: str) -> None:
@@ -237,18 +258,21 @@ class ChatScreen(PanelledScreen):
         if chosen is None:
             self.prompt.restore(words)
         elif chosen == AS_IT_IS:
-            self.send(words)
+            self._send(words)
         else:
             self.take(chosen)
 
     def send(self, said: Said) -> None:
-        """To the agent: as a prompt, or as steering while it works."""
+        """Send to the agent, as a prompt or as a steering message; a text with an API key is asked about first."""
+        self._guard(as_words(said), self._send)
+
+    def _send(self, words: Words) -> None:
         if self._shell:
             self._shell.hand_over()
         if self._desk.is_running:
-            self._desk.talk.steer(as_words(said))
+            self._desk.talk.steer(words)
         else:
-            self._run(as_words(said))
+            self._run(words)
 
     def go_on(self) -> None:
         """Ask the model again, with nothing new."""

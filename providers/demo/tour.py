@@ -112,7 +112,7 @@ def _end(request: Request) -> Reply:
                 "| interrupt me while I work | just type and press `Enter` |\n"
                 "| queue something for afterwards | `Alt+Enter` |\n"
                 "| write in your editor | `Ctrl+G` |\n"
-                "| use a real model | `/model`, or `#key anthropic <key>` |\n"
+                "| use a real model | `/model`, or `#key anthropic` |\n"
                 "| see everything else | `F1` |\n"
             ),
         )

@@ -226,12 +226,16 @@ async def test_copy_takes_the_source_of_what_was_named(front: RecordingFront):
     assert [level for level, _ in front.notices] == ["warning"] * 4
 
 
-async def test_key_is_stored_and_never_repeated(front: RecordingFront):
-    await run("#key openai-chat sk-secret", front)
-    await run("#key openai-chat", front)
+async def test_key_command_asks_for_the_provider_and_then_for_the_key(front: RecordingFront):
+    front.picked = "anthropic"
 
-    assert front.keys == {"openai-chat": "sk-secret"}
-    assert "sk-secret" not in repr(front.notices) + repr(front.calls)
+    await run("#key openai-chat", front)
+    await run("/key", front)
+
+    assert [call for call in front.calls if call[0] == "enter_key"] == [
+        ("enter_key", "openai-chat"),
+        ("enter_key", "anthropic"),
+    ]
 
 
 async def test_save_says_where(front: RecordingFront):

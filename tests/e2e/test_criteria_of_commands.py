@@ -202,12 +202,14 @@ def test_refusing_all_hunks_leaves_the_bytes_as_they_are(cinch, project):
 
 def test_a_key_in_a_longer_prompt_is_kept_and_never_seen_again(cinch, own_home: Path):
     secret = "sk-never-seen-again-0123456789"
-    app = cinch([Reply("heard")], "--verbose")
+    app = cinch([Reply("heard")] * 2, "--verbose", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
     app.type(f"\x1b[200~look at this\r#key openai {secret}\rand go on\x1b[201~")
     app.see("and go on")
     app.type("\r")
     app.see("heard")
-    app.see("The key for openai is kept")
+    app.see("could not be checked")
+    app.type("\x1b[B\r")
+    app.see("key for OpenAI was not checked")
     app.type("\x1b[A")
     app.see("│ look at this")
 

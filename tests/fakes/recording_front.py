@@ -197,6 +197,9 @@ class RecordingFront:
     async def key_summary(self) -> str:
         return ", ".join(self.keys)
 
+    async def enter_key(self, provider: str) -> None:
+        self.calls.append(("enter_key", provider))
+
     async def store_key(self, provider: str, secret: str) -> None:
         self.keys[provider] = secret
 

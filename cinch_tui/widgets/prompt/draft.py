@@ -64,11 +64,11 @@ class Draft:
         return Words(words.text, self._album.find_all(named)).saying(words.text)
 
     def write(self, words: Words) -> None:
-        """Keep this in the place of what was kept. Lines that hold an API key are left out."""
-        from cinch_tui.commands.secrets import take_keys  # not before the first paint
+        """Keep this in the place of what was kept. API keys are left out."""
+        from cinch_tui.commands.secrets import without_keys  # not before the first paint
         from cinch_tui.private_file import write_private
 
-        kept = words.saying(take_keys(words.text)[0])
+        kept = words.saying(without_keys(words.text))
         if self._file is None or kept == self._written or len(kept.text) > MAX_CHARACTERS:
             return
         pictures = self._file.with_suffix(_PICTURES)

@@ -15,8 +15,8 @@ class PromptHistory:
     """Entries from oldest to newest: those of earlier sessions and of others that run now, then those of this one.
     Nothing is read before the first use.
 
-    What is changed while walking is kept until the next prompt is sent, the unsent draft too. Lines that hold an API
-    key are never kept. A file that cannot be read or written costs the memory of it, nothing else. Images come back as
+    What is changed while walking is kept until the next prompt is sent, the unsent draft too. API
+    keys are never kept. A file that cannot be read or written costs the memory of it, nothing else. Images come back as
     long as the album has them.
     """
 
@@ -35,13 +35,13 @@ class PromptHistory:
     def add(self, said: Said) -> None:
         """Remember what was sent, and end the walk."""
         # The first paint does not wait for what reads and writes the file.
-        from cinch_tui.commands.secrets import take_keys
+        from cinch_tui.commands.secrets import without_keys
         from cinch_tui.widgets.prompt.history_file import Entry, append_entry, size_of
 
         self._edits.clear()
         self._position = None
         words = as_words(said)
-        text = take_keys(words.text)[0].strip("\n")
+        text = without_keys(words.text).strip("\n")
         entries = self._entries()
         pictures = self._album.keep_all(words.images) if self._album and words.images else {}
         if not text.strip() or (entries[-1:] == [text] and self._pictures.get(text, {}) == pictures):

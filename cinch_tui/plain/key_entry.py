@@ -1,0 +1,33 @@
+"""An API key typed without an echo, and checked before it is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from cinch_tui.api_keys.check import KeyAccepted, KeyCheck, KeyRefused
+from cinch_tui.plain.menus import Menus, Option
+from cinch_tui.plain.questions import NobodyThere
+
+_KEEP, _AGAIN, _CANCEL = range(3)
+
+
+async def ask_key(menus: Menus, title: str, check: Callable[[str], Awaitable[KeyCheck]]) -> tuple[str, KeyCheck] | None:
+    """The key with the result of its check; None when cancelled or at the end of the input."""
+    menus.paper.say("Question", title)
+    try:
+        while secret := await menus.hidden_line("Key (not shown; nothing cancels): "):
+            menus.paper.say("Notice", "Checking the key.")
+            match verdict := await check(secret):
+                case KeyAccepted():
+                    return secret, verdict
+                case KeyRefused(reason):
+                    menus.paper.say("Error", f"Refused: {reason}")
+                case _:
+                    menus.paper.say("Warning", f"The key could not be checked: {verdict.reason}")
+                    choices = [Option("Store it anyway"), Option("Enter another key"), Option("Cancel")]
+                    chosen = await menus.number(choices)
+                    if chosen != _AGAIN:
+                        return (secret, verdict) if chosen == _KEEP else None
+    except NobodyThere:
+        pass
+    return None

@@ -1,0 +1,100 @@
+"""A masked field for an API key, which is checked before it is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import field
+from typing import TYPE_CHECKING, TypeAlias
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from harness.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from cinch_tui.api_keys.check import KeyCheck
+
+CheckKey: TypeAlias = Callable[[str], Awaitable["KeyCheck"]]
+
+
+class KeyField(Vertical):
+    """Enter checks the key. A refused key stays in the field; one that could not be checked is accepted by a second
+    Enter.
+    """
+
+    DEFAULT_CSS = """
+    KeyField { height: auto; }
+    KeyField > .note { height: auto; color: $text-warning; }
+    """
+
+    @dataclass
+    class Entered(Message):
+        secret: str = field(repr=False)
+        verdict: KeyCheck
+
+    def __init__(self, check: CheckKey | None = None, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
+        self._check_key = check
+        self._unchecked: KeyCheck | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Input(placeholder="paste it here", password=True, compact=True)
+        yield Static("", classes="note", markup=False)
+
+    def begin(self, check: CheckKey) -> None:
+        """Empty the field, check with `check` from now on, and take the keyboard."""
+        self.stop()
+        self._check_key = check
+        self._input.value = ""
+        self._note("")
+        self._input.focus()
+
+    def stop(self) -> None:
+        """Cancel a check that is running."""
+        self.workers.cancel_group(self, "check")  # pyright: ignore[reportUnknownMemberType] as Textual types it
+
+    @property
+    def _input(self) -> Input:
+        return self.query_one(Input)
+
+    def _note(self, text: str) -> None:
+        self.query_one(".note", Static).update(text)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.stop()
+        self._unchecked = None
+        self._note("")
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        secret = event.value.strip()
+        if not secret:
+            self._note("Paste the key first.")
+        elif any(character.isspace() for character in secret):
+            self._note("A key has no spaces in it; is this the whole key and nothing else?")
+        elif self._unchecked is not None:
+            self.post_message(self.Entered(secret, self._unchecked))
+        else:
+            self._check(secret)
+
+    @work(exclusive=True, group="check")
+    async def _check(self, secret: str) -> None:
+        from cinch_tui.api_keys.check import KeyAccepted, KeyRefused  # not before the first paint
+
+        if self._check_key is None:
+            return
+        self._note("checking the key…")
+        match verdict := await self._check_key(secret):
+            case KeyAccepted():
+                self.post_message(self.Entered(secret, verdict))
+            case KeyRefused(reason):
+                self._note(f"Refused: {reason}")
+            case _:
+                self._unchecked = verdict
+                self._note(f"The key could not be checked: {verdict.reason}\nEnter again keeps it anyway.")

@@ -36,7 +36,7 @@ from harness.session.store import SessionStore
 from harness.thinking import ThinkingLevel
 from harness.tool import Tool
 from harness.workspace import Workspace
-from providers.installed import each_preset
+from providers.installed import OURS, each_preset, find_preset
 from providers.offers.prices import PricedFacts
 from providers.offers.shelf import Shelf
 from tools import builtin_tools
@@ -49,7 +49,14 @@ TOUR = "demo/tour"
 
 
 class NoModel(ConfigError):
-    """No model was named and no provider has a key: the person must choose."""
+    """No model was named and no provider has a key: the user must choose.
+
+    `is_mistake`: something was set up, but not enough.
+    """
+
+    def __init__(self, message: str, *, is_mistake: bool = False) -> None:
+        super().__init__(message)
+        self.is_mistake = is_mistake
 
 
 @dataclass(slots=True)
@@ -75,6 +82,7 @@ class Assembly:
         Raises:
             ConfigError: it cannot be had; the text says why.
         """
+        name = full_name(name, self.keys)
         spec, named = self.agent.state.model.spec, name.partition("/")[0]
         base_url = spec.base_url if named == spec.provider else ""
         model = connect(name, base_url=base_url or None, credentials=self.keys, thinking=thinking)
@@ -208,7 +216,8 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
     """
     wanted = settings.model
     if wanted.name:
-        return connect(wanted.name, base_url=wanted.base_url or None, credentials=keys, thinking=wanted.thinking)
+        name = wanted.name if wanted.base_url else full_name(wanted.name, keys)
+        return connect(name, base_url=wanted.base_url or None, credentials=keys, thinking=wanted.thinking)
     if loaded is not None and loaded.spec is not None:
         with contextlib.suppress(ConfigError):
             spec = loaded.spec
@@ -218,7 +227,8 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
         with contextlib.suppress(ConfigError):
             return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
     if proxies := _proxies_set_up(keys):
-        raise NoModel(f"no model is chosen: {proxies[0]} names a proxy, so say which of its models: -m proxy/MODEL")
+        said = f"no model is chosen: {proxies[0]} names a proxy, so name one of its models: -m proxy/MODEL"
+        raise NoModel(said, is_mistake=True)
     for preset in each_preset():
         if preset.key_required and preset.default_model and keys.find(preset.name, preset.own_variables):
             with contextlib.suppress(ConfigError):
@@ -227,6 +237,20 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
         "no model is chosen and no API key was found: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or the key "
         "of another provider (cinch models --providers lists them), name a model with -m provider/model, or try -m demo"
     )
+
+
+def full_name(name: str, keys: KeyStore) -> str:
+    """The model's name with its provider, which may be missing: `claude-sonnet-5-5`.
+
+    Raises:
+        ConfigError: the name means several models.
+    """
+    if name in OURS or find_preset(name.partition("/")[0]) or name.startswith(tuple(f"{each}/" for each in OURS)):
+        return name
+    # Most name the provider too, and do not wait for the list of models.
+    from cinch_tui.models.resolving import resolve_model
+
+    return resolve_model(name, keys)
 
 
 def _proxies_set_up(keys: KeyStore) -> list[str]:
@@ -279,7 +303,7 @@ def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str
     problems: list[str] = []
     for name in settings.providers.fallback:
         try:
-            models.append(connect(name, credentials=keys, thinking=settings.model.thinking))
+            models.append(connect(full_name(name, keys), credentials=keys, thinking=settings.model.thinking))
         except ConfigError as error:
             problems.append(f"providers.fallback: {error}")
     return models, problems

@@ -80,10 +80,13 @@ class EnteredKey:
 
 
 async def check_key(preset: Preset, secret: str, *, model_id: str = "", base_url: str = "") -> KeyCheck:
-    """Send the smallest request with this key, to `model_id` or else to the preset's default model."""
+    """Send the smallest request with this key: to `model_id`, else to the preset's default model.
+
+    Another service at `base_url` may not have that model; it is asked for the list of its models.
+    """
     address = base_url or None
     credentials = EnteredKey(secret)
-    model_id = model_id or preset.default_model
+    model_id = model_id or ("" if base_url else preset.default_model)
     try:
         endpoint = endpoint_of(preset, address, credentials)
     except ConfigError as error:

@@ -307,7 +307,7 @@ class Bridge:
 
     def _model_changed(self, event: ModelChanged) -> None:
         self._model = event.spec.name
-        self._set(model=event.spec.name)
+        self._board.show_model(event.spec.name)
 
     def _routed(self, event: ModelRouted) -> None:
         self._set(model=event.spec.name)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cinch_tui.desk.bridge import Bridge
     from cinch_tui.panels.shelf import Shelf
     from cinch_tui.screens.chat import ChatScreen
+    from cinch_tui.start_banner import StartBanner
     from cinch_tui.terminal.guard import Guard
     from cinch_tui.transcript.block import Channel
     from cinch_tui.transcript.blocks import NoticeLevel
@@ -106,7 +107,11 @@ class Desk:
             self.quit()
             return
         except CinchError as error:
-            assembly = await self._welcome(str(error))
+            from cinch_tui.assembly import NoModel
+
+            # Who has not set up anything yet has made no mistake.
+            is_first = type(error) is NoModel and not error.is_mistake
+            assembly = await self._welcome("" if is_first else str(error))
         if assembly is None:
             self.quit()
             return
@@ -179,10 +184,18 @@ class Desk:
         board.status.status = replace(
             board.status.status, model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval
         )
+        board.transcript.banner = self.banner
         await self._show_all(agent.history.messages)
         for warning in (*self.options.notices, *assembly.warnings):
             self.notice(warning, "warning")
         self.talk.begin()
+
+    @property
+    def banner(self) -> StartBanner:
+        """What an empty conversation shows."""
+        from cinch_tui.start_banner import StartBanner
+
+        return StartBanner(str(self.assembly.workspace.root), self.agent.state.model.spec.name)
 
     async def _show_all(self, messages: Sequence[Message]) -> None:
         """A whole conversation, whose end may be on the screen already."""
@@ -309,6 +322,8 @@ class Desk:
 
     def clear_view(self) -> None:
         """Empty the screen; the agent remembers."""
+        # It is no new conversation.
+        self.screen.board.transcript.banner = None
         self._show([])
 
     async def _resume(self, loaded: LoadedSession) -> None:
@@ -322,6 +337,7 @@ class Desk:
             self.notice(warning, "warning")
 
     def _show_history(self, messages: Sequence[Message]) -> None:
+        self.screen.board.transcript.banner = self.banner
         self._show(messages)
         self.show_figures()
         # How another conversation ended is no news of this one.

@@ -53,6 +53,12 @@ class Board:
         """A word in the status bar."""
         self.status.status = replace(self.status.status, note=text)
 
+    def show_model(self, name: str) -> None:
+        """The model in use, in the status bar and in the start banner."""
+        self.status.status = replace(self.status.status, model=name)
+        if self.transcript.banner:
+            self.transcript.banner = replace(self.transcript.banner, model=name)
+
     def show_usage(self, total: Usage, context: int, window: int) -> None:
         self.status.status = replace(
             self.status.status,

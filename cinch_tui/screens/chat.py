@@ -13,6 +13,7 @@ from textual.widgets import Static
 from cinch_tui.keys.keymap import bindings, label_of
 from cinch_tui.screens.panelled import PanelledScreen
 from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
+from cinch_tui.start_banner import StartBanner
 from cinch_tui.terminal.first_frame import INTERRUPTED
 from cinch_tui.widgets.prompt.prompt import Prompt
 from cinch_tui.widgets.status_bar import Arrangement, Status, StatusBar
@@ -20,6 +21,8 @@ from cinch_tui.words import Said, Words, as_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from textual.content import Content
 
     from cinch_tui.commands.registry import Invocation, NearMiss, Registry
     from cinch_tui.desk.desk import Desk
@@ -63,11 +66,21 @@ class ChatScreen(PanelledScreen):
         self._left_at = 0.0
         self._early: list[Words] = []
         self._shell: Shell | None = None
+        self._banner: StartBanner | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="room")
+        yield Static(self._first_banner(), id="room")
         yield self.prompt
         yield self._status
+
+    def _first_banner(self) -> Content | str:
+        """What an empty conversation shows, until the widget for it is there; nothing where another begins."""
+        options, app = self._desk.options, self._desk.app
+        if options.beginning != "new" or options.prompt:
+            return ""
+        self._banner = StartBanner(str(options.cwd), self._frame.told[0] if self._frame else "")
+        # As wide as the conversation, which has a margin and a scrollbar.
+        return self._banner.content(app.size.width - 2)
 
     def on_mount(self) -> None:
         self.prompt.focus()
@@ -86,6 +99,7 @@ class ChatScreen(PanelledScreen):
             self._frame.hand_on()
         self._desk.app.stylesheet.read_all(STYLES)
         board = Board.above(self._status)
+        board.transcript.banner = self._banner
         self.furnish(board.transcript)
         with self._desk.app.batch_update():
             await self.query_one("#room").remove()

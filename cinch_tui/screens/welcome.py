@@ -1,4 +1,4 @@
-"""The first screen of a person without a model: paste a key, use a server on this machine, or take the tour."""
+"""The first screen of a user without a model: paste a key, use a server on this machine, or take the tour."""
 
 from __future__ import annotations
 
@@ -15,22 +15,28 @@ from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from cinch_tui.keys.keymap import bindings, hint, label_of
+from cinch_tui import __version__
+from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
+from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.transcript.plain import one_line
+from cinch_tui.widgets.key_field import KeyField
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from cinch_tui.api_keys.check import KeyCheck
     from providers.offers.local import LocalServer
 
 
 @dataclass(frozen=True, slots=True)
 class UseKey:
-    """Connect to a service with this key. `base_url` is given for a service that only an address tells."""
+    """Connect to a service with this key. `base_url` is given for a service without an address of its own; `verdict` is
+    the result of the check."""
 
     preset: str
     secret: str = field(repr=False)
     base_url: str = ""
+    verdict: KeyCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +62,29 @@ WelcomeChoice: TypeAlias = UseKey | UseLocal | TakeTour | Leave
 Step: TypeAlias = Literal["start", "service", "address", "key", "local"]
 FindServers: TypeAlias = Callable[[], Awaitable[Sequence["LocalServer"]]]
 
-WHY = "cinch needs a model to talk to, and found no key for one."
+CheckChoice: TypeAlias = Callable[[UseKey], Awaitable["KeyCheck"]]
+
+NO_MODEL = "No model is set up yet. You can change the choice at any time with /model and #key."
+OTHER = "another provider"
 SERVICES = (
     ("anthropic", "Anthropic", "a key from console.anthropic.com"),
+    ("openai", "OpenAI", "a key from platform.openai.com"),
+    ("gemini", "Gemini", "a key from aistudio.google.com"),
     ("openrouter", "OpenRouter", "a key from openrouter.ai: many models, one bill"),
+    (OTHER, "Another provider", "search all of them"),
     ("openai-chat", "OpenAI-compatible", "any service with /chat/completions: its address and a key"),
 )
 _STARTS = (
-    ("service", "Paste an API key", "Anthropic, OpenRouter or any OpenAI-compatible service"),
+    ("service", "Paste an API key", "Anthropic, OpenAI, Gemini, OpenRouter and others"),
     ("local", "Use a model on this machine", "Ollama, LM Studio, llama.cpp, vLLM"),
     ("tour", "Take the tour", "a scripted model shows every part on a scratch copy; nothing to set up"),
-    ("leave", "Leave", ""),
+    ("leave", "Quit", ""),
 )
 _ASKS: dict[Step, str] = {
     "start": "How do you want to start?",
     "service": "Which service is the key for?",
     "address": "The address of the service, such as https://example.org/v1:",
-    "key": "The key (kept in the system's keyring where there is one, never shown):",
+    "key": "The key (never shown; checked, then stored in the system keyring where there is one):",
     "local": "Which model?",
 }
 
@@ -85,9 +97,12 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
 
     step: var[Step] = var("start", init=False)
 
-    def __init__(self, find_servers: FindServers, *, why: str = WHY, grace: float = GRACE) -> None:
+    def __init__(
+        self, find_servers: FindServers, check: CheckChoice, *, why: str = NO_MODEL, grace: float = GRACE
+    ) -> None:
         super().__init__(grace=grace)
         self._find_servers = find_servers
+        self._check_choice = check
         self._why = why
         self._preset = ""
         self._address = ""
@@ -95,21 +110,22 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog") as dialog:
-            dialog.border_title = "Welcome to cinch"
+            dialog.border_title = f"Welcome to cinch {__version__}"
             dialog.border_subtitle = hint("↑ ↓ and Enter, or a digit", "welcome.back goes back")
             with VerticalScroll(id="why", can_focus=False):
                 yield Static(Content(" ".join(self._why.split())), markup=False)
             yield Static("", id="ask", markup=False)
             yield OptionList(id="options", markup=False, compact=True)
             yield Input(id="address", placeholder="https://…/v1", compact=True)
-            yield Input(id="key", placeholder="paste it here", password=True, compact=True)
+            yield KeyField(id="key")
             yield Static("", id="note", markup=False)
 
     def opened(self) -> None:
         self.watch_step("start")
 
     def focus_first(self) -> None:
-        self.query_one(f"#{self.step}" if self.step in ("address", "key") else "#options").focus()
+        fields = {"address": "#address", "key": "#key Input"}
+        self.query_one(fields.get(self.step, "#options")).focus()
 
     def watch_step(self, step: Step) -> None:
         self._note("")
@@ -123,9 +139,11 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
                 self._offer([(label, detail) for _, label, detail in SERVICES])
             case "local":
                 self._look_for_servers()
-            case "address" | "key":
-                self.query_one(f"#{step}", Input).value = ""
-                self.query_one(f"#{step}", Input).focus()
+            case "address":
+                self.query_one("#address", Input).value = ""
+                self.query_one("#address", Input).focus()
+            case "key":
+                self.query_one(KeyField).begin(lambda secret: self._check_choice(self._key_choice(secret)))
 
     def action_back(self) -> None:
         match self.step:
@@ -136,6 +154,7 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
             case "address":
                 self.step = "service"
             case "key":
+                self.query_one(KeyField).stop()
                 self.step = "address" if self._address else "service"
 
     def action_pick(self, place: int) -> None:
@@ -156,28 +175,43 @@ class WelcomeScreen(Dialog[WelcomeChoice]):
         self._address = address
         self.step = "key"
 
-    @on(Input.Submitted, "#key")
-    def take_key(self, event: Input.Submitted) -> None:
-        secret = event.value.strip()
-        if not secret:
-            self._note(f"Paste the key, or press {label_of('welcome.back')} to go back.")
-        elif any(character.isspace() for character in secret):
-            self._note("A key has no spaces in it; is this the whole key and nothing else?")
-        else:
-            self.answer(UseKey(self._preset, secret, self._address))
+    @on(KeyField.Entered)
+    def take_key(self, event: KeyField.Entered) -> None:
+        self.answer(self._key_choice(event.secret, event.verdict))
+
+    def _key_choice(self, secret: str, verdict: KeyCheck | None = None) -> UseKey:
+        return UseKey(self._preset, secret, self._address, verdict)
 
     def _choose(self, place: int) -> None:
         match self.step:
             case "start":
                 self._begin(_STARTS[place][0])
             case "service":
-                self._preset = SERVICES[place][0]
-                self._address = ""
-                self.step = "address" if self._preset == "openai-chat" else "key"
+                if SERVICES[place][0] == OTHER:
+                    self._search_services()
+                else:
+                    self._take_service(SERVICES[place][0], wants_address=SERVICES[place][0] == "openai-chat")
             case "local" if place < len(self._models):
                 self.answer(self._models[place])
             case _:
                 self._look_for_servers()
+
+    def _take_service(self, preset: str, *, wants_address: bool) -> None:
+        self._preset = preset
+        self._address = ""
+        self.step = "address" if wants_address else "key"
+
+    @work(exclusive=True, group="services")
+    async def _search_services(self) -> None:
+        from providers.installed import each_preset  # few look for another
+
+        offered = {each.name: each for each in each_preset() if each.key_variables and not each.is_local}
+        items = [Item(each.label, each.name, each.name) for each in offered.values()]
+        # Textual leaves open what its App returns.
+        name = await self._owner.push_screen_wait(Picker("Which provider is the key for?", items))
+        if name:
+            base_url = offered[name].base_url
+            self._take_service(name, wants_address=not base_url or "RESOURCE" in base_url)
 
     def _begin(self, start: str) -> None:
         match start:

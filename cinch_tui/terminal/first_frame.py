@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import FrameType
     from typing import Any
+
+    Place = tuple[int, int, int]
+    Colours = tuple[bytes, bytes, bytes]
 else:
     # The same without its enums, which take 5 ms to load.
     import _signal as signal
@@ -47,20 +50,30 @@ WITH_VALUE = ("-m", "--model", "--thinking", "--add-dir", "--max-turns", "--max-
 
 
 class Picture:
-    """A painted screen. `prompt` is where text is typed: row and column from 1, and how many cells wide; `ink` and
-    `cursor` are the sequences that choose the colours of such text and of the cursor's cell. `told` is what the status
-    line says: the model and the branch."""
+    """A painted screen. `prompt` is where text is typed: row and column from 1, and how many cells wide; `folder` the
+    same for the folder in the start banner, which is this start's and not the picture's. `colours` are the sequences
+    that choose the colours of typed text, of the cursor's cell and of the folder. `told` is what the status line says:
+    the model and the branch."""
 
-    def __init__(self, prompt: tuple[int, int, int], told: tuple[str, str], colours: tuple[bytes, bytes], body: bytes):
+    def __init__(self, prompt: Place, folder: Place, told: tuple[str, str], colours: Colours, body: bytes):
         self.prompt = prompt
+        self.folder = folder
         self.told = told
-        self.ink, self.cursor = colours
+        self.colours = colours
+        self.ink, self.cursor, self.muted = colours
         self.body = body
 
     def encoded(self) -> bytes:
-        place = b"%d %d %d" % self.prompt
+        places = b"%d %d %d %d %d %d" % (*self.prompt, *self.folder)
         told = "\t".join(self.told).encode()
-        return b"\n".join((f"cinch {__version__}".encode(), place, told, self.ink, self.cursor, self.body))
+        return b"\n".join((f"cinch {__version__}".encode(), places, told, *self.colours, self.body))
+
+    def painted(self, folder: str) -> bytes:
+        """The screen with this folder."""
+        row, column, width = self.folder
+        line = shown_folder(folder, width)
+        blanks = " " * (width - cells(line))
+        return self.body + b"\x1b[%d;%dH" % (row, column) + self.muted + f"{line}{blanks}".encode() + b"\x1b[0m"
 
 
 class FirstFrame:
@@ -96,12 +109,13 @@ class FirstFrame:
         Raises:
             OSError, termios.error: the terminal went away.
         """
+        body = self._picture.painted(os.getcwd())  # noqa: PTH109  pathlib is slow to load
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._leave)
         self._is_open = True
         termios.tcsetattr(STDIN, termios.TCSANOW, _raw(termios.tcgetattr(STDIN)))
         self.guard.here(SCREEN, self.attributes)
-        _write(ENTER + self._picture.body)
+        _write(ENTER + body)
         self._listening.acquire()
         _thread.start_new_thread(self._listen, ())
 
@@ -230,15 +244,16 @@ def read_picture(name: str) -> Picture | None:
     except OSError:
         return None
     try:
-        head, place, told, ink, cursor, body = os.read(handle, LARGEST).split(b"\n", 5)
-        row, column, room = map(int, place.split())
+        head, places, told, ink, cursor, muted, body = os.read(handle, LARGEST).split(b"\n", 6)
+        row, column, room, *folder = map(int, places.split())
+        folder_row, folder_column, width = folder
         model, branch = told.decode().split("\t")
     except ValueError:
         return None
     finally:
         os.close(handle)
     return (
-        Picture((row, column, room), (model, branch), (ink, cursor), body)
+        Picture((row, column, room), (folder_row, folder_column, width), (model, branch), (ink, cursor, muted), body)
         if head == f"cinch {__version__}".encode()
         else None
     )
@@ -268,6 +283,18 @@ def typed(pressed: bytes) -> tuple[str, bytes]:
             break
         text, place = text + letter, place + size
     return text, pressed[place:]
+
+
+def shown_folder(folder: str, width: int) -> str:
+    """The folder as the start banner shows it: with `~`, and the end of a long one, in at most `width` cells."""
+    path = os.path
+    home = path.expanduser("~")
+    if home != "/" and (folder + "/").startswith(home + "/"):
+        folder = "~" + folder[len(home) :]
+    folder = "".join(letter if letter.isprintable() else "\ufffd" for letter in folder)
+    while cells(folder) > width:
+        folder = "…" + folder[2:] if len(folder) > 1 else ""
+    return folder
 
 
 def cells(text: str) -> int:

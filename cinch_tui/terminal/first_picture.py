@@ -13,6 +13,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from cinch_tui.private_file import write_private
+from cinch_tui.start_banner import FOLDER_ROW
 from cinch_tui.terminal.first_frame import Picture, picture_file, state_folder
 from cinch_tui.transcript.plain import one_line
 
@@ -31,12 +32,15 @@ def keep_picture(app: App[object], screen: ChatScreen, status: Status, options: 
     room = field.content_region
     lines = screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage] - as Textual's own screenshots
     body = "".join(f"\x1b[{number};1H{line.render(app.console)}" for number, line in enumerate(lines, 1))
+    heading = screen.board.transcript.content_region
     picture = Picture(
         (room.y + 1, room.x + 1, room.width),
+        (heading.y + 1 + FOLDER_ROW, heading.x + 1, heading.width),
         (one_line(status.model), one_line(status.branch)),
         (
             _sequence(app, field.rich_style),
             _sequence(app, field.get_component_rich_style("text-area--cursor")),
+            _sequence(app, screen.board.transcript.get_component_rich_style("transcript--muted")),
         ),
         body.encode(),
     )

@@ -175,19 +175,13 @@ async def test_key_that_cannot_be_checked_is_stored_only_when_confirmed(
 
 
 @pytest.mark.parametrize(
-    ("keys", "sent", "restored"),
-    [("enter", False, "use  please"), ("escape", False, f"use {GOOD} please"), ("ctrl+end enter", True, "")],
+    ("keys", "restored"),
+    [("enter", "use  please"), ("escape", f"use {GOOD} please"), ("ctrl+end enter", "")],
 )
 async def test_prompt_with_a_key_is_asked_about_before_it_is_sent_or_kept(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    own_home: Path,
-    server: KeyedServer,
-    keys: str,
-    sent: bool,
-    restored: str,
+    tmp_path: Path, own_home: Path, server: KeyedServer, keys: str, restored: str
 ):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", GOOD)
+    sent = not restored
     app = chat(tmp_path)
 
     async with app.run_test(size=(100, 30)) as pilot:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from cinch_tui.assembly import NoModel, choose_model
 from cinch_tui.config.settings import ModelSettings, Settings
 from cinch_tui.credentials import KeyStore
 from cinch_tui.paths import find_paths
+from harness.errors import ConfigError
 from providers.catalog import presets
 
 PROXY = "https://models.example.com"
@@ -48,6 +51,52 @@ def test_a_model_that_is_named_is_taken_beside_a_proxy(tmp_path: Path, monkeypat
     behind = choose_model(Settings(model=ModelSettings(name="proxy/ours")), keys)
 
     assert (named.spec.name, behind.spec.name) == ("openai/gpt-6-sol", "proxy/ours")
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("claude-sonnet-5-5", "anthropic/claude-sonnet-5-5"),
+        ("claude-opus-99", "anthropic/claude-opus-99"),
+        ("mistral-medium-3-5", "mistral/mistral-medium-3-5"),
+        ("medium 3-5", "mistral/mistral-medium-3-5"),
+        ("anthropic/never-heard-of", "anthropic/never-heard-of"),
+        ("demo", "demo/tour"),
+    ],
+)
+def test_model_is_found_without_its_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, wanted: str
+) -> None:
+    keys = keys_of(tmp_path, monkeypatch, ANTHROPIC_API_KEY="k-anthropic", MISTRAL_API_KEY="k-mistral")
+
+    assert choose_model(Settings(model=ModelSettings(name=name)), keys).spec.name == wanted
+
+
+def test_ambiguous_model_name_lists_the_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = keys_of(tmp_path, monkeypatch, ANTHROPIC_API_KEY="k-anthropic", MISTRAL_API_KEY="k-mistral")
+
+    with pytest.raises(ConfigError, match=r"'sonnet' can mean anthropic/claude-.*sonnet.*: name one with its provider"):
+        choose_model(Settings(model=ModelSettings(name="sonnet")), keys)
+
+
+def test_bare_model_name_without_a_key_asks_for_the_key_of_its_vendor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigError, match="no key for Anthropic"):
+        choose_model(Settings(model=ModelSettings(name="claude-sonnet-5-5")), keys_of(tmp_path, monkeypatch))
+
+
+def test_exact_model_name_loads_no_price_data(tmp_path: Path) -> None:
+    code = (
+        "import sys, os; from pathlib import Path; from cinch_tui.assembly import full_name\n"
+        "from cinch_tui.credentials import KeyStore; from cinch_tui.paths import find_paths\n"
+        "full_name('anthropic/claude-x', KeyStore(find_paths(os.environ), os.environ))\n"
+        "print([name for name in sys.modules if name in ('genai_prices', 'cinch_tui.models.resolving')])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
 
 
 def test_the_first_provider_with_a_key_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from fakes.dialogs import Host
+from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
+from cinch_tui.api_keys.check import KeyAccepted, KeyCheck, KeyRefused, KeyUnchecked
+from cinch_tui.screens.picker import Picker
 from cinch_tui.screens.welcome import Leave, TakeTour, UseKey, UseLocal, WelcomeChoice, WelcomeScreen
 from providers.offers.local import LocalServer
 
@@ -28,7 +31,27 @@ class Machine:
 
 
 def host(*servers: LocalServer) -> Host:
-    return Host(WelcomeScreen(Machine(*servers).find, grace=0))
+    return Host(WelcomeScreen(Machine(*servers).find, accept, grace=0))
+
+
+async def accept(choice: UseKey) -> KeyCheck:
+    del choice
+    return KeyAccepted()
+
+
+async def judge(choice: UseKey) -> KeyCheck:
+    """Refuses short keys and cannot check long ones."""
+    return KeyRefused("Anthropic: invalid x-api-key") if len(choice.secret) < 9 else KeyUnchecked("no network")
+
+
+async def settled(pilot: Pilot[object], condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await pilot.pause(0.01)
+
+
+def key_note(app: Host) -> str:
+    return str(app.screen.query_one("KeyField .note", Static).render())
 
 
 def note(app: Host) -> str:
@@ -53,7 +76,7 @@ def typed(text: str) -> list[str]:
         ("down down enter", TakeTour()),
         ("1 escape escape", Leave()),
         ("1 1 escape escape 3", TakeTour()),
-        ("1 3 escape escape escape", Leave()),
+        ("1 6 escape escape escape", Leave()),
         ("9 3", TakeTour()),
     ],
 )
@@ -68,7 +91,7 @@ async def test_each_key_leads_on_or_back(keys: str, choice: WelcomeChoice):
 
 
 async def test_typing_a_prompt_while_it_appears_neither_picks_nor_leaves():
-    dialog = WelcomeScreen(Machine().find, grace=60)
+    dialog = WelcomeScreen(Machine().find, accept, grace=60)
     app = Host(dialog)
 
     async with app.run_test() as pilot:
@@ -88,8 +111,9 @@ async def test_a_pasted_key_is_masked_and_never_in_a_repr():
         await pilot.press("1", "1", *typed("sk-secret"))
         picture = app.export_screenshot()
         await pilot.press("enter")
+        await settled(pilot, lambda: bool(app.results))
 
-    assert app.results == [UseKey("anthropic", "sk-secret")]
+    assert app.results == [UseKey("anthropic", "sk-secret", verdict=KeyAccepted())]
     assert "sk-secret" not in picture
     assert "sk-secret" not in repr(app.results)
 
@@ -98,21 +122,54 @@ async def test_a_compatible_service_is_asked_for_its_address_first():
     app = host()
 
     async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.press("1", "3", *typed("example.org"), "enter")
+        await pilot.press("1", "6", *typed("example.org"), "enter")
         assert "https://" in note(app)
         await pilot.press("home", *typed("https://"), "enter", "enter")
-        assert "Paste the key" in note(app)
+        assert "Paste the key" in key_note(app)
         await pilot.press(*typed("a b"), "enter")
-        assert "no spaces" in note(app)
+        assert "no spaces" in key_note(app)
         await pilot.press("backspace", "backspace", *typed("-1"), "enter")
+        await settled(pilot, lambda: bool(app.results))
 
-    assert app.results == [UseKey("openai-chat", "a-1", "https://example.org")]
+    assert app.results == [UseKey("openai-chat", "a-1", "https://example.org", KeyAccepted())]
+
+
+async def test_refused_key_stays_in_the_field_and_an_unchecked_one_needs_a_second_enter():
+    app = Host(WelcomeScreen(Machine().find, judge, grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("1", "1", *typed("sk-1"), "enter")
+        await settled(pilot, lambda: "invalid x-api-key" in key_note(app))
+        await pilot.press(*typed("23456789"), "enter")
+        await settled(pilot, lambda: "no network" in key_note(app))
+        assert app.results == []
+        await pilot.press("enter")
+        await settled(pilot, lambda: bool(app.results))
+
+    assert app.results == [UseKey("anthropic", "sk-123456789", verdict=KeyUnchecked("no network"))]
+
+
+async def test_menu_offers_the_best_known_services_first_and_all_others_by_search():
+    app = host()
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("1")
+        offered = [option.split()[1] for option in options(app)[:4]]
+        await pilot.press("5")
+        await settled(pilot, lambda: isinstance(app.screen, Picker) and not app.screen.waiting)
+        await pilot.press(*"groq", "enter")
+        await settled(pilot, lambda: isinstance(app.screen, WelcomeScreen))
+        await pilot.press(*typed("gsk-1"), "enter")
+        await settled(pilot, lambda: bool(app.results))
+
+    assert offered == ["Anthropic", "OpenAI", "Gemini", "OpenRouter"]
+    assert app.results == [UseKey("groq", "gsk-1", verdict=KeyAccepted())]
 
 
 async def test_local_servers_are_looked_for_and_their_models_offered():
     machine = Machine(OLLAMA, EMPTY)
     machine.answers.clear()
-    app = Host(WelcomeScreen(machine.find, grace=0))
+    app = Host(WelcomeScreen(machine.find, accept, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("2")
@@ -135,7 +192,7 @@ async def test_local_servers_are_looked_for_and_their_models_offered():
 )
 async def test_where_there_is_no_model_it_says_so_and_looks_again(servers: tuple[LocalServer, ...], word: str):
     machine = Machine(*servers)
-    app = Host(WelcomeScreen(machine.find, grace=0))
+    app = Host(WelcomeScreen(machine.find, accept, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("2")
@@ -152,7 +209,7 @@ async def test_where_there_is_no_model_it_says_so_and_looks_again(servers: tuple
 async def test_going_back_while_servers_are_looked_for_stays_back():
     machine = Machine(OLLAMA)
     machine.answers.clear()
-    app = Host(WelcomeScreen(machine.find, grace=0))
+    app = Host(WelcomeScreen(machine.find, accept, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("2", "escape")

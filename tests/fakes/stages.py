@@ -31,6 +31,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import OptionList
 
+from cinch_tui.api_keys.check import KeyAccepted, KeyRefused
 from cinch_tui.app import CinchApp
 from cinch_tui.changes import Ledger
 from cinch_tui.config.layers import Sources
@@ -40,6 +41,7 @@ from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.help import HelpScreen
+from cinch_tui.screens.key_entry import KeyEntry
 from cinch_tui.screens.palette import Palette
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.plan_review import PlanScreen
@@ -47,7 +49,7 @@ from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.screens.reader import Reader
 from cinch_tui.screens.sessions import SessionPicker
 from cinch_tui.screens.settings import Hands, SettingsScreen
-from cinch_tui.screens.welcome import WelcomeScreen
+from cinch_tui.screens.welcome import UseKey, WelcomeScreen
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
 from harness.context.breakdown import Frame, breakdown
@@ -220,8 +222,22 @@ async def welcome(pilot: Pilot[object], app: CinchApp) -> None:
     async def find() -> Sequence[LocalServer]:
         return [LocalServer("ollama", "http://127.0.0.1:11434/v1", ("qwen3:8b",))]
 
-    app.push_screen(WelcomeScreen(find, grace=0))
+    async def check(choice: UseKey) -> KeyAccepted:
+        del choice
+        return KeyAccepted()
+
+    app.push_screen(WelcomeScreen(find, check, grace=0))
     await pilot.pause(0.1)
+
+
+async def key_entry(pilot: Pilot[object], app: CinchApp) -> None:
+    async def refuse(secret: str) -> KeyRefused:
+        del secret
+        return KeyRefused("Anthropic: invalid x-api-key (401)")
+
+    note = "ANTHROPIC_API_KEY is set in the environment and wins over a stored key."
+    await put(pilot, app, KeyEntry("API key for Anthropic", note, refuse))
+    await pilot.press(*"sk-ant-0", "enter")
 
 
 async def put(pilot: Pilot[object], app: CinchApp, screen: Screen[object]) -> None:
@@ -261,5 +277,6 @@ STAGES = (
     Stage("settings", SettingsScreen, settings),
     Stage("context", ContextScreen, context),
     Stage("reader", Reader, reader),
+    Stage("key-entry", KeyEntry, key_entry),
     Stage("welcome", WelcomeScreen, welcome),
 )

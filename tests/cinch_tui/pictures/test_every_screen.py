@@ -43,6 +43,8 @@ class Painted(SingleFileSnapshotExtension):
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CinchApp]:
     (tmp_path / "shop").mkdir()
     monkeypatch.chdir(tmp_path / "shop")
+    # The start banner shows the folder.
+    monkeypatch.setenv("HOME", str(tmp_path))
     for name, value in TERMINAL.items():
         monkeypatch.setenv(name, value)
     with ModelServer(SPOKEN) as server:

@@ -10,7 +10,6 @@ from typing import Literal, TypeVar
 
 from harness.agent_settings import (
     add_tool,
-    distinct_tools,
     remove_tool,
     set_mode,
     set_model,
@@ -46,6 +45,7 @@ from harness.inbox import Inbox
 from harness.jobs import Jobs, background_call
 from harness.limits import Meter
 from harness.messages import AssistantMessage, Message, Text, UserMessage, new_id
+from harness.model_name import model_of
 from harness.options import AgentOptions
 from harness.prompt import Prompt, messages_of, words_of
 from harness.provider import Model
@@ -55,7 +55,7 @@ from harness.stream import RunStream
 from harness.structured import prompt_structured, prompt_structured_sync
 from harness.subagents.spawn import Kin, with_delegate
 from harness.threads import Flag
-from harness.tool import Tool
+from harness.tool_list import ToolLike, tool_list
 from harness.workspace import Workspace
 
 T = TypeVar("T")
@@ -64,14 +64,16 @@ T = TypeVar("T")
 class Agent:
     """A conversation with a model that can use tools. One run at a time; constructing one does no I/O.
 
+    A model may be given by its name, and a tool as a function with type hints.
+
     Raises:
-        ConfigError: two tools have the same name.
+        ConfigError: two tools have the same name, something in `tools` is no tool, or there is no such model.
     """
 
     def __init__(
         self,
-        model: Model,
-        tools: Sequence[Tool] = (),
+        model: Model | str,
+        tools: Sequence[ToolLike] = (),
         system_prompt: str = "You are a helpful assistant.",
         options: AgentOptions = AgentOptions(),
     ) -> None:
@@ -79,9 +81,9 @@ class Agent:
         self.history = History(options.messages)
         self.inbox = Inbox(options.steering, options.follow_up)
         self.identity = Identity(session_id=options.session_id or new_id(), config_id=options.config_id)
-        self.initial = Initial(model, distinct_tools(tools), system_prompt)
+        self.initial = Initial(model_of(model), tool_list(tools), system_prompt)
         self.state = State(
-            model=model,
+            model=self.initial.model,
             tools=self.initial.tools,
             system_prompt=system_prompt,
             permissions=Permissions(options.mode, options.approval, options.grants or Grants()),
@@ -312,7 +314,8 @@ class Agent:
         await self.wait_idle()
         await self.jobs.close()
         routed = self.options.routing.models if self.options.routing else ()
-        for model in (self.state.model, *self.options.fallback, *routed):
+        former, self.state.former_models = self.state.former_models, []
+        for model in (self.state.model, *former, *self.options.fallback, *routed):
             await model.provider.close()
 
     async def run(self, entry: Entry) -> AgentResult:

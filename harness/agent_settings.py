@@ -9,19 +9,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.errors import ConfigError
 from harness.events import ModeChanged, ModelChanged
+from harness.model_name import model_of
 from harness.modes import Mode
 from harness.provider import Model
 from harness.thinking import ThinkingLevel
-from harness.tool import Tool
+from harness.tool_list import ToolLike, tool_list
 
 if TYPE_CHECKING:
     from harness.agent import Agent
 
 
-def set_model(self: Agent, model: Model) -> None:
-    """Use another model from the next turn on; at once, if the run is waiting to retry a request."""
+def set_model(self: Agent, model: Model | str) -> None:
+    """Use another model from the next turn on; at once, if the run is waiting to retry a request.
+
+    Raises:
+        ConfigError: There is no model of that name.
+    """
+    model = model_of(model)
+    self.state.former_models.append(self.state.model)
     self.state.model = model
     self.retry_now()
     self.publish(ModelChanged(spec=model.spec))
@@ -44,20 +50,20 @@ def set_system_prompt(self: Agent, text: str) -> None:
     self.state.system_prompt = text
 
 
-def set_tools(self: Agent, tools: Sequence[Tool]) -> None:
+def set_tools(self: Agent, tools: Sequence[ToolLike]) -> None:
     """Offer these tools from the next turn on; calls that are running are not affected.
 
     Raises:
-        ConfigError: Two tools have the same name.
+        ConfigError: Two tools have the same name, or something in it is no tool.
     """
-    self.state.tools = distinct_tools(tools)
+    self.state.tools = tool_list(tools)
 
 
-def add_tool(self: Agent, tool: Tool) -> None:
+def add_tool(self: Agent, tool: ToolLike) -> None:
     """Offer one more tool from the next turn on.
 
     Raises:
-        ConfigError: The agent already has a tool of that name.
+        ConfigError: The agent already has a tool of that name, or it is no tool.
     """
     self.set_tools((*self.state.tools, tool))
 
@@ -65,16 +71,3 @@ def add_tool(self: Agent, tool: Tool) -> None:
 def remove_tool(self: Agent, name: str) -> None:
     """Stop offering a tool from the next turn on; does nothing if there is no tool of that name."""
     self.set_tools([tool for tool in self.state.tools if tool.name != name])
-
-
-def distinct_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Return the tools as a tuple.
-
-    Raises:
-        ConfigError: Two tools have the same name.
-    """
-    names = [tool.name for tool in tools]
-    if len(set(names)) == len(names):
-        return tuple(tools)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    raise ConfigError(f"two tools of the same name: {', '.join(twice)}")

@@ -72,6 +72,8 @@ class State:
     jobs: Jobs = field(default_factory=Jobs)
     reply: ReplyBuilder | None = None
     last_error: str | None = None
+    former_models: list[Model] = field(default_factory=list[Model])
+    """Models that were replaced by another one and still have to be closed."""
 
     @property
     def mode(self) -> Mode:

@@ -65,6 +65,14 @@ class Checker:
         # Of several missing properties each is a fault, and each tells of all.
         return tuple(dict.fromkeys(problem for fault in faults for problem in explained(fault)))
 
+    def compile(self) -> None:
+        """Compile the schema now instead of at its first use.
+
+        Raises:
+            ConfigError: The schema is wrong.
+        """
+        _ = self._validator
+
     @cached_property
     def _validator(self) -> Validator:
         try:

@@ -65,17 +65,17 @@ class OwnTool:
 
 
 class SchemaTool(OwnTool):
-    """A tool described by a JSON Schema: of another program, a server, an API.
-
-    The schema is compiled at the first call; one that is wrong raises `ConfigError` there.
-    """
+    """A tool described by a JSON Schema: of another program, a server, an API."""
 
     def __init__(self, name: str, description: str, parameters: JsonObject, work: Work, **about: Unpack[About]) -> None:
         """Raises:
-        ConfigError: no tool can have that name, or what is said of it contradicts itself.
+        ConfigError: the name, the schema or the description of the tool is not valid.
         """
         super().__init__(name, description, parameters, about)
         self._checker = Checker(name, parameters)
+        self._checker.compile()
+        if parameters.get("type", "object") != "object":
+            raise ConfigError(f"the schema of {name} must be of type object: the arguments of a call are named")
         self._work = work
 
     def validate(self, arguments: JsonObject) -> JsonObject:

@@ -3,8 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.own_tools import BEGUN, CALLED, LAST, output, whole
-from fakes.runs import calls, results_of
+from fakes.own_tools import output
 
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
@@ -38,13 +37,3 @@ def test_a_tool_from_elsewhere_is_asked_about_unless_told_otherwise():
     trusted = foreign(risk="read", label="Weather", cacheable=True)
     assert (trusted.risk({}).level, trusted.mutates, trusted.label) == ("read", False, "Weather")
     assert trusted.risk({}).cacheable
-
-
-async def test_a_wrong_schema_of_a_tool_from_elsewhere_fails_its_calls_and_not_the_run(make_agent, record):
-    agent = make_agent(calls("get_weather"), "Oh.", tools=[foreign({"type": "objekt"})])
-    seen = record(agent)
-
-    await agent.prompt("How is the weather?")
-
-    assert "the schema of get_weather is wrong" in results_of(agent)[0].text
-    assert whole(seen.names) == [*BEGUN, *CALLED, *LAST]

@@ -193,8 +193,9 @@ async def assemble(
     if loaded is None:
         assembly.begin()
     else:
+        messages = await asyncio.to_thread(read_messages, loaded)
         assembly.warnings.extend(loaded.warnings)
-        assembly.resume(loaded, await asyncio.to_thread(read_messages, loaded))
+        assembly.resume(loaded, messages)
     return assembly
 
 

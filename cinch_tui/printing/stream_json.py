@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import zip_longest
 
 from cinch_tui import __version__
 from cinch_tui.printing.outcome import Outcome, result_object
@@ -12,7 +11,8 @@ from harness.events import Event, HookRan, MessageEnd, RetryScheduled, SubagentE
 from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolResult, new_id
 from harness.modes import PLAN
 from harness.session.reading import object_at
-from harness.session.records import Envelope, assistant_lines, result_line
+from harness.session.records import Envelope, result_line
+from harness.session.reply_lines import api_block, assistant_lines
 
 
 def init_line(agent: Agent) -> JsonObject:
@@ -64,13 +64,15 @@ def end_line(outcome: Outcome) -> JsonObject:
 
 def _reply_lines(message: AssistantMessage, envelope: Envelope) -> Iterator[JsonObject]:
     """A line for each block; a text has what it rests on in the form of the Messages API."""
-    for line, block in zip_longest(assistant_lines(message, None, envelope), message.content):
+    lines = assistant_lines(message, None, envelope)
+    if not message.content:
+        yield from lines
+    # What closes a reply that failed is for session files.
+    for line, block in zip(lines, message.content, strict=False):
+        content = api_block(block)
         if isinstance(block, Text) and block.citations:
-            cited: list[JsonValue] = [_citation(each) for each in block.citations]
-            said: JsonObject = {"type": "text", "text": block.text, "citations": cited}
-            yield {**line, "message": {**object_at(line, "message"), "content": [said]}}
-        else:
-            yield line
+            content["citations"] = [_citation(each) for each in block.citations]
+        yield {**line, "message": {**object_at(line, "message"), "content": [content]}}
 
 
 def _citation(told: Citation) -> JsonObject:

@@ -15,7 +15,7 @@ from cinch_tui.fronts.session_text import FORMATS, as_text, when
 from harness.errors import CinchError, ConfigError, SessionError
 from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
-from harness.session.doctor import Examination, examine, mend
+from harness.session.doctor import Examination, examine, repair
 from harness.session.fork import fork_session
 from harness.session.journal import Journal, lock_path, take_lock
 from harness.session.listing import SessionSummary, find_session, list_sessions, search_sessions
@@ -88,9 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     remove = verb("rm", _remove, "Delete a session for good.")
     remove.add_argument("id")
     remove.add_argument("--yes", action="store_true", help="needed, since nothing can bring it back")
-    doctor = verb("doctor", _doctor, "Say what is wrong with a session, or with all of this folder.")
+    doctor = verb("doctor", _doctor, "Check a session, or all of this folder.")
     doctor.add_argument("id", nargs="?")
-    doctor.add_argument("--repair", action="store_true", help="mend what appending to the file can mend")
+    doctor.add_argument("--repair", action="store_true", help="append what is missing to the file")
     return parser
 
 
@@ -187,19 +187,19 @@ def _doctor(arguments: Namespace, desk: Desk) -> int:
         paths = [summary.path for summary in list_sessions(desk.data_dir, desk.cwd)]
     ill = 0
     for path in paths:
-        ill += _examine(path, desk, repair=arguments.repair)
+        ill += _examine(path, desk, repairs=arguments.repair)
     desk.say(f"examined: {len(paths)}, not sound: {ill}")
     return 0
 
 
-def _examine(path: Path, desk: Desk, *, repair: bool) -> bool:
+def _examine(path: Path, desk: Desk, *, repairs: bool) -> bool:
     try:
         found = examine(path)
         desk.say(f"{path.stem}: lines {found.lines}, messages {found.messages}" + (", sound" if found.healthy else ""))
         for finding in _findings(found):
             desk.say(f"  {finding}")
-        for done in mend(found) if repair and (found.torn or found.mendable) else ():
-            desk.say(f"  mended: {done}")
+        for done in repair(found) if repairs else ():
+            desk.say(f"  repaired: {done}")
     except SessionError as error:
         desk.say(f"{path.stem}: {harmless(str(error))}")
         return True
@@ -207,16 +207,23 @@ def _examine(path: Path, desk: Desk, *, repair: bool) -> bool:
 
 
 def _findings(found: Examination) -> list[str]:
-    """What is not as it should be, and what that means for whoever opens the session."""
+    """A sentence for each problem and its effect."""
     findings: list[str] = []
     if found.torn:
-        findings.append("the last line is torn (a crash while writing); it is ignored")
+        findings.append("the last line is incomplete (a crash while writing); it is ignored")
     if found.garbage:
         numbers = ", ".join(map(str, found.garbage[:10])) + (", …" if len(found.garbage) > 10 else "")
         findings.append(f"lines that cannot be read and are skipped ({len(found.garbage)}): {numbers}")
+    if found.gaps:
+        numbers = ", ".join(map(str, found.gaps[:10])) + (", …" if len(found.gaps) > 10 else "")
+        findings.append(
+            f"lines are missing before these ({len(found.gaps)}): {numbers}; the conversation continues there"
+        )
     if found.unanswered:
-        findings.append(f"tool calls without a result ({len(found.unanswered)}); the model is told of an interruption")
+        findings.append(
+            f"tool calls without a result ({len(found.unanswered)}); cinch adds one, other programs drop the messages"
+        )
     if found.strange:
         counts = ", ".join(f"{kind or 'no type'} ({count})" for kind, count in sorted(found.strange.items()))
-        findings.append(f"lines of other programs, kept and passed over: {counts}")
+        findings.append(f"lines of other programs, kept and skipped: {counts}")
     return findings

@@ -151,10 +151,11 @@ class _Healer:
 def _with_results(turn: _Turn) -> Iterator[ModelMessage]:
     yield turn.message
     for _, call in turn.calls:
-        yield turn.results.get(call.id) or _interrupted(turn.message, call)
+        yield turn.results.get(call.id) or missing_result(turn.message.id, call, turn.message.time)
 
 
-def _interrupted(message: UserMessage | AssistantMessage, call: ToolCall) -> ToolResult:
+def missing_result(message_id: str, call: ToolCall, time: float) -> ToolResult:
+    """The result that stands in for one that a crash prevented; `message_id` and `time` are those of the reply."""
     # Derived, not random: healing the same history twice must give the same messages.
-    made = uuid.uuid5(uuid.NAMESPACE_OID, f"{message.id}/{call.id}")
-    return ToolResult(call.id, call.name, (Text(NO_RESULT),), is_error=True, id=str(made), time=message.time)
+    made = uuid.uuid5(uuid.NAMESPACE_OID, f"{message_id}/{call.id}")
+    return ToolResult(call.id, call.name, (Text(NO_RESULT),), is_error=True, id=str(made), time=time)

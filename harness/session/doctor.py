@@ -1,44 +1,51 @@
-"""What is wrong with a session file, and the part of it that appending can mend.
+"""Examination of a session file, and the repairs that appending can make.
 
-Nothing is ever cut out of a file: what cannot be read stays in it, and is passed over on every reading.
+Nothing is ever cut out of a file: what cannot be read stays in it and is skipped on every reading.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from harness.context.normalise import NO_RESULT
 from harness.errors import SessionError
 from harness.lazy_dataclass import dataclass
-from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult
-from harness.session.fork import chain_records
+from harness.messages import ToolResult
 from harness.session.journal import Journal
-from harness.session.lines import scan
-from harness.session.reading import blocks_of, parse, text_at
-from harness.session.records import Envelope, result_line, to_bytes
-from harness.session.resume import load_session
+from harness.session.lines import Layout, read_line, scan
+from harness.session.places import open_session_file
+from harness.session.reading import parse, text_at
+from harness.session.records import Envelope, placeholder_line, result_line, to_bytes
+from harness.session.resume import LoadedSession, load_session
 
 _KNOWN_NOTES = frozenset({"custom-title", "ai-title", "summary", "tombstone"})
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """`unanswered` are calls anywhere without a result; `mendable` those at the very end, which can still get one."""
+    """Findings about one file.
+
+    `garbage` are the numbers of lines that cannot be read, `gaps` those of lines before which one is missing.
+    `lost` is how many lines others hang under and are missing; `unanswered` are the results that tool calls lack.
+    `repairs` are the lines that add all that can be added.
+    """
 
     path: Path
     lines: int
     messages: int
     garbage: tuple[int, ...]
+    gaps: tuple[int, ...]
+    lost: int
     torn: bool
-    unanswered: tuple[ToolCall, ...]
-    mendable: tuple[ToolCall, ...]
+    unanswered: tuple[ToolResult, ...]
     strange: dict[str, int]
+    repairs: tuple[bytes, ...]
 
     @property
     def healthy(self) -> bool:
-        return not (self.garbage or self.torn or self.unanswered)
+        return not (self.garbage or self.gaps or self.torn or self.unanswered)
 
 
 def examine(path: Path) -> Examination:
@@ -49,12 +56,11 @@ def examine(path: Path) -> Examination:
     """
     loaded = load_session(path)
     try:
-        layout, broken = scan(path), _broken_lines(path)
+        layout = scan(path)
+        damaged = _damaged_lines(path, layout)
+        repairs = tuple(_repairs(loaded, layout))
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {error.strerror}") from error
-    answered = {message.call_id for message in loaded.messages if isinstance(message, ToolResult)}
-    said = [message for message in loaded.messages if not isinstance(message, ToolResult)]
-    unanswered = _open_calls(said, answered)
     kinds = Counter(text_at(note, "type") for note in layout.notes)
     strange = {
         kind: count for kind, count in kinds.items() if kind not in _KNOWN_NOTES and not kind.startswith("cinch-")
@@ -63,60 +69,70 @@ def examine(path: Path) -> Examination:
         path,
         lines=layout.count,
         messages=len(loaded.messages),
-        garbage=broken[:-1] if layout.torn else broken,
+        garbage=tuple(sorted([*layout.garbage, *damaged])),
+        gaps=tuple(layout.gaps),
+        lost=len(layout.lost),
         torn=layout.torn,
-        unanswered=unanswered,
-        mendable=_open_calls(said[-1:], answered),
+        unanswered=tuple(result for result, _ in loaded.messages.open_calls()),
         strange=strange,
+        repairs=repairs,
     )
 
 
-def mend(found: Examination) -> list[str]:
-    """Close a torn last line and answer the calls at the end; hands back what was done.
+def repair(found: Examination) -> list[str]:
+    """Close a torn last line, and add what is missing, so that every reader finds the whole conversation.
+
+    Returns:
+        A sentence for each repair.
 
     Raises:
         SessionLocked: the session is open in another process.
         SessionError: the file cannot be written.
     """
+    if not (found.torn or found.repairs):
+        return []
     problems: list[str] = []
     journal = Journal(found.path, problems.append)
-    done: list[str] = []
     try:
         journal.acquire()
-        if found.torn:
-            journal.append(b"")
-            done.append("closed the torn last line")
-        for line in _answers(found):
-            journal.append(line)
-            done.append("answered an interrupted call")
+        journal.append(b"".join(found.repairs))
     except OSError as error:
         raise SessionError(f"{found.path} cannot be written: {error.strerror}") from error
     finally:
         journal.close()
     if problems:
         raise SessionError(problems[0])
-    return done
+    return _done(found)
 
 
-def _open_calls(messages: Sequence[Message], answered: set[str]) -> tuple[ToolCall, ...]:
-    replies = (message for message in messages if isinstance(message, AssistantMessage))
-    return tuple(call for reply in replies for call in reply.tool_calls if call.id not in answered)
+def _damaged_lines(path: Path, layout: Layout) -> list[int]:
+    """The numbers of lines that have a place in the conversation and cannot be read."""
+    with open_session_file(path) as file:
+        return [line.number for line in layout.lines if parse(read_line(file, line)) is None]
 
 
-def _broken_lines(path: Path) -> tuple[int, ...]:
-    with path.open("rb", buffering=1 << 20) as file:
-        return tuple(number for number, line in enumerate(file, 1) if not line.isspace() and parse(line) is None)
+def _done(found: Examination) -> list[str]:
+    counted = (
+        (found.torn, "closed the torn last line"),
+        (len(found.unanswered), f"added the missing results of tool calls: {len(found.unanswered)}"),
+        (found.lost, f"marked the places of lost lines: {found.lost}"),
+    )
+    return [sentence for count, sentence in counted if count]
 
 
-def _answers(found: Examination) -> list[bytes]:
-    """A result line for each call that can still get one; none for calls of earlier replies."""
-    wanted = {call.id: call for call in found.mendable}
-    lines: list[bytes] = []
-    for record in chain_records(found.path) if wanted else ():
-        for block in blocks_of(record):
-            call = wanted.get(text_at(block, "id")) if block.get("type") == "tool_use" else None
-            if call:
-                result = ToolResult(call.id, call.name, (Text(NO_RESULT),), is_error=True)
-                envelope = Envelope(found.path.stem, text_at(record, "cwd"), text_at(record, "gitBranch"))
-                lines.append(to_bytes(result_line(result, text_at(record, "uuid"), envelope)))
-    return lines
+def _repairs(loaded: LoadedSession, layout: Layout) -> Iterator[bytes]:
+    envelope = Envelope(loaded.session_id, str(loaded.cwd))
+    for lost, place in layout.lost.items():
+        yield to_bytes(placeholder_line(lost, place or None, time.time(), envelope))
+    results = list(loaded.messages.open_calls())
+    for result, line in results:
+        yield to_bytes(result_line(result, line, envelope))
+    if results and not loaded.messages.open_calls_at_end():
+        # The last leaf in the file is the end of the conversation, and a result in its middle must not become that.
+        yield _copy_of(loaded.path, layout, loaded.last_uuid)
+
+
+def _copy_of(path: Path, layout: Layout, line_id: str | None) -> bytes:
+    line = next(line for line in reversed(layout.lines) if line.id == line_id)
+    with open_session_file(path) as file:
+        return read_line(file, line).rstrip(b"\n") + b"\n"

@@ -11,8 +11,8 @@ from harness.codec import encode
 from harness.errors import SessionError
 from harness.messages import JsonObject, JsonValue
 from harness.session.journal import make_private
-from harness.session.lines import conversation, scan
-from harness.session.places import SUFFIX, checked_id
+from harness.session.lines import conversation, read_line, scan
+from harness.session.places import SUFFIX, checked_id, open_session_file
 from harness.session.reading import parse, text_at
 from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
 from harness.session.resume import LoadedSession, load_session
@@ -54,10 +54,9 @@ def chain_records(path: Path) -> Iterator[JsonObject]:
     layout = scan(path)
     known: set[str] = set()
     before: JsonValue = None
-    with path.open("rb") as file:
+    with open_session_file(path) as file:
         for line in (line for group in conversation(layout) for line in group):
-            file.seek(line.offset)
-            record = parse(file.read(line.size))
+            record = parse(read_line(file, line))
             if record is None:
                 continue
             # What is left out (a program's notes, removed lines) must not break the chain.

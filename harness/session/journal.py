@@ -1,4 +1,5 @@
-"""A file that only grows, by whole lines, and loses none: to no full disk, torn line, deletion, move or second writer.
+"""A file that only grows, by whole lines, and loses none: to no full disk, torn line, deletion, move or second writer,
+nor to another program that appends to it or truncates it.
 
 What cannot be written waits in memory, and every later append tries it again first.
 """
@@ -6,13 +7,14 @@ What cannot be written waits in memory, and every later append tries it again fi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import SessionLocked
+from harness.session.places import require_regular
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -22,11 +24,18 @@ _PATIENCE = 0.2  # seconds; listing sessions touches a lock for an instant
 
 
 class Journal:
-    """Appends to one file. `on_problem` hears a sentence when writing begins to fail and when it works again."""
+    """Appends to one file. `on_problem` hears a sentence when writing begins to fail and when it works again.
 
-    def __init__(self, path: Path, on_problem: Callable[[str], None]) -> None:
+    `lost_lines` is called when another program has truncated the file: it returns the lines that are missing, with
+    those that wait to be written. Without it, what was cut off stays lost.
+    """
+
+    def __init__(
+        self, path: Path, on_problem: Callable[[str], None], lost_lines: Callable[[], Sequence[bytes]] | None = None
+    ) -> None:
         self.path = path
         self._on_problem = on_problem
+        self._lost_lines = lost_lines
         self._waiting: list[bytes] = []
         self._fd: int | None = None
         self._lock: BaseFileLock | None = None
@@ -58,10 +67,13 @@ class Journal:
         make_private(self.path.parent)
         lock = take_lock(self.path)
         try:
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            self._size = os.fstat(self._fd).st_size
-            self._ends_line = not self._size or os.pread(self._fd, 1, self._size - 1) == b"\n"
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o600)
+            require_regular(self._fd)
+            self._note_end(os.fstat(self._fd).st_size)
         except OSError:
+            if self._fd is not None:
+                os.close(self._fd)
+                self._fd = None
             lock.release()
             raise
         self._lock = lock
@@ -79,6 +91,7 @@ class Journal:
             self.acquire()
             self._raise_late_error()
             self._restore_if_gone()
+            self._heed_other_writers()
             self._write(b"".join(self._waiting))
         except (OSError, SessionLocked) as error:
             self._tell_failure(error)
@@ -97,6 +110,8 @@ class Journal:
 
     def close(self) -> None:
         """Write and confirm what waits, then let the next writer in. The journal can be used again afterwards."""
+        with suppress(OSError):
+            self._heed_other_writers()
         self.flush()
         self.sync()
         if self._worker:
@@ -119,6 +134,30 @@ class Journal:
             raise
         self._size += len(whole)
         self._ends_line = True
+
+    def _heed_other_writers(self) -> None:
+        """Begin a new line after what another program appended; write again what another program cut off."""
+        if self._fd is None:
+            return
+        size, before = os.fstat(self._fd).st_size, self._size
+        if size == before:
+            return
+        lost = self._lost_lines() if self._lost_lines and size < before else None
+        self._note_end(size)
+        if size > before:
+            return
+        if lost is None:
+            self._on_problem(f"Another program cut off the end of the session file. ({self.path})")
+            return
+        self._waiting = list(lost)
+        self._on_problem(
+            f"Another program cut off the end of the session file; {len(lost)} lines are written again from memory. "
+            f"({self.path})"
+        )
+
+    def _note_end(self, size: int) -> None:
+        self._size = size
+        self._ends_line = not size or os.pread(self._descriptor, 1, size - 1) == b"\n"
 
     def _cut_back(self, fd: int) -> None:
         """Remove the part of a line that a full disk let through."""

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
+from harness.session.places import open_session_file
 from harness.session.reading import blocks_of, object_at, parse, text_at, tool_result_of
 
 _LINKED = frozenset({"user", "assistant", "system", "attachment", "progress"})
@@ -22,10 +23,15 @@ _ENVELOPE = re.compile(
     rb'"timestamp":"[^"\\]{1,40}",(?:"(requestId|sourceToolAssistantUUID)":"([^"\\]{0,64})"|"userType")'
 )
 
+# Quotes within a text are escaped, so no sound line holds this: the newline between two lines is lost.
+_JOINED = b'}{"parentUuid":'
+_BEGINNING = re.compile(rb'(?<!^)(?=\{"parentUuid":(?:null|"))')
+
 
 class Line(NamedTuple):
     """A line of the conversation. `group` is what the lines of one reply share, or the call's line for a result."""
 
+    number: int
     offset: int
     size: int
     kind: str
@@ -37,11 +43,18 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class Layout:
-    """What one pass over a file finds."""
+    """Result of one pass over a file.
+
+    A line whose parent is missing hangs under the line before it: `lost` has the uuids of such parents, each with that
+    line's. `gaps` are the numbers of such lines, except where `garbage`, the lines that cannot be read, already says
+    what is missing.
+    """
 
     lines: list[Line] = field(default_factory=list[Line])
     notes: list[JsonObject] = field(default_factory=list[JsonObject])
     garbage: list[int] = field(default_factory=list[int])
+    gaps: list[int] = field(default_factory=list[int])
+    lost: dict[str, str] = field(default_factory=dict[str, str])
     removed: set[str] = field(default_factory=set[str])
     tool_names: dict[str, str] = field(default_factory=dict[str, str])
     torn: bool = False
@@ -55,23 +68,30 @@ def scan(path: Path) -> Layout:
         OSError: it cannot be read.
     """
     layout, offset = Layout(), 0
-    with path.open("rb", buffering=1 << 20) as file:
+    with open_session_file(path) as file:
         for raw in file:
             layout.count += 1
-            match = _ENVELOPE.match(raw)
-            if not raw.endswith(b"\n") and parse(raw) is None:
+            *others, last = (raw,) if raw.endswith(b"\n") else _BEGINNING.split(raw)
+            for piece in others:
+                _add(layout, piece, offset)
+                offset += len(piece)
+            if last.endswith(b"\n") or parse(last) is not None:
+                _add(layout, last, offset)
+            else:
                 layout.torn = True
-            elif match and raw.endswith((b"}\n", b"}")):
-                layout.lines.append(_recognised(match, offset, len(raw)))
-            elif not raw.isspace():
-                _add_parsed(layout, raw, offset)
-            offset += len(raw)
+            offset += len(last)
+    _attach_orphans(layout)
     return layout
+
+
+def read_line(file: BinaryIO, line: Line) -> bytes:
+    file.seek(line.offset)
+    return file.read(line.size)
 
 
 def conversation(layout: Layout) -> list[tuple[Line, ...]]:
     """The lines from the root to the last leaf, those of one reply together and its results after it, in call order."""
-    by_id = {line.id: line for line in layout.lines}
+    by_id = _by_id(layout)
     replies, results = _families(by_id.values())
     done: set[str] = set()
     ordered: list[tuple[Line, ...]] = []
@@ -86,24 +106,78 @@ def conversation(layout: Layout) -> list[tuple[Line, ...]]:
 
 def last_leaf(layout: Layout) -> str | None:
     """The line that the next one hangs under."""
-    leaf = _leaf({line.id: line for line in layout.lines})
+    leaf = _leaf(_by_id(layout))
     return leaf.id if leaf else None
 
 
-def _recognised(match: re.Match[bytes], offset: int, size: int) -> Line:
+def _by_id(layout: Layout) -> dict[str, Line]:
+    """The lines by their ids; of those that have the same id the last one counts, in its place."""
+    by_id: dict[str, Line] = {}
+    for line in layout.lines:
+        by_id.pop(line.id, None)
+        by_id[line.id] = line
+    return by_id
+
+
+def _attach_orphans(layout: Layout) -> None:
+    """Hang each line whose parent is lost under the line before it, so that one lost line costs no more than itself."""
+    known = {line.id for line in layout.lines}
+    calls = {line.id for line in layout.lines if line.kind == "assistant"}
+    # All children of a lost line belong where its first child does: a later one may have begun another branch.
+    lost_before: list[int] = []
+    before = last_reply = ""
+    for index, line in enumerate(layout.lines):
+        if line.parent and line.parent not in known:
+            if line.parent not in layout.lost:
+                layout.lost[line.parent] = before
+                lost_before.append(line.number)
+            line = line._replace(parent=layout.lost[line.parent])
+        if line.is_result and line.group not in calls:
+            line = line._replace(group=last_reply)
+        if line.kind == "assistant":
+            last_reply = line.id
+        layout.lines[index], before = line, line.id
+    layout.gaps = _gaps(lost_before, layout.garbage)
+
+
+def _gaps(lost_before: list[int], garbage: list[int]) -> list[int]:
+    """Of the lines whose parent is lost, those whose parent is none of the lines that cannot be read."""
+    unread, gaps = list(garbage), list[int]()
+    for number in lost_before:
+        parent = max((each for each in unread if each < number), default=None)
+        if parent is None:
+            gaps.append(number)
+        else:
+            unread.remove(parent)
+    return gaps
+
+
+def _add(layout: Layout, raw: bytes, offset: int) -> None:
+    match = _ENVELOPE.match(raw)
+    # Searching from the end takes half as long.
+    if match and raw.endswith((b"}\n", b"}")) and raw.rfind(_JOINED) < 0:
+        layout.lines.append(_recognised(match, layout.count, offset, len(raw)))
+    elif not raw.isspace():
+        _add_parsed(layout, raw, offset)
+
+
+def _recognised(match: re.Match[bytes], number: int, offset: int, size: int) -> Line:
     parent, kind, own_id, key, group = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
+    if key == "requestId":
+        # The line that closes an interrupted reply is a user's for other readers.
+        kind = "assistant"
     if kind == "assistant":
         group = group or own_id
-    return Line(offset, size, kind, own_id, parent, group, key == "sourceToolAssistantUUID")
+    return Line(number, offset, size, kind, own_id, parent, group, key == "sourceToolAssistantUUID")
 
 
 def _add_parsed(layout: Layout, raw: bytes, offset: int) -> None:
     record = parse(raw)
     if record is None:
-        layout.garbage.append(layout.count)
+        _add_damaged(layout, raw, offset)
         return
     kind, own_id = text_at(record, "type"), text_at(record, "uuid")
-    if kind not in _LINKED or not own_id:
+    if not own_id or (kind not in _LINKED and "parentUuid" not in record):
         layout.removed.update(filter(None, (text_at(record, "deletedUuid"), text_at(record, "deleted_uuid"))))
         layout.notes.append(record)
         return
@@ -111,12 +185,25 @@ def _add_parsed(layout: Layout, raw: bytes, offset: int) -> None:
         return
     for block in blocks_of(record) if kind == "assistant" else ():
         layout.tool_names[text_at(block, "id")] = text_at(block, "name")
+    if "cinch" in record and text_at(record, "requestId"):
+        kind = "assistant"
     parent, is_result = text_at(record, "parentUuid"), tool_result_of(record) is not None
     group = text_at(record, "sourceToolAssistantUUID") or parent if is_result else ""
     if kind == "assistant":
         ours = text_at(record, "requestId") if "cinch" in record else ""
         group = ours or text_at(object_at(record, "message"), "id") or own_id
-    layout.lines.append(Line(offset, len(raw), kind, own_id, parent, group, is_result))
+    layout.lines.append(Line(layout.count, offset, len(raw), kind, own_id, parent, group, is_result))
+
+
+def _add_damaged(layout: Layout, raw: bytes, offset: int) -> None:
+    """Read what can be of a line that another program's bytes, or a lost newline, joined to another."""
+    pieces = _BEGINNING.split(raw)
+    if len(pieces) == 1:
+        layout.garbage.append(layout.count)
+        return
+    for piece in pieces:
+        _add(layout, piece, offset)
+        offset += len(piece)
 
 
 def _families(lines: Iterable[Line]) -> tuple[dict[str, list[Line]], dict[str, list[Line]]]:

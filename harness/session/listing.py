@@ -13,8 +13,8 @@ from harness.errors import SessionMissing
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.session.journal import is_locked
-from harness.session.places import checked_id, project_dir, projects_dir, session_files
-from harness.session.reading import blocks_of, parse, text_at, time_of
+from harness.session.places import checked_id, open_session_file, project_dir, projects_dir, session_files
+from harness.session.reading import blocks_of, object_at, parse, text_at, time_of
 from harness.session.resume import title_of
 
 _WINDOW = 64 * 1024
@@ -141,7 +141,7 @@ def _modified(path: Path) -> float:
 
 
 def _ends(path: Path, size: int) -> tuple[bytes, bytes]:
-    with path.open("rb") as file:
+    with open_session_file(path) as file:
         head = file.read(_WINDOW)
         if size <= _WINDOW:
             return head, head
@@ -195,7 +195,7 @@ def _search_file(path: Path, text: str) -> Iterator[SearchHit]:
     is_plain = text.isascii() and text.isprintable() and not set(text) & {'"', "\\"}
     plain, wanted = text.lower().encode() if is_plain else None, text.casefold()
     try:
-        with path.open("rb", buffering=1 << 20) as file:
+        with open_session_file(path) as file:
             for line in file:
                 if (plain is None or plain in line.lower()) and (record := parse(line)):
                     yield from _search_line(path, record, wanted)
@@ -205,6 +205,8 @@ def _search_file(path: Path, text: str) -> Iterator[SearchHit]:
 
 def _search_line(path: Path, record: JsonObject, wanted: str) -> Iterator[SearchHit]:
     if record.get("type") not in ("user", "assistant") or record.get("isSidechain") is True:
+        return
+    if object_at(record, "cinch").get("closing") is True:
         return
     for block in blocks_of(record):
         role = "tool" if block.get("type") == "tool_result" else text_at(record, "type")

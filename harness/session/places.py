@@ -5,10 +5,13 @@ The folder rule is Claude Code's, so that its readers find a project's sessions 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import unicodedata
 from pathlib import Path
+from typing import BinaryIO
 
 from harness.disk import read_beginning
 from harness.errors import NotAFile, SessionMissing
@@ -57,11 +60,42 @@ def checked_id(session_id: str) -> str:
 
 
 def session_files(folder: Path) -> list[Path]:
-    """The session files in a project's folder; none when it does not exist."""
+    """The session files in a project's folder; none when it does not exist. Pipes and devices are none."""
     try:
-        return [path for path in folder.iterdir() if path.suffix == SUFFIX and _ID.fullmatch(path.stem)]
+        named = [path for path in folder.iterdir() if path.suffix == SUFFIX and _ID.fullmatch(path.stem)]
+        return [path for path in named if path.is_file()]
     except OSError:
         return []
+
+
+def open_session_file(path: Path) -> BinaryIO:
+    """Open a session file for reading, as `session_descriptor` does."""
+    return os.fdopen(session_descriptor(path), "rb", buffering=1 << 20)
+
+
+def session_descriptor(path: Path) -> int:
+    """Open a session file for reading, links followed; nothing but a regular file, which never blocks.
+
+    Raises:
+        OSError: it cannot be opened, or is a folder, a pipe or a device.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        require_regular(descriptor)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def require_regular(descriptor: int) -> None:
+    """Refuse pipes and devices.
+
+    Raises:
+        OSError: the open file is not a regular one.
+    """
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def git_branch(cwd: Path) -> str:

@@ -109,12 +109,11 @@ def read_assistant(records: Sequence[JsonObject]) -> AssistantMessage:
     message, ours = object_at(last, "message"), object_at(last, "cinch")
     failed = last.get("isApiErrorMessage") is True
     content = tuple(block for record in records for block in _reply_blocks(record))
-    silent = bool(ours.get("silent")) or (failed and not ours)
     return AssistantMessage(
-        () if silent else content,
-        model=text_at(message, "model"),
+        () if failed and not ours else content,
+        model=text_at(ours, "model") or text_at(message, "model"),
         provider=text_at(ours, "provider") or ("" if ours else "anthropic"),
-        usage=_usage(object_at(message, "usage"), ours),
+        usage=_usage(object_at(message, "usage") or object_at(ours, "usage"), ours),
         stop_reason="error" if failed and not ours else _stop_reason(text_at(ours, "stop"), message, content),
         error=_error(ours, content, failed=failed),
         response_id=text_at(ours, "responseId") if ours else text_at(message, "id"),
@@ -149,6 +148,11 @@ def _user_block(raw: JsonObject) -> tuple[UserContent, ...]:
 
 def _reply_blocks(record: JsonObject) -> Iterator[AssistantContent]:
     ours = object_at(record, "cinch")
+    if ours.get("closing") is True or ours.get("silent") is True:
+        # The text of such a line is for other readers.
+        return
+    if "thinking" in ours:
+        yield from _unsent_thinking(object_at(ours, "thinking"))
     signature = text_at(ours, "signature") or None
     citations = tuple(_citations(ours))
     for raw in blocks_of(record):
@@ -156,6 +160,13 @@ def _reply_blocks(record: JsonObject) -> Iterator[AssistantContent]:
             if signature and isinstance(block, Text | ToolCall):
                 block = replace(block, signature=signature)
             yield replace(block, citations=citations) if citations and isinstance(block, Text) else block
+
+
+def _unsent_thinking(raw: JsonObject) -> Iterator[Thinking]:
+    try:
+        yield decode(Thinking, raw)
+    except ValueError:
+        return
 
 
 def _citations(ours: JsonObject) -> Iterator[Citation]:

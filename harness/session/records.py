@@ -15,15 +15,10 @@ from datetime import UTC, datetime
 from harness.codec import encode
 from harness.lazy_dataclass import dataclass
 from harness.messages import (
-    AssistantContent,
-    AssistantMessage,
-    Cost,
     Image,
     JsonObject,
     JsonValue,
     Text,
-    Thinking,
-    ToolCall,
     ToolResult,
     UserContent,
     UserMessage,
@@ -111,25 +106,15 @@ def result_line(result: ToolResult, parent: str | None, envelope: Envelope) -> J
     }
 
 
-def assistant_lines(message: AssistantMessage, parent: str | None, envelope: Envelope) -> list[JsonObject]:
-    """One line a block, chained; a reply that said nothing becomes one line that tells why."""
-    blocks = [_assistant_block(block) for block in message.content]
-    shown = blocks or [{"type": "text", "text": message.error or f"No reply ({message.stop_reason})."}]
-    lines: list[JsonObject] = []
-    for index, block in enumerate(shown):
-        own_id = line_id(message.id, index)
-        line: JsonObject = {
-            **envelope.wrap("assistant", own_id, parent, message.time),
-            "requestId": message.id,
-            **envelope.tail(),
-            "message": _api_message(message, block),
-            "cinch": {**_reply_facts(message), **_block_facts(message.content[index : index + 1])},
-        }
-        if not blocks:
-            line["isApiErrorMessage"] = True
-        lines.append(line)
-        parent = own_id
-    return lines
+def placeholder_line(lost: str, parent: str | None, time: float, envelope: Envelope) -> JsonObject:
+    """A line in place of a lost one, which the lines under it are attached to."""
+    return {
+        **envelope.wrap("system", lost, parent, time),
+        **envelope.tail(),
+        "subtype": "informational",
+        "content": "A line of the session file was lost here.",
+        "level": "warning",
+    }
 
 
 def header_line(envelope: Envelope, first: JsonObject) -> JsonObject:
@@ -186,59 +171,3 @@ def _user_block(block: UserContent) -> JsonValue:
             return {"type": "text", "text": text}
         case Image(media_type, data):
             return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
-
-
-def _assistant_block(block: AssistantContent) -> JsonObject:
-    match block:
-        case Text(text):
-            return {"type": "text", "text": text}
-        case Thinking(_, _, str(redacted)):
-            return {"type": "redacted_thinking", "data": redacted}
-        case Thinking(text, signature):
-            return {"type": "thinking", "thinking": text, "signature": signature or ""}
-        case ToolCall(call_id, name, arguments, partial_json):
-            unread: JsonObject = {"__unparsedToolInput": {"raw": partial_json}}
-            return {"type": "tool_use", "id": call_id, "name": name, "input": unread if partial_json else arguments}
-
-
-def _block_facts(content: tuple[AssistantContent, ...]) -> JsonObject:
-    """What of a block Claude Code's format has no place for: a signature, and citations, which must not be sent."""
-    facts: JsonObject = {}
-    for block in content:
-        if isinstance(block, Text | ToolCall) and block.signature is not None:
-            facts["signature"] = block.signature
-        if isinstance(block, Text) and block.citations:
-            facts["citations"] = [encode(each) for each in block.citations]
-    return facts
-
-
-def _api_message(message: AssistantMessage, block: JsonObject) -> JsonObject:
-    usage = message.usage
-    return {
-        # Ours and not the service's: some services give every reply the same id, and readers join replies by it.
-        "id": f"msg_{message.id.replace('-', '')}",
-        "type": "message",
-        "role": "assistant",
-        "model": message.model,
-        "content": [block],
-        "stop_reason": STOP_REASONS.get(message.stop_reason),
-        "stop_sequence": None,
-        "usage": {
-            "input_tokens": usage.input,
-            "cache_creation_input_tokens": usage.cache_write,
-            "cache_read_input_tokens": usage.cache_read,
-            "output_tokens": usage.output,
-        },
-    }
-
-
-def _reply_facts(message: AssistantMessage) -> JsonObject:
-    facts: JsonObject = {"provider": message.provider, "stop": message.stop_reason, "responseId": message.response_id}
-    if message.error is not None:
-        facts["error"] = message.error
-    cost: Cost | None = message.usage.cost
-    if cost is not None:
-        facts["cost"] = encode(cost)
-    if not message.content:
-        facts["silent"] = True
-    return facts

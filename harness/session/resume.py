@@ -12,15 +12,18 @@ from pathlib import Path
 from typing import overload
 
 from harness.codec import decode
+from harness.context.normalise import missing_result
 from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.lazy_dataclass import dataclass
-from harness.messages import JsonObject, Message, ModelSpec
-from harness.session.lines import Layout, Line, conversation, last_leaf, scan
+from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult
+from harness.session.chain import call_lines
+from harness.session.lines import Layout, Line, conversation, last_leaf, read_line, scan
+from harness.session.places import open_session_file, session_descriptor
 from harness.session.reading import object_at, parse, read_assistant, read_result, read_user, text_at, time_of
 from harness.session.records import FORMAT
 
 
-class SessionMessages(Sequence[Message]):
+class SessionMessages(Sequence[ModelMessage]):
     """The messages of a session, each read from disk when it is first looked at.
 
     The file may be appended to, moved or deleted meanwhile: what was there stays readable. Safe to read from a thread.
@@ -29,18 +32,20 @@ class SessionMessages(Sequence[Message]):
     def __init__(self, path: Path, groups: list[tuple[Line, ...]], tool_names: dict[str, str]) -> None:
         self._groups = groups
         self._tool_names = tool_names
-        self._read: list[Message | None] = [None] * len(groups)
-        self._fd = os.open(path, os.O_RDONLY)
+        self._read: list[ModelMessage | None] = [None] * len(groups)
+        self._fd = session_descriptor(path)
         weakref.finalize(self, os.close, self._fd)
+        self.damaged: list[int] = []
+        """The numbers of lines that could not be read when their message was looked at."""
 
     def __len__(self) -> int:
         return len(self._groups)
 
     @overload
-    def __getitem__(self, index: int) -> Message: ...
+    def __getitem__(self, index: int) -> ModelMessage: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
-    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+    def __getitem__(self, index: slice) -> tuple[ModelMessage, ...]: ...
+    def __getitem__(self, index: int | slice) -> ModelMessage | tuple[ModelMessage, ...]:
         if isinstance(index, slice):
             return tuple(self[place] for place in range(*index.indices(len(self))))
         message = self._read[index]
@@ -48,20 +53,48 @@ class SessionMessages(Sequence[Message]):
             message = self._read[index] = self._load(self._groups[index])
         return message
 
-    def _load(self, group: tuple[Line, ...]) -> Message:
+    @property
+    def in_memory(self) -> list[ModelMessage]:
+        """The messages that were looked at, which their file need not have any longer."""
+        return [message for message in self._read if message is not None]
+
+    def open_calls(self, start: int = 0) -> Iterator[tuple[ToolResult, str]]:
+        """For each call without a result, in the messages from `start` on: the result it lacks, and its line's uuid."""
+        messages = self[start:]
+        answered = {message.call_id for message in messages if isinstance(message, ToolResult)}
+        for group, reply in zip(self._groups[start:], messages, strict=True):
+            calls = reply.tool_calls if isinstance(reply, AssistantMessage) else ()
+            if unanswered := [call for call in calls if call.id not in answered]:
+                lines = call_lines([self._record(line) for line in group])
+                for call in unanswered:
+                    yield missing_result(reply.id, call, reply.time), lines.get(call.id, group[-1].id)
+
+    def open_calls_at_end(self) -> list[tuple[ToolResult, str]]:
+        """The open calls of the last reply, when nothing but results follows it."""
+        start = len(self) - 1
+        while start > 0 and isinstance(self[start], ToolResult):
+            start -= 1
+        return list(self.open_calls(max(start, 0)))
+
+    def _load(self, group: tuple[Line, ...]) -> ModelMessage:
         records = [self._record(line) for line in group]
         if group[0].kind == "assistant":
             return read_assistant(records)
         return read_result(records[0], self._tool_names) if group[0].is_result else read_user(records[0])
 
     def _record(self, line: Line) -> JsonObject:
-        # A line damaged behind its envelope still has its place; it is read as having said nothing.
-        return parse(os.pread(self._fd, line.size, line.offset)) or {"uuid": line.id}
+        record = parse(os.pread(self._fd, line.size, line.offset))
+        if record is None:
+            # A line damaged behind its envelope still has its place; its message is empty.
+            self.damaged.append(line.number)
+        return record or {"uuid": line.id}
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSession:
-    """`last_uuid` is the line that the next one hangs under; `spec` is None where no model of ours was noted."""
+    """`last_uuid` is the line that the next one hangs under; `spec` is None where no model of ours was noted.
+
+    `notes` are our own lines outside the conversation."""
 
     path: Path
     session_id: str
@@ -73,8 +106,14 @@ class LoadedSession:
     mode: str = ""
     created: float = 0.0
     updated: float = 0.0
-    warnings: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
     loop_ids: tuple[str, ...] = ()
+    notes: tuple[JsonObject, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence for each loss that is known: a damaged message only when it has been looked at."""
+        return (*self.losses, *map(_unread, dict.fromkeys(self.messages.damaged)))
 
     @property
     def model_name(self) -> str:
@@ -109,9 +148,10 @@ def load_session(path: Path) -> LoadedSession:
         spec=_spec(layout.notes),
         mode=_last(layout.notes, "cinch-mode", "mode"),
         loop_ids=tuple(_loop_ids(layout.notes)),
+        notes=tuple(_own(layout.notes)),
         created=time_of(first) or updated,
         updated=updated,
-        warnings=_warnings(layout),
+        losses=_losses(layout),
     )
 
 
@@ -146,6 +186,13 @@ def _loop_ids(notes: list[JsonObject]) -> Iterator[str]:
             yield text_at(note, "loopId")
 
 
+def _own(notes: list[JsonObject]) -> Iterator[JsonObject]:
+    for note in notes:
+        kind = text_at(note, "type")
+        if kind.startswith("cinch-") or kind == "custom-title":
+            yield note
+
+
 def _spec(notes: list[JsonObject]) -> ModelSpec | None:
     for note in reversed(notes):
         if note.get("type") == "cinch-model":
@@ -162,10 +209,16 @@ def _first_record(path: Path, layout: Layout) -> JsonObject:
     if header or not layout.lines:
         return header or {}
     line = layout.lines[0]
-    with path.open("rb") as file:
-        file.seek(line.offset)
-        return parse(file.read(line.size)) or {}
+    with open_session_file(path) as file:
+        return parse(read_line(file, line)) or {}
 
 
-def _warnings(layout: Layout) -> tuple[str, ...]:
-    return tuple(f"line {number} of the session file cannot be read and is skipped" for number in layout.garbage)
+def _unread(number: int) -> str:
+    return f"line {number} of the session file cannot be read: what it held is lost"
+
+
+def _losses(layout: Layout) -> tuple[str, ...]:
+    """One sentence for each place where part of the conversation, or a line of another kind, is lost."""
+    unread = [_unread(number) for number in layout.garbage]
+    gaps = [f"before line {number} of the session file at least one message is missing" for number in layout.gaps]
+    return (*unread, *gaps)

@@ -33,24 +33,16 @@ from harness.messages import (
     CustomMessage,
     JsonObject,
     Message,
+    ModelMessage,
     ModelSpec,
-    ToolCall,
     ToolResult,
     UserMessage,
 )
+from harness.session.chain import Chain
 from harness.session.journal import Journal
+from harness.session.memory import SessionMemory
 from harness.session.places import git_branch, session_path
-from harness.session.records import (
-    Envelope,
-    assistant_lines,
-    header_line,
-    line_id,
-    note_line,
-    result_line,
-    title_line,
-    to_bytes,
-    user_line,
-)
+from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
 
 if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
@@ -84,8 +76,11 @@ class SessionStore:
         self.path = resumed.path if resumed else session_path(data_dir, cwd, session_id)
         self._cwd = cwd
         self._session_id = resumed.session_id if resumed else session_id
-        self._journal = Journal(self.path, on_problem)
-        self._parent = resumed.last_uuid if resumed else None
+        earlier, notes = (resumed.messages, resumed.notes) if resumed else (None, ())
+        self._memory = SessionMemory(self.path, earlier, notes)
+        self._journal = Journal(self.path, on_problem, self._memory.lost_lines)
+        self._resumed = resumed
+        self._chain = Chain(resumed.last_uuid if resumed else None)
         self._title = resumed.title if resumed else ""
         self._title_at = 0
         self._spec: ModelSpec | None = resumed.spec if resumed else None
@@ -93,7 +88,6 @@ class SessionStore:
         self._is_new = resumed is None
         self._begun = False
         self._early: list[JsonObject] = []
-        self._call_lines: dict[str, str] = {}
         self._envelope: Envelope | None = None
 
     @property
@@ -129,7 +123,8 @@ class SessionStore:
 
     def restart(self) -> None:
         """Let the next message begin a new conversation in the same file; the earlier one stays in it."""
-        self._parent = None
+        self._chain = Chain(None)
+        self._memory.restart()
 
     def flush(self) -> None:
         """Try again what could not be written."""
@@ -144,7 +139,7 @@ class SessionStore:
             case MessageEnd(message=message):
                 self._message(message, event.time)
             case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
-                self._answer(result)
+                self._say(result)
             case TurnEnd():
                 self._end_turn()
             case ModelChanged(spec=spec):
@@ -159,35 +154,32 @@ class SessionStore:
     def _message(self, message: Message, time: float) -> None:
         match message:
             case UserMessage():
+                self._envelope = None  # the branch may have changed since the last prompt
                 self._say(message)
             case AssistantMessage():
-                self._reply(message)
+                self._say(message)
             case ToolResult():
-                # Written when its call ended, unless no call of ours made it: then it is part of a prompt.
-                if message.call_id in self._call_lines:
-                    self._answer(message)
+                # Written when its call ended, unless it is part of a prompt.
+                if message.call_id in self._chain.call_lines:
+                    self._say(message)
             case CustomMessage(kind, data):
                 self._note(note_line("custom", self._session_id, time, {"kind": kind, "data": data}))
 
-    def _say(self, message: UserMessage) -> None:
-        self._envelope = None  # the branch may have changed since the last prompt
-        self._append([user_line(message, self._parent, self._current_envelope())])
-        self._parent = message.id
+    def _say(self, message: ModelMessage) -> None:
+        lines = [] if self._begun else self._missing_results()
+        self._memory.add(message, self._current_envelope())
+        self._append([*lines, *self._chain.lines(message, self._current_envelope())])
 
-    def _reply(self, message: AssistantMessage) -> None:
-        lines = assistant_lines(message, self._parent, self._current_envelope())
-        self._append(lines)
-        self._parent = line_id(message.id, len(lines) - 1)
-        self._call_lines = {
-            block.id: line_id(message.id, index)
-            for index, block in enumerate(message.content)
-            if isinstance(block, ToolCall)
-        }
-
-    def _answer(self, result: ToolResult) -> None:
-        parent = self._call_lines.pop(result.call_id, self._parent)
-        self._append([result_line(result, parent, self._current_envelope())])
-        self._parent = result.id
+    def _missing_results(self) -> list[JsonObject]:
+        """Lines for the calls that a crash left without a result at the end of the resumed session."""
+        if self._resumed is None or self._chain.parent != self._resumed.last_uuid:
+            return []
+        lines: list[JsonObject] = []
+        for result, line in self._resumed.messages.open_calls_at_end():
+            self._chain.call_lines[result.call_id] = line
+            self._memory.add(result, self._current_envelope())
+            lines += self._chain.lines(result, self._current_envelope())
+        return lines
 
     def _end_turn(self) -> None:
         if self._title and self._journal.size - self._title_at > _TITLE_EVERY:
@@ -217,6 +209,7 @@ class SessionStore:
 
     def _note(self, line: JsonObject, *, now: bool = False) -> None:
         if self._begun or now:
+            self._memory.add_notes([line])
             self._journal.append(to_bytes(line))
         else:
             self._early.append(line)
@@ -225,6 +218,7 @@ class SessionStore:
         """One write for all the lines, so that they are in the file together."""
         if not self._begun:
             header = [header_line(self._current_envelope(), lines[0])] if self._is_new else []
+            self._memory.add_notes([*header, *self._early])
             lines = [*header, *self._early, *lines]
             self._begun, self._is_new = True, False
             self._early.clear()

@@ -188,10 +188,10 @@ def test_doctor_explains_and_repairs(run: Run, tmp_path: Path):
     status, out, _ = run("doctor", path.stem)
 
     assert status == 0
-    assert "the last line is torn" in out
+    assert "the last line is incomplete" in out
     assert "skipped (1): 4" in out
     assert "tool calls without a result (1)" in out
-    assert "mended: answered an interrupted call" in run("doctor", "--repair")[1]
+    assert "repaired: added the missing results of tool calls: 1" in run("doctor", "--repair")[1]
     assert "tool calls" not in run("doctor")[1]
 
 

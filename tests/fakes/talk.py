@@ -45,7 +45,7 @@ def written(tmp_path: Path, *messages: ModelMessage, session_id: str = "") -> Pa
 
 def rounded(messages: Sequence[Message]) -> list[Message]:
     """The messages with their times as a file keeps them: in milliseconds."""
-    return [replace(message, time=int(message.time * 1000) / 1000) for message in messages]
+    return [replace(message, time=round(message.time * 1e6) // 1000 / 1000) for message in messages]
 
 
 def tour() -> list[ModelMessage]:

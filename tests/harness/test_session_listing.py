@@ -10,7 +10,7 @@ from fakes.talk import call, reply, result, tell, tour, written
 from harness.errors import SessionError, SessionMissing
 from harness.events import AgentStart
 from harness.messages import Text, UserMessage, new_id, user
-from harness.session.doctor import examine, mend
+from harness.session.doctor import examine, repair
 from harness.session.fork import fork_session
 from harness.session.journal import Journal
 from harness.session.listing import find_session, list_sessions, search_sessions, summarise
@@ -228,19 +228,20 @@ def test_a_sound_session_is_called_so(tmp_path: Path):
     assert (found.messages, found.strange) == (5, {})
 
 
-def test_what_is_wrong_is_counted_and_mended_where_appending_can(tmp_path: Path):
+def test_findings_are_counted_and_repaired_where_appending_can(tmp_path: Path):
     path = written(tmp_path, user("go"), reply(call("x")), user("never mind"), reply(call("a"), call("b")), result("b"))
     with path.open("ab") as file:
         file.write(b'no json\n{"type":"tag","tag":"t"}\n{"type":"user","uu')
 
     found = examine(path)
-    done = mend(found)
+    done = repair(found)
 
     assert (len(found.garbage), found.torn, found.strange) == (1, True, {"tag": 1})
-    assert ([each.id for each in found.unanswered], [each.id for each in found.mendable]) == (["x", "a"], ["a"])
-    assert done == ["closed the torn last line", "answered an interrupted call"]
+    assert [each.call_id for each in found.unanswered] == ["x", "a"]
+    assert done == ["closed the torn last line", "added the missing results of tool calls: 2"]
     after = examine(path)
-    assert ([each.id for each in after.unanswered], after.torn, after.messages) == (["x"], False, 6)
+    assert (after.unanswered, after.torn, after.messages) == ((), False, 7)
+    assert repair(after) == []
 
 
 def test_a_session_in_use_is_not_mended(tmp_path: Path):
@@ -249,6 +250,6 @@ def test_a_session_in_use_is_not_mended(tmp_path: Path):
     journal.acquire()
 
     with pytest.raises(SessionError, match="open in another"):
-        mend(examine(path))
+        repair(examine(path))
 
     journal.close()

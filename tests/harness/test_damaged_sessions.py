@@ -1,0 +1,167 @@
+"""Session files that lost lines, or that another program wrote to: nothing but what is lost is missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakes.talk import call, reply, result, rounded, tell, tour, written
+
+from harness.messages import AssistantMessage, ModelMessage, ToolResult, new_id, user
+from harness.session.resume import load_session
+from harness.session.store import SessionStore
+
+
+def long_tour() -> list[ModelMessage]:
+    """Parallel calls answered in another order than they were made, a reply of several blocks, an interrupted one."""
+    return [
+        *tour(),
+        user("and this?"),
+        reply("I look", call("c"), call("d"), call("e")),
+        result("e", "fifth"),
+        result("c", "third"),
+        result("d", "fourth"),
+        reply("well", "so"),
+        user("go on"),
+        AssistantMessage((), "m-1", "demo", stop_reason="aborted", error="stopped by the user"),
+        user("again"),
+        reply("done"),
+    ]
+
+
+def pieces(messages: list[ModelMessage]) -> set[tuple[str, str]]:
+    """Each block of a reply and each other message, by a name that a lost neighbour does not change."""
+    found: set[tuple[str, str]] = set()
+    for message in messages:
+        match message:
+            case AssistantMessage(content=content):
+                found |= {("reply", repr(block)) for block in content or (message.error,)}
+            case ToolResult(call_id=call_id):
+                found.add(("result", f"{call_id} {message.text}"))
+            case _:
+                found.add(("user", message.text))
+    return found
+
+
+def deleted(lines: list[bytes], index: int) -> bytes:
+    return b"".join(lines[:index] + lines[index + 1 :])
+
+
+def garbled(lines: list[bytes], index: int) -> bytes:
+    return b"".join([*lines[:index], b"\x00\xff no json\n", *lines[index + 1 :]])
+
+
+def beheaded(lines: list[bytes], index: int) -> bytes:
+    return b"".join([*lines[:index], lines[index][9:], *lines[index + 1 :]])
+
+
+def cut_short(lines: list[bytes], index: int) -> bytes:
+    return b"".join([*lines[:index], lines[index][:-20] + b"\n", *lines[index + 1 :]])
+
+
+def spoiled(lines: list[bytes], index: int) -> bytes:
+    return b"".join([*lines[:index], lines[index][:-20] + b'"' + lines[index][-20:], *lines[index + 1 :]])
+
+
+def conversation_lines(lines: list[bytes]) -> list[int]:
+    return [index for index, line in enumerate(lines) if line.startswith(b'{"parentUuid"')]
+
+
+@pytest.mark.parametrize("damage", [deleted, garbled, beheaded, cut_short, spoiled])
+def test_one_lost_line_costs_no_more_than_itself(damage: Callable[[list[bytes], int], bytes], tmp_path: Path):
+    path = written(tmp_path, *long_tour())
+    lines, whole = path.read_bytes().splitlines(keepends=True), pieces(list(load_session(path).messages))
+    assert len(conversation_lines(lines)) == 21
+
+    for index in conversation_lines(lines):
+        path.write_bytes(damage(lines, index))
+        session = load_session(path)
+        read = pieces(list(session.messages))
+
+        assert len(whole - read) == 1, f"line {index + 1}"
+        # That a message without a line after it is missing cannot be known.
+        assert len(session.warnings) == 1 or (damage is deleted and not session.warnings)
+
+
+def test_the_warning_names_the_place_of_a_lost_line(tmp_path: Path):
+    path = written(tmp_path, user("one"), reply("two"), user("three"), reply("four"))
+    lines = path.read_bytes().splitlines(keepends=True)
+
+    path.write_bytes(deleted(lines, 2))
+    missing = load_session(path).warnings
+    path.write_bytes(garbled(lines, 2))
+    unread = load_session(path).warnings
+
+    assert missing == ("before line 3 of the session file at least one message is missing",)
+    assert unread == ("line 3 of the session file cannot be read: what it held is lost",)
+
+
+def test_two_lines_joined_by_a_lost_newline_are_both_read(tmp_path: Path):
+    path = written(tmp_path, *long_tour())
+    data, whole = path.read_bytes(), pieces(list(load_session(path).messages))
+    ends = [place for place in range(len(data) - 1) if data[place : place + 1] == b"\n"]
+
+    for place in ends:
+        path.write_bytes(data[:place] + data[place + 1 :])
+        session = load_session(path)
+        read = pieces(list(session.messages))
+        if data[place + 1 :].startswith(b'{"parentUuid"'):
+            assert (whole - read, session.warnings) == (set(), ()), data[place - 40 : place + 40]
+
+
+def test_a_branch_that_was_given_up_is_not_brought_back_by_a_lost_line(tmp_path: Path):
+    path = written(tmp_path, user("one"), reply("lost"))
+    before = load_session(path)
+    for branch in ((user("given up"), reply("given up too")), (user("instead"), reply("end"))):
+        store = SessionStore(tmp_path / "data", tmp_path, path.stem, resumed=before)
+        tell(store, *branch)
+        store.close()
+    lines = path.read_bytes().splitlines(keepends=True)
+
+    path.write_bytes(deleted(lines, 2))
+
+    assert [message.text for message in load_session(path).messages] == ["one", "instead", "end"]
+
+
+def test_bytes_of_another_program_do_not_spoil_the_next_line(tmp_path: Path):
+    messages = tour()
+    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
+    tell(store, *messages)
+    with store.path.open("ab") as file:
+        file.write(b'{"type":"tag","tag":"no newline"}')
+    tell(store, user("still here?"))
+    with store.path.open("ab") as file:
+        file.write(b'{"type":"tag","tag":"with newline"}\n')
+    tell(store, reply("yes"))
+    store.close()
+
+    session = load_session(store.path)
+    assert list(session.messages)[:5] == rounded(messages)
+    assert [message.text for message in session.messages[5:]] == ["still here?", "yes"]
+    assert session.warnings == ()
+    assert b"\n\n" not in store.path.read_bytes()
+
+
+@pytest.mark.parametrize("kept", [0, 1, 300, -30])
+def test_a_file_that_another_program_truncates_is_written_again_from_memory(kept: int, tmp_path: Path):
+    problems: list[str] = []
+    store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
+    store.rename("the title")
+    messages = long_tour()
+    tell(store, *messages)
+    size = store.path.stat().st_size
+
+    os.truncate(store.path, kept if kept >= 0 else size + kept)
+    tell(store, user("still here?"))
+    tell(store, reply("yes"))
+    store.close()
+
+    session = load_session(store.path)
+    assert session.title == "the title"
+    assert {message.id for message in messages} < {message.id for message in session.messages}
+    assert pieces(list(session.messages)) == pieces([*messages, user("still here?"), reply("yes")])
+    assert len(problems) == 1
+    assert "cut off the end of the session file" in problems[0]
+    assert "written again from memory" in problems[0]

@@ -114,6 +114,7 @@ class OwnCommands:
             spill_dir=options.spill_dir or self._agent.workspace.root,
             update=show,
             max_result_chars=options.execution.max_result_chars,
+            by_user=True,
         )
 
 

@@ -122,6 +122,8 @@ class ToolContext:
     delegate: Delegate | None = None
     jobs: Jobs | None = None
     max_result_chars: int = 0
+    by_user: bool = False
+    """The user typed the command themselves, so that what it leaves running is theirs."""
 
     def room(self, most: int) -> int:
         """How much of `most` characters can be handed back, with a few words around them."""

@@ -109,7 +109,7 @@ class BashTool(TypedTool[BashArguments]):
 
     def _command(self, arguments: BashArguments, context: ToolContext) -> Command:
         environment = quiet_environment(without_model_keys(os.environ, self._secrets))
-        return Command(arguments.command, context.workspace.root, environment)
+        return Command(arguments.command, context.workspace.root, environment, is_users=context.by_user)
 
 
 class _Execution:

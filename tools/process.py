@@ -1,7 +1,6 @@
 """Starting, streaming and stopping a command with all that it starts.
 
-A command gets a session of its own, so that one signal reaches its whole process group. What leaves the group
-(`setsid`, daemons) is found by a mark in its environment, where the system lets us read that.
+Nothing that a command starts outlives a cancellation, nor the end of this program, of whatever kind.
 """
 
 from __future__ import annotations
@@ -9,22 +8,17 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from harness.lazy_dataclass import dataclass
-from harness.messages import new_id
+from tools.child_process import ChildProcess
 
-# Within a second of an interruption nothing may be left, whatever it does with the first signal.
-_GRACE_SECONDS = 0.7
-_POLL_SECONDS = 0.02
 _CHUNK_BYTES = 1 << 16
 _CHUNKS_IN_PIPE = 2
 _LAST_WORDS_SECONDS = 0.1
-_MARK = "CINCH_COMMAND_ID"
 
 FREELY_BYTES = 100_000_000
 BREATH_BYTES = 1 << 18
@@ -37,11 +31,15 @@ OutputSink = Callable[[bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A shell command, where it runs, and with which environment."""
+    """A shell command, where it runs, and with which environment.
+
+    `is_users`: the user typed it, so that what it leaves running is theirs and outlives this program.
+    """
 
     text: str
     cwd: Path
     environment: Mapping[str, str]
+    is_users: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +59,17 @@ async def run_command(command: Command, on_output: OutputSink, *, freely: int = 
     if it cannot be started.
     """
     started = time.monotonic()
-    mark = new_id()
     output = _Output(on_output, freely)
     try:
-        process = await _start(command, mark, output.writing_end)
+        process = _start(command, output.writing_end)
         try:
             exit_code = await _wait(process, output)
         finally:
-            if process.returncode is None:
-                await _kill(process, mark)
-        left = process.pid if _group_lives(process.pid) else None
+            if process.is_running:
+                await process.kill()
+        if command.is_users:
+            process.release()
+        left = process.group if process.group_is_running else None
         return Ended(exit_code, time.monotonic() - started, left)
     finally:
         output.close()
@@ -81,27 +80,17 @@ def quiet_environment(base: Mapping[str, str]) -> dict[str, str]:
     return {**base, "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 
-async def _start(command: Command, mark: str, output: int) -> asyncio.subprocess.Process:
+def _start(command: Command, output: int) -> ChildProcess:
     shell = shutil.which("bash") or "/bin/sh"
-    return await asyncio.create_subprocess_exec(
-        shell,
-        "-c",
-        command.text,
-        cwd=command.cwd,
-        env={**command.environment, _MARK: mark},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        start_new_session=True,
-    )
+    argv = (shell, "-c", command.text)
+    return ChildProcess.start(argv, cwd=command.cwd, environment=command.environment, output=output)
 
 
-async def _wait(process: asyncio.subprocess.Process, output: _Output) -> int:
+async def _wait(process: ChildProcess, output: _Output) -> int:
     """The exit code as a shell gives it."""
     output.start()
-    await process.wait()
+    code = await process.wait()
     await output.last_words()
-    code = process.returncode or 0
     return 128 - code if code < 0 else code
 
 
@@ -164,61 +153,3 @@ class _Output:
     def _go_on(self) -> None:
         self._resting = None
         asyncio.get_running_loop().add_reader(self._reading_end, self._read)
-
-
-async def _kill(process: asyncio.subprocess.Process, mark: str) -> None:
-    """End the group and all that left it: politely, then, also when we are cancelled again, by force."""
-    try:
-        _signal_all(process.pid, mark, signal.SIGTERM)
-        await _vanished(process, mark)
-    finally:
-        _signal_all(process.pid, mark, signal.SIGKILL)
-        await process.wait()
-        await _vanished(process, mark)
-
-
-async def _vanished(process: asyncio.subprocess.Process, mark: str) -> None:
-    """Until nothing of it lives, or the grace is over."""
-    deadline = time.monotonic() + _GRACE_SECONDS
-    while time.monotonic() < deadline:
-        if not _group_lives(process.pid) and not any(_marked(mark)):
-            return
-        await asyncio.sleep(_POLL_SECONDS)
-
-
-def _signal_all(group: int, mark: str, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-    for pid in _marked(mark):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, number)
-
-
-def _group_lives(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return not _all_zombies(group)
-
-
-def _all_zombies(group: int) -> bool:
-    """Whether only dead processes are left that nobody has waited for, as in containers without an init."""
-    states: list[bytes] = []
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _, process_group, *_ = entry.read_bytes().rpartition(b")")[2].split()
-            if int(process_group) == group:
-                states.append(state)
-    return bool(states) and set(states) <= {b"Z", b"X"}
-
-
-def _marked(mark: str) -> Iterator[int]:
-    """The processes that carry our mark. None where there is no `/proc` to look into."""
-    wanted = f"{_MARK}={mark}".encode()
-    for entry in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if wanted in entry.read_bytes():
-                yield int(entry.parent.name)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.lazy_dataclass import dataclass
 from tools.ignore_files import special_ignore_files_passed
+from tools.process_guard import process_guard
 
 _CHUNK = 256 * 1024
 _TIMEOUT = 30.0
@@ -46,6 +47,7 @@ class Ripgrep:
             RipgrepMissing: it is not installed.
             NotAFile: an ignore file is a device.
         """
+        process_guard().start()
         process = await asyncio.create_subprocess_exec(
             ripgrep_path(),
             *_ALWAYS,
@@ -58,6 +60,7 @@ class Ripgrep:
         )
         assert process.stdout is not None
         assert process.stderr is not None
+        process_guard().watch(process.pid)
         deadline = asyncio.get_running_loop().time() + self.timeout
         try:
             async with special_ignore_files_passed(self.cwd, process):
@@ -84,6 +87,7 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
     # A process does not count as ended while its pipes are unread.
     await process.communicate()
+    process_guard().forget(process.pid)
 
 
 @cache

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,6 +87,20 @@ async def test_model_receives_the_output_of_a_user_command_with_its_indentation(
 
         assert json.dumps("Exit code: 0\n    def f():\n\n        pass")[1:-1] in heard(server)
         app.desk.abort()
+
+
+async def test_what_a_user_command_leaves_running_does_not_end_with_cinch(server: ModelServer, tmp_path: Path):
+    app = chat(tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await ready(pilot, app)
+        await enter(pilot, app, "!sleep 300 > /dev/null 2>&1 & echo $! > pid")
+        await until(pilot, lambda: ran(app) and ran(app)[0].status == "done")
+    pid = int((tmp_path / "pid").read_text())
+    limits = Path(f"/proc/{pid}/limits").read_text()
+    os.kill(pid, signal.SIGKILL)
+
+    timeout = next(line for line in limits.splitlines() if line.startswith("Max realtime timeout"))
+    assert "unlimited" in timeout.split()[3]
 
 
 async def test_command_with_two_bangs_is_not_told(server: ModelServer, tmp_path: Path):

@@ -55,6 +55,7 @@ async def pids_in(folder: Path, count: int) -> list[int]:
 STUBBORN = "trap '' TERM; echo $$ > pid0; while :; do sleep 0.1; done"
 TWO_SLEEPERS = "sleep 100 & echo $! > pid0; sleep 100 & echo $! > pid1; wait"
 ESCAPED = "setsid sh -c 'echo $$ > pid0; exec sleep 100' & sleep 100"
+CLEARED = "env -i setsid sh -c 'sh -c \"echo \\$\\$ > pid0; exec sleep 100\" &' ; sleep 100"
 DAEMON = "setsid sh -c 'sh -c \"echo \\$\\$ > pid0; exec sleep 100\" &' ; sleep 100"
 
 
@@ -128,8 +129,8 @@ async def test_all_that_is_printed_arrives_though_it_is_read_a_little_at_a_time(
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [(TWO_SLEEPERS, 2), (STUBBORN, 1), (ESCAPED, 1), (DAEMON, 1)],
-    ids=["two", "stubborn", "setsid", "daemon"],
+    [(TWO_SLEEPERS, 2), (STUBBORN, 1), (ESCAPED, 1), (DAEMON, 1), (CLEARED, 1)],
+    ids=["two", "stubborn", "setsid", "daemon", "cleared environment"],
 )
 async def test_cancelling_leaves_no_process_alive(text: str, count: int, run: Callable, tmp_path: Path) -> None:
     task = run(text)

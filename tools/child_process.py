@@ -1,0 +1,142 @@
+"""A child process in a session of its own, with a tag by which everything that it starts is found and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tools.process_guard import process_guard
+from tools.process_tag import tagged, tagged_pids, untag
+
+# Within a second of an interruption nothing may be left, whatever it does with the first signal.
+_GRACE_SECONDS = 0.7
+_POLL_SECONDS = 0.02
+
+
+class ChildProcess:
+    """Ends with this program, as everything that it starts does: the process guard sees to what outlives us."""
+
+    def __init__(self, process: subprocess.Popen[bytes], tag: int) -> None:
+        self._process = process
+        self._tag = tag
+        self.group = process.pid
+
+    @classmethod
+    def start(cls, argv: Sequence[str], *, cwd: Path, environment: Mapping[str, str], output: int) -> ChildProcess:
+        """Start a program that prints to the descriptor `output` and reads nothing.
+
+        Raises:
+            OSError, ValueError: it cannot be started.
+        """
+        guard = process_guard()
+        guard.start()
+        tag = guard.tags.new()
+        # Not through asyncio, which does not promise to start it before other tasks run: they must not get the tag.
+        with tagged(tag):
+            process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        guard.watch(process.pid)
+        return cls(process, tag)
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.returncode is None
+
+    @property
+    def group_is_running(self) -> bool:
+        """Whether a process of its group lives, itself included."""
+        try:
+            os.killpg(self.group, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return not _all_zombies(self.group)
+
+    async def wait(self) -> int:
+        """Wait for its end, and return its exit code as `subprocess` gives it."""
+        while (code := self._process.poll()) is None:
+            await _exit_of(self._process)
+        process_guard().forget(self.group)
+        return code
+
+    async def kill(self) -> None:
+        """End it with everything that it started: politely, then, also when cancelled again, by force."""
+        try:
+            self._signal_all(signal.SIGTERM)
+            await self._vanished()
+        finally:
+            self._signal_all(signal.SIGKILL)
+            await self.wait()
+            await self._vanished(signal.SIGKILL)
+
+    def release(self) -> None:
+        """Let what it started outlive this program."""
+        untag(self._tag)
+
+    async def _vanished(self, number: signal.Signals | None = None) -> None:
+        """Wait until nothing of it lives, or the grace is over; what appears meanwhile is sent the signal, too."""
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while time.monotonic() < deadline:
+            self._process.poll()
+            if not self.group_is_running and not any(tagged_pids(self._tag)):
+                return
+            if number is not None:
+                self._signal_all(number)
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.group, number)
+        for pid in tagged_pids(self._tag):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+
+async def _exit_of(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has ended; its exit code is left to `process`."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        threading.Thread(target=_wait_in_thread, args=(process, loop, ended), daemon=True).start()
+        await ended.wait()
+        return
+    try:
+        loop.add_reader(descriptor, ended.set)
+        await ended.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+def _wait_in_thread(process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+    process.wait()
+    # The loop may be closed by now.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(ended.set)
+
+
+def _all_zombies(group: int) -> bool:
+    """Return whether every process of a group is dead and was not waited for, as in containers without init."""
+    states: list[bytes] = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, process_group, *_ = entry.read_bytes().rpartition(b")")[2].split()
+            if int(process_group) == group:
+                states.append(state)
+    return bool(states) and set(states) <= {b"Z", b"X"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 MODULES: dict[str, str] = {
     # The agent, and how it is to work
     "harness.agent": "Agent",
+    "harness.entry_points": "agent_loop agent_loop_continue AgentContext",
     "harness.prompt": "Prompt",
     "harness.options": "AgentOptions Execution Subagents",
     "harness.context.window": "Window",
@@ -96,6 +97,9 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.channel import Listener as Listener
     from harness.context.window import Window as Window
     from harness.continuation import Continuation as Continuation
+    from harness.entry_points import AgentContext as AgentContext
+    from harness.entry_points import agent_loop as agent_loop
+    from harness.entry_points import agent_loop_continue as agent_loop_continue
     from harness.errors import Aborted as Aborted
     from harness.errors import AgentError as AgentError
     from harness.errors import AlreadyRunning as AlreadyRunning

@@ -12,6 +12,7 @@ from harness.filters import Reject, filtered
 from harness.hooks.points import Stop
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, Text, ToolResult, UserMessage
+from harness.polling import poll_follow_up, poll_steering
 from harness.run import Ending, Run
 from harness.stopping import pass_cancellation
 from harness.think import think
@@ -137,12 +138,13 @@ async def _ending(run: Run, turn: _Turn) -> Ending | None:
         return Ending(reply.stop_reason, reply.error)
     if turn.stop is not None:
         return _stopped(turn.stop)
-    if not turn.results and not run.inbox.interrupts:
-        last_word = run.entry.last_word(reply)
-        if last_word is not None:
-            run.inbox.reminders.put(last_word)
+    if not turn.ends_run:
+        await poll_steering(run)
+        _ask_for_last_word(run, turn)
     if turn.ends_run or run.entry.is_over():
         return Ending("stop")
+    if not (turn.results or run.inbox):
+        await poll_follow_up(run)
     if not (turn.results or run.inbox):
         return Ending(reply.stop_reason, reply.error)
     limit = _limit(run)
@@ -151,6 +153,14 @@ async def _ending(run: Run, turn: _Turn) -> Ending | None:
     run.bus.publish(limit)
     _hear(run, UserMessage((Text(f"[Agent stopped: {limit.message}]"),), synthetic=True))
     return Ending(reply.stop_reason, limit=limit.limit, stop_message=limit.message)
+
+
+def _ask_for_last_word(run: Run, turn: _Turn) -> None:
+    if turn.results or run.inbox.interrupts:
+        return
+    last_word = run.entry.last_word(turn.reply)
+    if last_word is not None:
+        run.inbox.reminders.put(last_word)
 
 
 def _stopped(stop: Stop) -> Ending:

@@ -18,6 +18,7 @@ from harness.limits import Limits
 from harness.messages import CustomMessage, Message, ModelMessage
 from harness.modes import EXECUTE, Mode
 from harness.person import Nobody, Person
+from harness.prompt import Prompt
 from harness.provider import CacheStrategy, Model
 from harness.retry import RetryPolicy, RetryStrategy
 from harness.routing import Routing
@@ -29,6 +30,9 @@ Concurrency: TypeAlias = Literal["parallel", "sequential"] | int
 
 SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
 """interrupt: running calls are cancelled after a moment's grace · after_batch: they finish, what waits is skipped."""
+
+MessageSource: TypeAlias = Callable[[], Prompt | Awaitable[Prompt | None] | None]
+"""Returns the messages that are ready, or None or an empty list, without waiting for more; plain or async."""
 
 ToLlm: TypeAlias = Callable[[Message], ModelMessage | None]
 Transform: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[Sequence[Message]]]
@@ -90,6 +94,10 @@ class AgentOptions:
     each turn; `get_api_key` before each request, None leaves the provider its own. `routing` chooses a model per turn,
     else the agent's own is asked; when it fails for good, those of `fallback` are, in order. `config_id` names this
     configuration in the ids of its runs.
+
+    `get_steering_messages` is polled after each tool execution and after each turn: messages that it returns skip the
+    remaining calls and come before the next turn, as those of `Agent.steer`. `get_follow_up_messages` is polled when
+    the run would end well: its messages continue the run. Neither is polled after an error or abort, nor by sub-agents.
     """
 
     workspace: Workspace | None = None
@@ -113,6 +121,8 @@ class AgentOptions:
     convert_to_llm: ToLlm = to_llm
     transform_context: Transform | None = None
     get_api_key: Callable[[str], Awaitable[str | None]] | None = None
+    get_steering_messages: MessageSource | None = None
+    get_follow_up_messages: MessageSource | None = None
     tool_filter: ToolFilter | None = None
     routing: Routing | None = None
     fallback: Sequence[Model] = ()

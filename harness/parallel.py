@@ -289,6 +289,8 @@ def _beside(agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -
         max_tokens=state.max_tokens,
         routing=None,
         fallback=(),
+        get_steering_messages=None,
+        get_follow_up_messages=None,
         config_id="",
     )
     identity = agent.identity.beside(branch.config_id or options.config_id)

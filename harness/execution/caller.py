@@ -22,6 +22,7 @@ from harness.hooks.points import Block, Modify
 from harness.messages import JsonObject, Text, ToolCall
 from harness.person import PlanVerdict
 from harness.plan import propose_plan
+from harness.polling import poll_steering
 from harness.returned import checked_output
 from harness.run import Run
 from harness.stopping import is_cancelled
@@ -37,6 +38,7 @@ class Caller:
         self._run = run
         self._results = results
         self._asking = asyncio.Lock()
+        self._polling = asyncio.Lock()
         # What a tool is told of its spill folder must be true of any workspace.
         run.workspace.also_read(run.spill_dir)
         self._task = asyncio.current_task()
@@ -54,6 +56,9 @@ class Caller:
                     await self._begin(ready)
                 if run.hooks and not self._is_stopped:
                     await self._results.tell(call)
+                if run.options.get_steering_messages and not self._is_stopped:
+                    async with self._polling:
+                        await poll_steering(run)
             finally:
                 floor.leave(place)
 

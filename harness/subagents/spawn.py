@@ -115,6 +115,8 @@ class Spawner:
             hooks=inherited(run, share),
             execution=replace(run.options.execution, cache_entries=0),
             config_id="sub",
+            get_steering_messages=None,
+            get_follow_up_messages=None,
             session_id=session_id,
             messages=(),
             routing=None if role.model else run.options.routing,

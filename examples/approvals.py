@@ -8,7 +8,17 @@ from pathlib import Path
 
 from which_model import which_model
 
-from harness import Agent, AgentOptions, Answers, Denied, Once, ToolApprovalRequested, ToolExecutionEnd, Workspace
+from harness import (
+    Agent,
+    AgentOptions,
+    Answers,
+    Denied,
+    Once,
+    ToolApprovalRequested,
+    ToolExecutionEnd,
+    Workspace,
+    innermost,
+)
 from providers.demo import Call, Reply
 from tools import builtin_tools
 
@@ -28,7 +38,8 @@ async def main(folder: Path) -> None:
     agent = Agent(which_model(*SCRIPT), builtin_tools(), "You keep notes.", options)
     async with agent.stream("Note in notes/today.md to buy tea, and delete the old notes.") as run:
         async for event in run:
-            match event:
+            # Also the requests of subagents, whose events are inside those of the agent.
+            match innermost(event):
                 case ToolApprovalRequested(call=call):
                     is_note = call.name == "write_file" and str(call.arguments["path"]).startswith("notes/")
                     run.respond(call.id, Once() if is_note else Denied("Only notes may be written."))

@@ -26,6 +26,8 @@ RequestT = TypeVar("RequestT")
 ReplyT = TypeVar("ReplyT")
 
 THE_PLAN = ""
+ANSWER_SECONDS = 300.0
+"""Time limit for an answer, by default: a request that a program overlooks does not hold up the run for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,23 @@ class Unanswered:
     request: ApprovalRequest | Question | str
 
 
+def innermost(event: Event) -> Event:
+    """Return the event that a subagent or a branch published, taken out of the events around it; others as they are."""
+    while isinstance(event, SubagentEvent | BranchEvent):
+        event = event.event
+    return event
+
+
 class Answers:
     """Answered by `respond`, `answer` and `review`, from any task, callback or thread.
 
-    The events ToolApprovalRequested, QuestionAsked and PlanSubmitted tell what is asked; an answer may be given as soon
-    as they are heard. What nobody answers within `timeout` seconds (None: no limit) is refused. A run that is stopped
-    takes its questions with it. Where several calls of the same id wait, the one that asked first is answered.
+    The events ToolApprovalRequested, QuestionAsked and PlanSubmitted tell what is asked; those of a subagent or a
+    branch are inside an event of the agent, see `innermost`. An answer may be given as soon as they are published. A
+    request without an answer within `timeout` seconds (None: no limit) is denied. A run that is stopped takes its
+    questions with it. Where several calls of the same id wait, the one that asked first is answered.
     """
 
-    def __init__(self, timeout: float | None = None) -> None:
+    def __init__(self, timeout: float | None = ANSWER_SECONDS) -> None:
         self._timeout = timeout
         self._approvals: _Desk[ApprovalRequest, Approval] = _Desk("approval")
         self._questions: _Desk[Question, Answer] = _Desk("answer")

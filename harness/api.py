@@ -45,7 +45,8 @@ MODULES: dict[str, str] = {
         "Person Nobody ApprovalRequest Approval OneApproval Once Session Always Denied Edited Reworded Partly "
         "RefusedHunk Together ForCall Question Choice Answer AskedAtOnce ask_all PlanVerdict"
     ),
-    "harness.answers": "Answers Unanswered",
+    "harness.answers": "Answers Unanswered innermost",
+    "harness.approval.callback": "ApprovalCallback",
     "harness.approval.policy": "ApprovalMode",
     "harness.approval.rules": "Grants Rule",
     # Tools
@@ -91,6 +92,8 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.agent import Agent as Agent
     from harness.answers import Answers as Answers
     from harness.answers import Unanswered as Unanswered
+    from harness.answers import innermost as innermost
+    from harness.approval.callback import ApprovalCallback as ApprovalCallback
     from harness.approval.policy import ApprovalMode as ApprovalMode
     from harness.approval.rules import Grants as Grants
     from harness.approval.rules import Rule as Rule

@@ -7,6 +7,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from harness.approval.callback import ApprovalCallback, CallbackApproval
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
 from harness.context.window import Window
@@ -98,10 +99,14 @@ class AgentOptions:
     `get_steering_messages` is polled after each tool execution and after each turn: messages that it returns skip the
     remaining calls and come before the next turn, as those of `Agent.steer`. `get_follow_up_messages` is polled when
     the run would end well: its messages continue the run. Neither is polled after an error or abort, nor by sub-agents.
+
+    `approve`: a function, usually async, that decides about calls which need approval, those of subagents included. It
+    replaces that part of `person`, and is None afterwards.
     """
 
     workspace: Workspace | None = None
     person: Person = Nobody()
+    approve: ApprovalCallback | None = None
     approval: ApprovalMode = "smart"
     grants: Grants | None = None
     mode: Mode = EXECUTE
@@ -131,3 +136,9 @@ class AgentOptions:
     messages: Sequence[Message] = ()
     spill_dir: Path | None = None
     patience: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.approve is not None:
+            object.__setattr__(self, "person", CallbackApproval(self.approve, self.person))
+            # A copy with another person, as subagents have, asks that one.
+            object.__setattr__(self, "approve", None)

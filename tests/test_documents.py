@@ -25,6 +25,11 @@ EDIT = ("edit_file", {"path": "test_login.py", "old_string": "== 2", "new_string
 SCRIPTS = {
     "Why does test_login fail?": [READ, "It compares with 2."],
     "Mend it, and commit.": [READ, Reply(calls=[EDIT, ("bash", {"command": "git commit -a"})]), "Mended."],
+    "Add a comment, and push.": [
+        Reply(calls=[("delegate_sub_agent", {"task": "Push it."})]),
+        "Not pushed.",
+    ],
+    "Push it.": [Reply(calls=[("bash", {"command": "git push"})]), "I may not."],
     "How is the weather in Oslo?": [Reply(calls=[("weather", {"city": "Oslo"})]), "It rains."],
     "Which test fails, and why?": [
         Reply(calls=[(ANSWER, {"test": "test_login"})]),

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.family import one
+from fakes.runs import calls, results_of
+from fakes.simple_tools import SimpleTool
+
+from harness.agent import Agent
+from harness.answers import ANSWER_SECONDS, Answers, innermost
+from harness.events import SubagentEvent, ToolApprovalRequested
+from harness.messages import ToolCall
+from harness.options import AgentOptions
+from harness.person import Approval, ApprovalRequest, Denied, Edited, Nobody, Once, Question, Session
+from harness.presets import preset
+from harness.tool import Risk
+from providers.demo import scripted
+from tools.delegate import DelegateTool
+
+
+async def only_make(request: ApprovalRequest) -> Approval | bool:
+    return request.call.arguments.get("command") == "make"
+
+
+async def test_an_async_function_is_enough_to_approve_calls() -> None:
+    run = SimpleTool("run", risk="execute")
+    agent = Agent(
+        scripted(calls("run", command="make"), calls("run", command="rm"), "done"),
+        [run],
+        options=AgentOptions(approve=only_make),
+    )
+
+    await agent.prompt("go")
+
+    assert run.ran == [{"command": "make"}]
+    assert "denied" in results_of(agent)[1].text
+
+
+async def test_the_function_decides_about_calls_of_subagents_too() -> None:
+    asked: list[str] = []
+
+    async def approve(request: ApprovalRequest) -> bool:
+        asked.append(request.label)
+        return True
+
+    run = SimpleTool("run", risk="execute")
+    tools = [DelegateTool(), run]
+    agent = Agent(one(calls("run", command="make"), "done"), tools, options=AgentOptions(approve=approve))
+
+    await agent.prompt("go")
+
+    assert run.ran == [{"command": "make"}]
+    assert asked == ["Sub-agent dig: Run"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ran"),
+    [
+        (Once(), [{"command": "rm"}]),
+        (Session(), [{"command": "rm"}]),
+        (Edited({"command": "make"}), [{"command": "make"}]),
+        (Denied("no"), []),
+        (None, []),
+        ("yes", []),
+    ],
+)
+async def test_a_function_that_is_not_async_may_return_any_approval(answer: Approval, ran: list[object]) -> None:
+    run = SimpleTool("run", risk="execute")
+    options = AgentOptions(approve=lambda _: answer)
+    agent = Agent(scripted(calls("run", command="rm"), "done"), [run], options=options)
+
+    await agent.prompt("go")
+
+    assert run.ran == ran
+    if answer is None:
+        assert "the approval callback returned None" in results_of(agent)[0].text
+
+
+async def test_questions_still_go_to_the_person() -> None:
+    options = replace(preset("phi"), person=Answers(timeout=0.0), approve=only_make)
+
+    assert options.approve is None
+    assert (await options.person.ask(Question("?"))).status == "timed_out"
+    assert replace(options, person=Nobody()).person is not options.person
+    assert isinstance(replace(options, person=Nobody()).person, Nobody)
+
+
+async def test_a_loop_over_events_finds_the_requests_of_subagents() -> None:
+    run = SimpleTool("run", risk="execute")
+    agent = Agent(one(calls("run"), "done"), [DelegateTool(), run], options=AgentOptions(person=Answers()))
+    wrapped = 0
+
+    async with asyncio.timeout(10), agent.stream("go") as stream:
+        async for event in stream:
+            match innermost(event):
+                case ToolApprovalRequested(call=call):
+                    wrapped += isinstance(event, SubagentEvent)
+                    stream.respond(call.id, Once())
+                case _:
+                    pass
+
+    assert (wrapped, run.ran) == (1, [{}])
+
+
+async def test_a_request_that_a_loop_overlooks_is_denied_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ANSWER_SECONDS == 300.0
+    limits: list[float | None] = []
+    wait = asyncio.wait
+
+    async def at_once(tasks: object, **options: float | None) -> object:
+        limits.append(options["timeout"])
+        return await wait(tasks, timeout=0)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr("harness.answers.asyncio.wait", at_once)
+
+    assert await Answers().approve(_request()) == Denied("nobody answered in time; continue without it", unasked=True)
+    assert limits == [300.0]
+
+
+def _request() -> ApprovalRequest:
+    return ApprovalRequest(ToolCall("c1", "run", {}), "Run", "", Risk("execute"), None, Path())

@@ -44,7 +44,7 @@ from harness.identity import Identity
 from harness.inbox import Inbox
 from harness.jobs import Jobs, background_call
 from harness.limits import Meter
-from harness.messages import AssistantMessage, Message, Text, UserMessage, new_id
+from harness.messages import AssistantMessage, JsonObject, Message, Text, UserMessage, new_id
 from harness.model_name import model_of
 from harness.options import AgentOptions
 from harness.prompt import Prompt, messages_of, words_of
@@ -154,16 +154,20 @@ class Agent:
         """What goes on in the background."""
         return self.state.jobs
 
-    async def prompt(self, prompt: Prompt) -> AgentResult:
-        """Say something and wait for the run to end. A failed or aborted run is a result, not an exception.
+    async def prompt(self, prompt: Prompt, *, metadata: JsonObject | None = None) -> AgentResult:
+        """Send a prompt and wait for the run to end. A failed or aborted run is a result, not an exception.
+
+        `metadata` is published with `AgentStart` and given to the provider with each request of the run.
 
         Raises:
             AlreadyRunning: a run is on; `steer` or `follow_up` instead.
             NoMessages: the prompt is an empty list.
         """
-        return await self.run(Entry(messages_of(prompt), trigger=self.identity.origin))
+        return await self.run(Entry(messages_of(prompt), trigger=self.identity.origin, metadata=metadata or {}))
 
-    async def continue_run(self, continuation: Continuation = Continuation()) -> AgentResult:
+    async def continue_run(
+        self, continuation: Continuation = Continuation(), *, metadata: JsonObject | None = None
+    ) -> AgentResult:
         """Let the model go on from where the history stands, with what is queued. A reply that failed or was aborted
         is no last word: the model is asked again.
 
@@ -177,25 +181,25 @@ class Agent:
             raise NoMessages("there is no conversation to continue")
         if self.history.at_rest and not self.has_pending:
             raise InvalidContinue("the last message is the assistant's: prompt instead")
-        return await self.run(Entry(continuation=continuation.tagged()))
+        return await self.run(Entry(continuation=continuation.tagged(), metadata=metadata or {}))
 
-    def stream(self, prompt: Prompt | Continuation) -> RunStream:
+    def stream(self, prompt: Prompt | Continuation, *, metadata: JsonObject | None = None) -> RunStream:
         """Say something, or go on, and read what happens, up to and including `AgentEnd`; speak to the run meanwhile.
 
         Leaving early aborts the run. That another run is on is told when the first event is asked for.
         """
-        return RunStream(self, prompt)
+        return RunStream(self, prompt, metadata)
 
     def listen(self, capacity: int = 256) -> Listener:
         """What happens from now on, in this and later runs, for one consumer that may lag behind; ends with `close`."""
         return self._bus.listen(capacity)
 
-    def prompt_sync(self, prompt: Prompt) -> AgentResult:
+    def prompt_sync(self, prompt: Prompt, *, metadata: JsonObject | None = None) -> AgentResult:
         """Say something and wait; needs no event loop, and works beside one that is running in this thread.
 
         Interrupted (Ctrl+C), it aborts the run and lets the interruption pass.
         """
-        return self.blocking(lambda: self.prompt(prompt))
+        return self.blocking(lambda: self.prompt(prompt, metadata=metadata))
 
     def continue_sync(self, continuation: Continuation = Continuation()) -> AgentResult:
         """`continue_run`, waiting as `prompt_sync` does."""

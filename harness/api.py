@@ -74,6 +74,8 @@ MODULES: dict[str, str] = {
     "harness.recorder": "SessionRecorder",
     "harness.recording.records": "SessionRecord LoopRecord",
     "harness.recording.files": "SessionFiles",
+    "harness.recording.store": "AsyncSessionStore FileSessionStore",
+    "harness.run_config": "RunConfig",
     "harness.session.store": "SessionStore",
     "harness.session.resume": "LoadedSession load_session",
     # What may go wrong
@@ -262,6 +264,8 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.recording.files import SessionFiles as SessionFiles
     from harness.recording.records import LoopRecord as LoopRecord
     from harness.recording.records import SessionRecord as SessionRecord
+    from harness.recording.store import AsyncSessionStore as AsyncSessionStore
+    from harness.recording.store import FileSessionStore as FileSessionStore
     from harness.result import AgentResult as AgentResult
     from harness.retry import RetryPolicy as RetryPolicy
     from harness.retry import RetryStrategy as RetryStrategy
@@ -269,6 +273,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.routing import CheapThenPowerful as CheapThenPowerful
     from harness.routing import Routing as Routing
     from harness.routing import Single as Single
+    from harness.run_config import RunConfig as RunConfig
     from harness.schema_tool import SchemaTool as SchemaTool
     from harness.session.resume import LoadedSession as LoadedSession
     from harness.session.resume import load_session as load_session

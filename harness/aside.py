@@ -91,6 +91,7 @@ async def _request(agent: Agent, messages: Sequence[Message]) -> Request:
         session_id=agent.session_id,
         api_key=await options.get_api_key(spec.provider) if options.get_api_key else None,
         cache=options.cache,
+        transport=options.transport,
     )
     for hook in options.hooks:
         request = await hook.for_run().before_model(request) or request

@@ -74,6 +74,8 @@ class Conductor:
                 parent_loop_id=self._parent_loop_id,
                 continuation=run.entry.continuation,
                 spec=run.state.model.spec,
+                metadata=run.entry.metadata,
+                config=run.config,
             )
         )
         work = run.entry.work or run_loop

@@ -14,6 +14,7 @@ The messages of all MessageEnd events, in their order, are the history: each mes
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from harness.continuation import Continuation, TurnTrigger
@@ -22,6 +23,8 @@ from harness.job_events import JobEnded, JobStarted
 from harness.lazy_dataclass import dataclass
 from harness.messages import (
     AssistantMessage,
+    JsonObject,
+    JsonValue,
     Message,
     ModelSpec,
     StopReason,
@@ -29,8 +32,10 @@ from harness.messages import (
     ToolResult,
     Usage,
 )
+from harness.model_events import ModelChanged, ModelFallback, ModelRouted, RetryScheduled
 from harness.person import Answer, Question
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart
+from harness.run_config import RunConfig
 from harness.views import View
 
 MessageRole: TypeAlias = Literal["user", "assistant", "tool_result", "custom"]
@@ -38,13 +43,19 @@ MessageRole: TypeAlias = Literal["user", "assistant", "tool_result", "custom"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStart(EventHeader):
-    """A run begins. `continuation` is None for a run that a prompt began; `parent_loop_id` is the run it goes on from,
-    or, for a sub-agent, the run that called it."""
+    """A run begins.
+
+    `continuation` is None for a run that a prompt started; `parent_loop_id` is the run that this one continues or, for
+    a sub-agent, the run that called it. `metadata` is what the program gave with the prompt; `config` is the
+    configuration at the start of the run.
+    """
 
     agent_id: str = ""
     parent_loop_id: str = ""
     continuation: Continuation | None = None
     spec: ModelSpec | None = None
+    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    config: RunConfig | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,16 +230,6 @@ class ContextWarning(EventHeader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryScheduled(EventHeader):
-    """The request failed and is sent again after `delay` seconds. `attempt` counts from 1; `max_retries` 0: unknown."""
-
-    attempt: int
-    max_retries: int
-    delay: float
-    error: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionStart(EventHeader):
     """The window is about to be made smaller; the history stays as it is. `tokens` is our estimate before."""
 
@@ -243,22 +244,6 @@ class CompactionEnd(EventHeader):
     reason: Literal["overflow", "window"]
     dropped: int
     tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRouted(EventHeader):
-    """Another model is asked from this turn on, by the rule of the routing."""
-
-    spec: ModelSpec
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFallback(EventHeader):
-    """`failed` did not answer, because of `error`; `spec` is asked instead, for the rest of the run."""
-
-    failed: ModelSpec
-    spec: ModelSpec
-    error: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,13 +314,6 @@ class ModeChanged(EventHeader):
     """The agent plans, or executes, from now on: `plan`, `execute`."""
 
     mode: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChanged(EventHeader):
-    """Somebody chose another model, or another level of thinking, from the next turn on."""
-
-    spec: ModelSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

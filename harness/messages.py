@@ -123,6 +123,11 @@ class Usage:
         """Tokens the model read and wrote: what the next request will carry."""
         return self.input + self.cache_read + self.cache_write + self.output
 
+    def cache_hit_rate(self) -> float:
+        """Return the fraction of the input tokens that was read from the prompt cache, from 0 to 1."""
+        read = self.input + self.cache_read + self.cache_write
+        return self.cache_read / read if read else 0.0
+
     def __add__(self, other: Usage) -> Usage:
         cost = self.cost + other.cost if self.cost and other.cost else self.cost or other.cost
         return Usage(

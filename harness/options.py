@@ -91,6 +91,9 @@ class AgentOptions:
     system's temporary ones. `messages` is a conversation to go on with. `patience`: seconds that a cancelled tool gets
     to clean up, before it is left behind.
 
+    `temperature`, `cache` and `transport`, the preferred streaming protocol, are passed to the provider with each
+    request.
+
     `hooks` act on a run, `filters` look at what is said to it. `transform_context` is called before `convert_to_llm`,
     each turn; `get_api_key` before each request, None leaves the provider its own. `routing` chooses a model per turn,
     else the agent's own is asked; when it fails for good, those of `fallback` are, in order. `config_id` names this
@@ -115,6 +118,7 @@ class AgentOptions:
     max_tokens: int | None = None
     temperature: float | None = None
     cache: CacheStrategy = CacheStrategy()
+    transport: str = "sse"
     steering: QueueMode = "one"
     follow_up: QueueMode = "one"
     steering_mode: SteeringMode = "interrupt"

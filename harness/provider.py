@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from harness.lazy_dataclass import dataclass
-from harness.messages import Citation, JsonObject, ModelMessage, ModelSpec, StopReason, Usage
+from harness.messages import Citation, JsonObject, JsonValue, ModelMessage, ModelSpec, StopReason, Usage
 from harness.thinking import ThinkingLevel
 
 BlockKind: TypeAlias = Literal["text", "thinking", "tool_call"]
@@ -59,6 +59,9 @@ class Request:
     `answer_schema` is only set where `Model.native_schema` says that the provider knows what to do with it. `api_key`,
     where it is not None, is used instead of the provider's own for this request. `tell` takes what the person should
     know of how the model is asked.
+
+    `transport` is the preferred streaming protocol; a provider that has only one uses that one. `metadata` is what the
+    program gave with the prompt; the built-in providers do not send it.
     """
 
     spec: ModelSpec
@@ -72,6 +75,8 @@ class Request:
     api_key: str | None = field(default=None, repr=False)
     cache: CacheStrategy = CacheStrategy()
     tell: Callable[[str], None] | None = field(default=None, repr=False, compare=False)
+    transport: str = "sse"
+    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,8 @@ class SessionRecorder:
             continuation=event.continuation,
             started_at=event.time,
             config=event.spec,
+            settings=event.config,
+            metadata=event.metadata,
         )
         session = self._session_of(loop)
         self._settle_in(session, event.agent_id)

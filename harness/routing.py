@@ -18,8 +18,8 @@ class Routing(Protocol):
         """All it may choose: their connections are closed with the agent."""
         ...
 
-    def model_for(self, turn: int) -> Model:
-        """The model to ask at a turn."""
+    def model_for(self, turn: int, *, is_sub_agent: bool) -> Model:
+        """Return the model of a turn; `is_sub_agent`: the run is that of a sub-agent."""
         ...
 
 
@@ -33,8 +33,8 @@ class Single:
     def models(self) -> tuple[Model, ...]:
         return (self.model,)
 
-    def model_for(self, turn: int) -> Model:
-        del turn
+    def model_for(self, turn: int, *, is_sub_agent: bool = False) -> Model:
+        del turn, is_sub_agent
         return self.model
 
 
@@ -49,7 +49,8 @@ class ByTurn:
     def models(self) -> tuple[Model, ...]:
         return (self.default, *self.overrides.values())
 
-    def model_for(self, turn: int) -> Model:
+    def model_for(self, turn: int, *, is_sub_agent: bool = False) -> Model:
+        del is_sub_agent
         return self.overrides.get(turn, self.default)
 
 
@@ -65,7 +66,8 @@ class CheapThenPowerful:
     def models(self) -> tuple[Model, ...]:
         return (self.cheap, self.powerful)
 
-    def model_for(self, turn: int) -> Model:
+    def model_for(self, turn: int, *, is_sub_agent: bool = False) -> Model:
+        del is_sub_agent
         return self.cheap if turn < self.switch_at else self.powerful
 
 

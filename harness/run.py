@@ -21,7 +21,7 @@ from harness.inbox import Inbox
 from harness.jobs import Jobs
 from harness.lazy_dataclass import dataclass
 from harness.limits import Meter
-from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Usage, UserMessage
+from harness.messages import AssistantMessage, JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage, UserMessage
 from harness.modes import Mode, tools_of
 from harness.options import AgentOptions
 from harness.pause import Pause
@@ -29,6 +29,7 @@ from harness.person import Person
 from harness.provider import AnswerSchema, Model, ModelFacts, ToolSpec
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy
+from harness.run_config import RunConfig
 from harness.tool import Delegate, Tool
 from harness.workspace import Workspace
 
@@ -149,7 +150,7 @@ class Entry:
     `tools` are offered in this run only. `last_word` is asked when the model has nothing more to do: what it hands back
     is said to the model, and the run goes on. `is_over` is asked after each turn: true ends the run, and ends it well.
     `answer_schema` holds the model to a form. `work` is done in place of the loop; `loop_id` was given out before,
-    empty for the next one.
+    empty for the next one. `metadata` belongs to the program.
     """
 
     prompts: tuple[Message, ...] = ()
@@ -161,6 +162,7 @@ class Entry:
     answer_schema: AnswerSchema | None = None
     work: Callable[[Run], Awaitable[Ending]] | None = None
     loop_id: str = ""
+    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
 
 
 @dataclass(slots=True)
@@ -216,6 +218,21 @@ class Run:
         if self.options.tool_filter is not None:
             shown = self.options.tool_filter(shown, self.history.messages)
         return (*shown, *self.entry.tools)
+
+    @property
+    def config(self) -> RunConfig:
+        """The configuration as it is now."""
+        state, options = self.state, self.options
+        facts = state.model.facts.now
+        return RunConfig(
+            config_id=options.config_id,
+            max_tokens=state.max_tokens,
+            temperature=options.temperature,
+            context_window=facts.context_window if facts else None,
+            mode=state.mode.name,
+            approval=state.approval,
+            tools=tuple(tool.name for tool in (*state.available_tools, *self.entry.tools)),
+        )
 
     def tool(self, name: str) -> Tool | None:
         """A tool by its name, shown or not."""

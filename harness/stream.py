@@ -13,6 +13,7 @@ from harness.continuation import Continuation
 from harness.errors import AgentError
 from harness.events import AgentEnd, Event
 from harness.lazy_dataclass import dataclass
+from harness.messages import JsonObject
 from harness.person import Answer, Approval, PlanVerdict
 from harness.result import AgentResult
 
@@ -32,9 +33,9 @@ class RunStream:
         NoMessages, InvalidContinue: at the first event, when there is nothing to continue.
     """
 
-    def __init__(self, agent: Agent, prompt: Prompt | Continuation) -> None:
+    def __init__(self, agent: Agent, prompt: Prompt | Continuation, metadata: JsonObject | None = None) -> None:
         self._agent = agent
-        self._course = _Course()
+        self._course = _Course(metadata=metadata)
         # A generator that knows nothing of this object: forgotten together, asyncio closes it at once.
         self._events = _events(agent, prompt, self._course)
 
@@ -116,6 +117,7 @@ class _Course:
     over: bool = False
     heard: Listener | None = None
     result: AgentResult | None = None
+    metadata: JsonObject | None = None
 
     def stop(self, agent: Agent) -> None:
         self.stopped = True
@@ -144,6 +146,8 @@ async def _events(agent: Agent, prompt: Prompt | Continuation, course: _Course) 
 async def _run(agent: Agent, prompt: Prompt | Continuation, course: _Course) -> AgentResult:
     with agent.listen() as course.heard:
         try:
-            return await (agent.continue_run(prompt) if isinstance(prompt, Continuation) else agent.prompt(prompt))
+            if isinstance(prompt, Continuation):
+                return await agent.continue_run(prompt, metadata=course.metadata)
+            return await agent.prompt(prompt, metadata=course.metadata)
         finally:
             course.over = True

@@ -151,6 +151,8 @@ class _Thought:
             answer_schema=run.entry.answer_schema if self._model.native_schema else None,
             api_key=key,
             cache=run.options.cache,
+            transport=run.options.transport,
+            metadata=run.entry.metadata,
             tell=lambda text: run.bus.publish(Notice(text=text, level="warning")),
         )
         return await run.hooks.before_model(request) if run.hooks else request
@@ -255,7 +257,7 @@ def _chosen(run: Run) -> Model:
         return run.options.fallback[run.progress.fallbacks - 1]
     if run.options.routing is None:
         return run.state.model
-    model = run.options.routing.model_for(run.progress.turn)
+    model = run.options.routing.model_for(run.progress.turn, is_sub_agent=run.parent is not None)
     if model.spec != (run.progress.asked or run.state.model.spec):
         run.bus.publish(ModelRouted(spec=model.spec))
     run.progress.asked = model.spec

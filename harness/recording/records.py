@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from harness.continuation import Continuation
 from harness.events import Event
 from harness.lazy_dataclass import dataclass
-from harness.messages import Message, ModelSpec, StopReason, Usage
+from harness.messages import JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage
+from harness.run_config import RunConfig
 
 LoopStatus: TypeAlias = Literal["pending", "running", "completed", "rejected", "aborted"]
 """pending: announced, not begun · rejected: a filter or hook did not let it begin · aborted: stopped, or never ended.
@@ -54,7 +56,7 @@ class ParallelGroup:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopRecord:
     """One run; times are seconds since the epoch. `messages` and `usage` are those of its `AgentEnd`; `config` is the
-    model it began with.
+    model it began with, `settings` its configuration, `metadata` what the program gave with the prompt.
 
     `children_loop_ids` are the runs of this session that go on from it, `child_loop_refs` those of sub-agents.
     """
@@ -72,6 +74,8 @@ class LoopRecord:
     error: str | None = None
     stop_message: str = ""
     config: ModelSpec | None = None
+    settings: RunConfig | None = None
+    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
     messages: tuple[Message, ...] = ()
     usage: Usage = Usage()
     events: tuple[Event, ...] = ()
@@ -116,14 +120,22 @@ class SessionRecord:
         others = [each for each in group.all_loop_ids if each != loop_id] if group else []
         return tuple(sibling for each in others if (sibling := self.get_loop(each)))
 
+    def history(self) -> tuple[Message, ...]:
+        """Return the messages that all runs added, in their order; of parallel ones those of the chosen run."""
+        return tuple(message for loop in self.loops if not self._is_branch(loop) for message in loop.messages)
+
     def total_usage(self) -> Usage:
         """What all runs used, and the choices between parallel ones. What sub-agents used is part of their caller's."""
         total = Usage()
         for loop in self.loops:
             group = loop.parallel_group
-            if group and self.get_loop(loop.parent_loop_id):
+            if self._is_branch(loop):
                 continue  # counted by the run it is part of, and the choice with it
             total += loop.usage
             if group and group.is_selected:
                 total += group.usage
         return total
+
+    def _is_branch(self, loop: LoopRecord) -> bool:
+        """Whether the run that it is part of has adopted what was chosen."""
+        return loop.parallel_group is not None and self.get_loop(loop.parent_loop_id) is not None

@@ -110,7 +110,7 @@ async def test_an_aborted_turn_ends_with_its_own_reply_and_not_with_an_example(m
 
 async def test_a_routing_that_breaks_is_a_failed_reply(make_agent, record):
     class Broken:
-        def model_for(self, turn):
+        def model_for(self, turn, *, is_sub_agent):
             raise ZeroDivisionError("by zero")
 
     agent = make_agent("never", routing=Broken())

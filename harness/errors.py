@@ -200,5 +200,9 @@ class SessionLocked(SessionError):
     """Another process writes to the session."""
 
 
+class NoSessionYet(SessionMissing):
+    """The folder has no session to continue."""
+
+
 class SessionTooNew(SessionError):
     """The session was written by a later version of the format."""

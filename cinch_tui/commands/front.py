@@ -7,9 +7,12 @@ A method that cannot do what it was asked raises a `CinchError`; the registry sh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from harness.thinking import ThinkingLevel
+
+if TYPE_CHECKING:
+    from cinch_tui.commands.registry import Choice
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
 DiffBase: TypeAlias = Literal["session", "git"]
@@ -123,8 +126,8 @@ class SessionFront(Protocol):
         """Make sure that everything is on disk; where it is, in words."""
         ...
 
-    def session_ids(self) -> Sequence[str]:
-        """The sessions that can be named without reading the disk, newest first."""
+    def session_choices(self) -> Sequence[Choice]:
+        """The sessions of this folder, newest first; answers at once."""
         ...
 
     def session_summary(self) -> str: ...

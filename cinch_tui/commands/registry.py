@@ -21,10 +21,11 @@ Handler: TypeAlias = Callable[[Front, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value an argument may take."""
+    """One value an argument may take. Lists show `shown` in its place; what is typed may be words of that."""
 
     value: str
     description: str = ""
+    shown: str = ""
 
 
 Completer: TypeAlias = Callable[[Front], Sequence[Choice]]

@@ -27,7 +27,7 @@ async def resume(front: Front, argument: str) -> None:
 
 
 def _session_choices(front: Front) -> tuple[Choice, ...]:
-    return tuple(Choice(session_id) for session_id in front.session_ids())
+    return tuple(front.session_choices())
 
 
 @SESSION.command("#load <id>", "open a session by its id", while_running=False, arguments=_session_choices)

@@ -20,7 +20,7 @@ from cinch_tui.options import Options, Resume
 from cinch_tui.start import collect_garbage
 from cinch_tui.warming import load_next, warm
 from cinch_tui.words import Said, Words
-from harness.errors import CinchError, SessionError
+from harness.errors import CinchError, NoSessionYet, SessionError
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -62,6 +62,7 @@ class Desk:
         self._shelf: Shelf | None = None
         self._loaded: LoadedSession | None = None
         self._end: list[Message] = []
+        self._news: list[str] = []
         self.refusal = ""
         self._warned_at = -LEAVE_WITHIN
         self.presence = Presence()
@@ -124,7 +125,11 @@ class Desk:
         from cinch_tui.transcript.past import blocks_of, last_turns
         from tools import builtin_tools
 
-        self._loaded = await asyncio.to_thread(wanted_session, self.options)
+        try:
+            self._loaded = await asyncio.to_thread(wanted_session, self.options)
+        except NoSessionYet:
+            # What was typed meanwhile is meant for the agent, whichever session it is in.
+            self._news.append("There is no session in this folder yet: a new one is started.")
         if self._loaded is not None:
             self._end = await asyncio.to_thread(last_turns, self._loaded.messages)
             self.screen.board.show(blocks_of(self._end, builtin_tools()))
@@ -223,6 +228,8 @@ class Desk:
                 self.screen.prompt.restore(Words(f"{said.text} ", said.images))
             self._invite()
             self.screen.keep_picture()
+        for news in self._news:
+            self.notice(news)
         await warm(self.agent.state)
 
     def _invite(self) -> None:
@@ -312,7 +319,7 @@ class Desk:
             return
         from cinch_tui.screens.sessions import pick_session
 
-        chosen = await pick_session(self.app, self.options.paths.data, self.options.cwd)
+        chosen = await pick_session(self.app, self.options.paths.data, self.options.cwd, self.agent.session_id)
         if chosen:
             await self.load_session(chosen)
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.assembly import Assembly
     from cinch_tui.commands.front import ApprovalMode, NoticeLevel, TranscriptPart
+    from cinch_tui.commands.registry import Choice
+    from cinch_tui.fronts.session_choices import SessionChoices
     from cinch_tui.options import Options
     from harness.agent import Agent
     from harness.thinking import ThinkingLevel
@@ -37,6 +39,7 @@ class Place(Protocol):
 class AgentFront:
     def __init__(self, place: Place) -> None:
         self._place = place
+        self._sessions: SessionChoices | None = None
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
         raise NotImplementedError
@@ -72,10 +75,12 @@ class AgentFront:
         await asyncio.to_thread(store.flush)
         return f"Saved in {store.path}"
 
-    def session_ids(self) -> Sequence[str]:
-        from cinch_tui.fronts import reports
+    def session_choices(self) -> Sequence[Choice]:
+        from cinch_tui.fronts.session_choices import SessionChoices
 
-        return reports.session_ids(self._place.options)
+        if self._sessions is None:
+            self._sessions = SessionChoices(self._place.options.paths.data, self._place.options.cwd)
+        return self._sessions.newest_first(self._place.agent.session_id)
 
     def session_summary(self) -> str:
         from cinch_tui.fronts import reports

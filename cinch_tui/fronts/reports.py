@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from harness.approval.rules import Rule, describe
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
-from harness.session.places import project_dir, session_files
 from harness.sources import text_with_sources
 from providers.installed import each_preset
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from cinch_tui.assembly import Assembly
     from cinch_tui.commands.front import TranscriptPart
     from cinch_tui.credentials import KeyStore
-    from cinch_tui.options import Options
     from harness.agent import Agent
     from harness.thinking import ThinkingLevel
 
@@ -132,12 +130,6 @@ def key_summary(keys: KeyStore) -> str:
         elif preset.variables:
             without.append(preset.name)
     return "\n".join([*lines, f"- no key: {', '.join(without)}"] if without else lines)
-
-
-def session_ids(options: Options) -> tuple[str, ...]:
-    """The sessions of this folder, newest first, by the names of their files alone."""
-    files = session_files(project_dir(options.paths.data, options.cwd))
-    return tuple(path.stem for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)[:50])
 
 
 def _said(messages: Iterable[Message]) -> Iterable[str]:

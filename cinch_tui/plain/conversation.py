@@ -27,7 +27,7 @@ from cinch_tui.shell_line import OwnCommands, ShellLine, shell_line
 from cinch_tui.start import collect_garbage
 from cinch_tui.words import Attachment, Said, Words, as_words, illustrated, name_of
 from harness.agent import Agent
-from harness.errors import CinchError
+from harness.errors import CinchError, NoSessionYet
 from harness.filters import find_secrets
 from harness.messages import AssistantMessage, Message
 from harness.modes import PLAN
@@ -87,7 +87,11 @@ class Conversation:
         Raises:
             ConfigError, SessionError: it cannot be had; the text says why.
         """
-        loaded = await asyncio.to_thread(wanted_session, self.options)
+        loaded, news = None, ""
+        try:
+            loaded = await asyncio.to_thread(wanted_session, self.options)
+        except NoSessionYet:
+            news = "There is no session in this folder yet: a new one is started."
         person = PlainPerson(self.menus)
         self._assembly = assembly = await assemble(self.options, self.settings, person, loaded)
         collect_garbage()
@@ -99,6 +103,8 @@ class Conversation:
             self.paper.say("Warning", warning)
         self.paper.say("Notice", f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
         self._tell_freedom(agent)
+        if news:
+            self.paper.say("Notice", news)
         self.paper.say("Notice", "#help lists what can be done; Ctrl+D leaves.")
         if loaded is not None:
             self.show_end(agent.history.messages)

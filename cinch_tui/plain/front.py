@@ -183,6 +183,7 @@ class PlainFront(AgentFront):
 
     async def pick_session(self) -> None:
         # Reading sessions is loaded where one is wanted.
+        from cinch_tui.fronts.session_details import place_of
         from harness.session.listing import list_sessions
 
         options = self._talk.options
@@ -190,7 +191,9 @@ class PlainFront(AgentFront):
         if not summaries:
             self.notice("There is no earlier session in this folder.")
             return
-        lines = [Option(f"{each.title}, {when(each.updated)}{', open elsewhere' * each.locked}") for each in summaries]
+        current = self._talk.agent.session_id
+        described = ((each.title, when(each.updated), place_of(each, current)) for each in summaries)
+        lines = [Option(", ".join(filter(None, parts))) for parts in described]
         async with self._talk.menus.turn:
             index = await self._talk.menus.find("an earlier session", lines)
         if index is not None:

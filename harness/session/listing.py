@@ -5,11 +5,12 @@ A list reads the first and last 64 KiB of each file, as Claude Code's readers do
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.errors import SessionMissing
+from harness.errors import NoSessionYet, SessionMissing
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from harness.session.journal import is_locked
@@ -19,6 +20,7 @@ from harness.session.resume import title_of
 
 _WINDOW = 64 * 1024
 _SNIPPET = 72
+_NEAR = 0.75
 _CUT_PROMPT = re.compile(rb'"content":(?:"|\[\{"type":"text","text":")((?:[^"\\]|\\.){1,1200})')
 
 
@@ -49,9 +51,13 @@ class SearchHit:
     snippet: str
 
 
-def list_sessions(data_dir: Path, cwd: Path | None) -> list[SessionSummary]:
-    """The sessions of a folder, or of all folders when `cwd` is None; newest first."""
-    found = [summary for path in _paths(data_dir, cwd) if (summary := summarise(path))]
+def list_sessions(data_dir: Path, cwd: Path | None, *, limit: int | None = None) -> list[SessionSummary]:
+    """The sessions of a folder, or of all folders when `cwd` is None; the one with the newest message first.
+
+    With a `limit`, only so many of the files that were written to last are looked at.
+    """
+    paths = sorted(_paths(data_dir, cwd), key=_modified, reverse=True)[:limit]
+    found = [summary for path in paths if (summary := summarise(path))]
     return sorted(found, key=lambda summary: summary.updated, reverse=True)
 
 
@@ -75,7 +81,7 @@ def summarise(path: Path) -> SessionSummary | None:
         cwd=_any(first, "cwd"),
         branch=_any(last[::-1], "gitBranch") or _any(first, "gitBranch"),
         created=next((time for record in first if (time := time_of(record))), stat.st_mtime),
-        updated=stat.st_mtime,
+        updated=_last_message_time(last) or last_message_time(path) or stat.st_mtime,
         size=stat.st_size,
         locked=is_locked(path),
     )
@@ -85,14 +91,12 @@ def find_session(data_dir: Path, cwd: Path, which: str) -> Path:
     """The file of a session by its id, the beginning of its id, or `latest`; those of `cwd` come first.
 
     Raises:
-        SessionMissing: there is none, nobody may look, or several begin so; the text names what was meant, perhaps.
+        NoSessionYet: `latest` is wanted and the folder has no session.
+        SessionMissing: no session has this id, several begin with it, or the folder cannot be read.
     """
     _look_into(project_dir(data_dir, cwd))
     if which == "latest":
-        newest = max(_paths(data_dir, cwd), key=_modified, default=None)
-        if newest is None:
-            raise SessionMissing(f"there is no session in {cwd} yet")
-        return newest
+        return _latest(data_dir, cwd)
     wanted = checked_id(which).lower()
     for scope in (cwd, None):
         fitting = [path for path in _paths(data_dir, scope) if path.stem.lower().startswith(wanted)]
@@ -102,6 +106,43 @@ def find_session(data_dir: Path, cwd: Path, which: str) -> Path:
         if fitting:
             raise SessionMissing(f"several sessions begin with {which}: {', '.join(path.stem for path in fitting[:8])}")
     raise SessionMissing(f"there is no session {which}{_nearest(data_dir, cwd, wanted)}")
+
+
+def last_message_time(path: Path) -> float:
+    """The time of the last message in a file; 0 when it has none or cannot be read."""
+    window = _WINDOW
+    try:
+        with open_session_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            while True:
+                file.seek(max(0, size - window))
+                time = _last_message_time(_records(file.read()))
+                if time or window >= size:
+                    return time
+                # The last message is longer than that.
+                window *= 8
+    except OSError:
+        return 0.0
+
+
+def _last_message_time(records: list[JsonObject]) -> float:
+    messages = (record for record in reversed(records) if record.get("type") in ("user", "assistant"))
+    return next((time for record in messages if (time := time_of(record))), 0.0)
+
+
+def _latest(data_dir: Path, cwd: Path) -> Path:
+    """The session with the newest message: a title that was given later does not count."""
+    latest, newest = None, 0.0
+    for path in sorted(_paths(data_dir, cwd), key=_modified, reverse=True):
+        if _modified(path) < newest:
+            # A message is never newer than its file.
+            break
+        time = last_message_time(path)
+        if time > newest:
+            latest, newest = path, time
+    if latest is None:
+        raise NoSessionYet(f"there is no session in {cwd} yet")
+    return latest
 
 
 def _look_into(folder: Path) -> None:
@@ -180,14 +221,19 @@ def _any(records: list[JsonObject], key: str) -> str:
 
 
 def _nearest(data_dir: Path, cwd: Path, wanted: str) -> str:
+    """The session that was probably meant: one whose id differs in a character or so."""
     # Imported here because only a mistake needs it.
-    from difflib import SequenceMatcher
+    from difflib import get_close_matches
 
     known = list_sessions(data_dir, cwd) or list_sessions(data_dir, None)
     if not known:
         return "; none has been saved yet"
-    nearest = max(known, key=lambda each: SequenceMatcher(None, wanted, each.id[: len(wanted)]).ratio())
-    return f"; the nearest is {nearest.id} ({_shortened(nearest.title)[:60]})"
+    beginnings = {each.id[: len(wanted)].lower(): each for each in known}
+    near = get_close_matches(wanted, beginnings, n=1, cutoff=_NEAR)
+    if not near:
+        return "; `cinch sessions list` shows those of this folder"
+    found = beginnings[near[0]]
+    return f"; did you mean {found.id} ({_shortened(found.title)[:60]})?"
 
 
 def _search_file(path: Path, text: str) -> Iterator[SearchHit]:

@@ -132,7 +132,7 @@ def load_session(path: Path) -> LoadedSession:
     try:
         layout = scan(path)
         messages = SessionMessages(path, conversation(layout), layout.tool_names)
-        first, updated = _first_record(path, layout), path.stat().st_mtime
+        first, modified = _first_record(path, layout), path.stat().st_mtime
     except FileNotFoundError as error:
         raise SessionMissing(f"{path} does not exist") from error
     except OSError as error:
@@ -149,8 +149,8 @@ def load_session(path: Path) -> LoadedSession:
         mode=_last(layout.notes, "cinch-mode", "mode"),
         loop_ids=tuple(_loop_ids(layout.notes)),
         notes=tuple(_own(layout.notes)),
-        created=time_of(first) or updated,
-        updated=updated,
+        created=time_of(first) or modified,
+        updated=(messages[-1].time if messages else 0) or modified,
         losses=_losses(layout),
     )
 

@@ -2,18 +2,24 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from fakes.recording_front import RecordingFront
+from fakes.talk import written
 
 from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.commands.registry import Choice
+from cinch_tui.fronts.session_choices import SessionChoices
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, CommandCompletion, Completion, best
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.history_file import MAX_ENTRIES
 from cinch_tui.widgets.prompt.mentions import MentionCompletion, list_paths
 from cinch_tui.words import Words
 from harness.errors import CinchError
+from harness.messages import Text, UserMessage
 
 
 @pytest.fixture
@@ -71,6 +77,42 @@ def test_arguments_are_offered(commands: CommandCompletion, before: str, texts: 
 @pytest.mark.parametrize("before", ["", "text", "a /plan", "/nothing ", "/plan x", "/zzz"])
 def test_where_nothing_fits_nothing_is_offered(commands: CommandCompletion, before: str):
     assert commands.complete(before, one_line=True) is None
+
+
+def test_sessions_are_completed_by_words_of_their_titles():
+    class Front(RecordingFront):
+        def session_choices(self) -> Sequence[Choice]:
+            return (
+                Choice("8f1c", "8f1c · 5 minutes ago", shown="Fix the flaky test"),
+                Choice("77aa", "77aa · 2 days ago", shown="Test the new parser"),
+            )
+
+    commands = CommandCompletion(builtin_commands, Front())
+
+    assert offered(commands.complete("#load ", one_line=True)) == ["8f1c", "77aa"]
+    assert offered(commands.complete("#load test", one_line=True)) == ["8f1c", "77aa"]
+    assert offered(commands.complete("#load parser test", one_line=True)) == ["77aa"]
+    assert offered(commands.complete("#load 8f", one_line=True)) == ["8f1c"]
+    assert commands.complete("#load tset", one_line=True) is None
+    completion = commands.complete("#load fix", one_line=True)
+    assert completion is not None
+    assert completion.candidates[0].label == "Fix the flaky test"
+    assert completion.expects(completion.candidates[0])
+
+
+def test_titles_of_the_folders_sessions_are_offered_but_not_the_open_one(tmp_path: Path):
+    paths = [written(tmp_path, UserMessage((Text(f"prompt {number}"),), time=1e9 + number)) for number in range(3)]
+    choices = SessionChoices(tmp_path / "data", tmp_path)
+
+    choices.newest_first("")
+    choices.join()
+    offered = choices.newest_first(paths[1].stem)
+
+    assert [(each.value, each.shown) for each in offered] == [
+        (paths[2].stem, "prompt 2"),
+        (paths[0].stem, "prompt 0"),
+    ]
+    assert offered[0].description == f"{paths[2].stem[:8]} · {datetime.fromtimestamp(1e9):%Y-%m-%d}"
 
 
 def test_front_that_is_not_ready_offers_nothing():

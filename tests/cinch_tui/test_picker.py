@@ -9,9 +9,10 @@ from fakes.dialogs import Host
 from textual.app import App
 from textual.widgets import Static
 
+from cinch_tui.fronts.session_details import DAY, ago
 from cinch_tui.matching import matched, ranked
 from cinch_tui.screens.picker import Item, Picker
-from cinch_tui.screens.sessions import DAY, SessionPicker, ago, pick_session
+from cinch_tui.screens.sessions import SessionPicker, pick_session
 from cinch_tui.widgets.item_list import ItemList
 from harness.session.listing import SessionSummary
 
@@ -186,6 +187,16 @@ async def test_sessions_tell_title_prompt_and_when():
     assert shown[1].startswith("why does [red]test[/] fail?")
     assert shown[1].endswith("1 day ago · main · open elsewhere")
     assert app.results == ["a"]
+
+
+async def test_the_session_that_is_open_here_is_named_as_this_one():
+    assert SESSIONS[1].locked
+    app = Host(SessionPicker(SESSIONS, now=NOW, current=SESSIONS[1].id))
+
+    async with app.run_test(size=(80, 24)):
+        shown = lines(app)
+
+    assert shown[1].endswith("1 day ago · main · this session")
 
 
 async def test_sessions_of_a_folder_without_any_are_an_empty_list(tmp_path: Path):

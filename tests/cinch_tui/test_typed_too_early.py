@@ -106,3 +106,28 @@ async def test_what_a_key_asks_for_and_cannot_be_done_is_told_and_ends_nothing(
 
 def told(screen: Screen[object]) -> bool:
     return any(each.severity == "error" for each in screen.app._notifications)
+
+
+async def test_text_typed_while_no_session_is_found_is_the_prompt_of_a_new_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app = chat(tmp_path, "-c")
+    gate, show_end = asyncio.Event(), app.desk._show_end
+
+    async def show_end_later() -> None:
+        await gate.wait()
+        await show_end()
+
+    monkeypatch.setattr(app.desk, "_show_end", show_end_later)
+
+    async with app.run_test() as pilot:
+        await furnished(pilot, app)
+        await pilot.press(*"typed early")
+        gate.set()
+        await ready(pilot, app)
+        await until(pilot, lambda: notices(app))
+
+        assert notices(app) == ["There is no session in this folder yet: a new one is started."]
+        assert app.desk.screen.prompt.text == "typed early"
+        assert app.desk.refusal == ""

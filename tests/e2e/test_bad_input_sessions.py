@@ -51,7 +51,7 @@ def test_a_session_that_does_not_exist_is_told_with_the_nearest(printed, own_hom
     done = printed("-p", "more", "-r", name[:-2] + "zz", **model)
 
     assert done.returncode == 2
-    assert f"the nearest is {name}" in done.stderr
+    assert f"did you mean {name}" in done.stderr
 
 
 def test_continuing_where_nothing_was_begun_says_so(printed, model):
@@ -136,4 +136,4 @@ def test_the_app_too_refuses_a_session_that_does_not_exist(terminal, printed, ow
     cinch = terminal("-r", name[:-2] + "zz", env=model)
 
     assert cinch.wait() == 2
-    assert f"the nearest is {name}".encode() in cinch.raw
+    assert f"did you mean {name}".encode() in cinch.raw

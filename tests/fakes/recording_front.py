@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cinch_tui.commands.front import ApprovalMode, DiffBase, Front, NoticeLevel, TranscriptPart
+from cinch_tui.commands.registry import Choice
 from harness.errors import ConfigError, SessionMissing
 from harness.thinking import ThinkingLevel
 
@@ -105,15 +106,15 @@ class RecordingFront:
         self.calls.append(("pick_session",))
 
     async def load_session(self, session_id: str) -> None:
-        if session_id not in self.session_ids():
+        if session_id not in [choice.value for choice in self.session_choices()]:
             raise SessionMissing(f"there is no session {session_id}")
         self.calls.append(("load_session", session_id))
 
     async def save_session(self) -> str:
         return "saved to sessions/first.jsonl"
 
-    def session_ids(self) -> Sequence[str]:
-        return ("first", "second")
+    def session_choices(self) -> Sequence[Choice]:
+        return (Choice("first"), Choice("second"))
 
     def session_summary(self) -> str:
         return "3 messages"

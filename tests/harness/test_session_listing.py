@@ -9,7 +9,7 @@ from fakes.talk import call, reply, result, tell, tour, written
 
 from harness.errors import SessionError, SessionMissing
 from harness.events import AgentStart
-from harness.messages import Text, UserMessage, new_id, user
+from harness.messages import AssistantMessage, Text, UserMessage, new_id, user
 from harness.session.doctor import examine, repair
 from harness.session.fork import fork_session
 from harness.session.journal import Journal
@@ -19,14 +19,13 @@ from harness.session.resume import load_session
 from harness.session.store import SessionStore
 
 
-def aged(path: Path, seconds: int) -> Path:
-    os.utime(path, (1_700_000_000 + seconds, 1_700_000_000 + seconds))
-    return path
+def at(moment: float, text: str = "go") -> UserMessage:
+    return UserMessage((Text(text),), time=1_700_000_000 + moment)
 
 
 def test_sessions_are_listed_newest_first(tmp_path: Path):
-    older = aged(written(tmp_path, user("older")), 1)
-    newer = aged(written(tmp_path, user("newer\n  one")), 2)
+    newer = written(tmp_path, at(2, "newer\n  one"))
+    older = written(tmp_path, at(1, "older"))
 
     found = list_sessions(tmp_path / "data", tmp_path)
 
@@ -95,8 +94,8 @@ def test_a_session_in_use_is_marked(tmp_path: Path):
 
 
 def test_a_session_is_found_by_id_prefix_or_as_the_latest(tmp_path: Path):
-    one = aged(written(tmp_path, user("1"), session_id="aaaa1111-0000-4000-8000-000000000000"), 1)
-    two = aged(written(tmp_path, user("2"), session_id="aaaa2222-0000-4000-8000-000000000000"), 2)
+    one = written(tmp_path, at(1), session_id="aaaa1111-0000-4000-8000-000000000000")
+    two = written(tmp_path, at(2), session_id="aaaa2222-0000-4000-8000-000000000000")
 
     assert find_session(tmp_path / "data", tmp_path, "AAAA1") == one
     assert find_session(tmp_path / "data", tmp_path, one.stem) == one
@@ -104,7 +103,37 @@ def test_a_session_is_found_by_id_prefix_or_as_the_latest(tmp_path: Path):
     assert find_session(tmp_path / "data", tmp_path / "elsewhere", "aaaa2") == two
 
 
-def test_a_session_that_is_not_found_is_told_with_the_nearest(tmp_path: Path):
+def test_session_with_the_newest_message_is_the_latest_whatever_is_renamed(tmp_path: Path):
+    older = written(tmp_path, at(1, "older"))
+    newer = written(tmp_path, at(2, "newer"), AssistantMessage((Text("x" * 200_000),), time=1_700_000_003))
+    for path in (older, newer, older):
+        store = SessionStore(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
+        store.rename("a title")
+        store.close()
+
+    assert find_session(tmp_path / "data", tmp_path, "latest") == newer
+    found = list_sessions(tmp_path / "data", tmp_path)
+    assert [(each.path, each.updated) for each in found] == [(newer, 1_700_000_003), (older, 1_700_000_001)]
+    assert load_session(older).updated == 1_700_000_001
+
+
+def test_pipes_and_devices_are_no_sessions(tmp_path: Path):
+    path = written(tmp_path, user("go"))
+    pipe = path.with_name(f"{new_id()}.jsonl")
+    os.mkfifo(pipe)
+    path.with_name(f"{new_id()}.jsonl").symlink_to("/dev/zero")
+
+    assert find_session(tmp_path / "data", tmp_path, "latest") == path
+    assert [each.path for each in list_sessions(tmp_path / "data", None)] == [path]
+    assert [hit.path for hit in search_sessions(tmp_path / "data", "go")] == [path]
+    assert summarise(pipe) is None
+    with pytest.raises(SessionError, match="not a regular file"):
+        load_session(pipe)
+    with pytest.raises(OSError, match="not a regular file"):
+        Journal(pipe, print).acquire()
+
+
+def test_missing_session_is_reported_with_one_of_nearly_the_same_id(tmp_path: Path):
     with pytest.raises(SessionMissing, match="none has been saved"):
         find_session(tmp_path / "data", tmp_path, "abcd")
     with pytest.raises(SessionMissing, match="no session in"):
@@ -112,8 +141,10 @@ def test_a_session_that_is_not_found_is_told_with_the_nearest(tmp_path: Path):
     for number in (1, 2):
         written(tmp_path, user(f"prompt {number}"), session_id=f"aaaa{number}111-0000-4000-8000-000000000000")
 
-    with pytest.raises(SessionMissing, match=r"the nearest is aaaa2111.*prompt 2"):
+    with pytest.raises(SessionMissing, match=r"did you mean aaaa2111.*prompt 2"):
         find_session(tmp_path / "data", tmp_path, "aaab2111")
+    with pytest.raises(SessionMissing, match="there is no session zzzz; `cinch sessions list` shows"):
+        find_session(tmp_path / "data", tmp_path, "zzzz")
     with pytest.raises(SessionMissing, match="several sessions begin with aaaa"):
         find_session(tmp_path / "data", tmp_path, "aaaa")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -51,7 +51,7 @@ class Completion:
 
         Not where only its letters are scattered in it: that may be a prompt that is none of our names.
         """
-        is_part = self.insists and bool(self.typed) and self.typed.lower() in candidate.text.lower()
+        is_part = self.insists and bool(self.typed) and _names_part(self.typed, candidate)
         return is_part and not (candidate.is_whole and candidate.text == self.typed)
 
 
@@ -89,7 +89,7 @@ class CommandCompletion:
         except CinchError:
             # A front that is still starting has nothing to offer yet.
             return None
-        found = best(argument, (Candidate(choice.value, choice.description) for choice in choices))
+        found = _fitting(argument, [Candidate(each.value, each.description, shown=each.shown) for each in choices])
         return Completion(len(before) - len(argument), argument, found) if found else None
 
     def _names(self, word: str) -> Completion | None:
@@ -97,6 +97,19 @@ class CommandCompletion:
         named = ((c, name) for c in self._commands().commands for name in (c.names if len(word) > 1 else (c.name,)))
         found = best(word, (_candidate(command, name) for command, name in named if name[0] == word[0]))
         return Completion(0, word, found) if found else None
+
+
+def _fitting(typed: str, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Those that fit, best first; those that are shown by a title of several words, in their order."""
+    if not any(candidate.shown for candidate in candidates):
+        return best(typed, candidates)
+    words = typed.lower().split()
+    fitting = (each for each in candidates if all(_names_part(word, each) for word in words))
+    return tuple(islice(fitting, MAX_CANDIDATES))
+
+
+def _names_part(typed: str, candidate: Candidate) -> bool:
+    return any(typed.lower() in text.lower() for text in (candidate.text, candidate.shown))
 
 
 def _candidate(command: Command, name: str) -> Candidate:

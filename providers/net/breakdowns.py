@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from providers.endpoint import Endpoint
 from providers.net.failures import plain
+from providers.net.inflate import InflateError
 from providers.net.pool import CONNECT_SECONDS
 from providers.net.proxies import Proxy
 from providers.net.trust import why_refused
@@ -39,7 +40,7 @@ def told_as_ours(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]:
         raise refused_by(proxy, where, str(error)) from error
     except httpx.TransportError as error:
         raise NetworkError(f"the connection to {where} was cut off") from error
-    except (httpx.DecodingError, httpx.InvalidURL) as error:
+    except (InflateError, httpx.InvalidURL) as error:
         raise StreamError(f"{where} cannot be read: {plain(str(error))}") from error
     except _faults_of_socks(proxy) as error:
         shown = f"{proxy.shown}, from {proxy.source}" if proxy else "on the way"

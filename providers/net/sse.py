@@ -17,7 +17,8 @@ class EventDecoder:
     """Takes the stream in chunks cut anywhere; hands back the data of each event that is complete."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []
+        self._rest_bytes = 0
         self._data: list[bytes] = []
         self._unended = 0
         self._ended_in_cr = False
@@ -29,19 +30,32 @@ class EventDecoder:
         Raises:
             StreamError: a line or an event has no end.
         """
-        lines = (self._rest + self._with_plain_ends(chunk)).split(b"\n")
-        self._rest = lines.pop()
-        events = self._take(lines)
+        first, *others = self._with_plain_ends(chunk).split(b"\n")
+        self._keep(first)
+        events: list[str] = []
+        if others:
+            line, last = self._taken(), others.pop()
+            events = self._take([line, *others])
+            self._keep(last)
         self._unended = 0 if events or not self._data else self._unended + len(chunk)
-        if max(len(self._rest), self._unended) > LONGEST_LINE:
+        if max(self._rest_bytes, self._unended) > LONGEST_LINE:
             raise StreamError("the service sent an event without an end")
         return events
 
     def finish(self) -> list[str]:
         """The last event, if the stream ended without the blank line that should follow it."""
-        lines = [self._rest, b""]
-        self._rest = b""
-        return self._take(lines)
+        return self._take([self._taken(), b""])
+
+    def _keep(self, part: bytes) -> None:
+        """Keep a part of a line that has no end yet; they are joined once, since joining each is quadratic."""
+        self._rest.append(part)
+        self._rest_bytes += len(part)
+
+    def _taken(self) -> bytes:
+        line = b"".join(self._rest)
+        self._rest.clear()
+        self._rest_bytes = 0
+        return line
 
     def _with_plain_ends(self, chunk: bytes) -> bytes:
         if self._ended_in_cr and chunk:

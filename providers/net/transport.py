@@ -16,6 +16,7 @@ from harness.stopping import stop_once, told_once, undisturbed
 from providers.endpoint import Endpoint
 from providers.net.breakdowns import refused_by, told_as_ours
 from providers.net.failures import failure, no_stream
+from providers.net.inflate import inflater
 from providers.net.pool import Pool
 
 if TYPE_CHECKING:
@@ -181,12 +182,14 @@ async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
 
     async def read() -> None:
         try:
-            async for chunk in response.aiter_bytes():
-                waiting.append(chunk)
-                stirred.set()
-                if len(waiting) >= MOST_AHEAD:
-                    room.clear()
-                    await room.wait()
+            decoder = inflater(response.headers.get("content-encoding", ""))
+            async for received in response.aiter_raw():
+                for chunk in decoder.feed(received):
+                    waiting.append(chunk)
+                    stirred.set()
+                    if len(waiting) >= MOST_AHEAD:
+                        room.clear()
+                        await room.wait()
         finally:
             stirred.set()
 

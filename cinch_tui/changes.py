@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from harness.lazy_dataclass import dataclass
 from harness.session.originals import Originals
 from harness.views import DiffView
 from harness.workspace import MAX_EDITABLE, Workspace
+from tools.git_environment import git_environment
 
 MOST_FILES = 500
 SECONDS = 20.0
@@ -91,7 +93,9 @@ def against_git(workspace: Workspace) -> list[FileChange]:
     """
     root = workspace.root
     others = _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0")
-    known = _git(root, "diff", "--name-only", "--no-renames", "--relative", "--no-ext-diff", "-z", "HEAD").split(b"\0")
+    known = _git(
+        root, "diff", "--name-only", "--no-renames", "--relative", "--no-ext-diff", "--no-textconv", "-z", "HEAD"
+    ).split(b"\0")
     # What was taken out of git and left on disk is in both; the commit knows it.
     named = {
         name.decode(errors="surrogateescape"): is_new
@@ -161,9 +165,11 @@ def _content(path: Path) -> bytes | None:
 
 
 def _git(root: Path, *words: str) -> bytes:
-    command = ["git", "-c", "core.fsmonitor=false", "--no-optional-locks", *words]
+    environment = git_environment(os.environ, root, read_only=True)
     try:
-        done = subprocess.run(command, cwd=root, capture_output=True, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            ["git", *words], cwd=root, env=environment, capture_output=True, timeout=SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CinchError(f"git could not be asked: {error}") from error
     if done.returncode:

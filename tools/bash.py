@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,10 +18,13 @@ from harness.jobs import HOW_IT_GOES_ON, MOST_RUNNING, Errand, Job, Jobs
 from harness.messages import JsonObject, new_id
 from harness.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
+from tools.git_environment import git_environment
 from tools.model_keys import without_model_keys
 from tools.output import LARGEST_FILE, CapturedOutput, for_model
 from tools.process import Command, Ended, quiet_environment, run_command
+from tools.shell_git import only_reads_with_git
 from tools.shell_risk import assess
+from tools.shell_syntax import parse
 from tools.typed import Parameters, TypedTool
 
 LIMIT = 30_000
@@ -99,7 +102,7 @@ class BashTool(TypedTool[BashArguments]):
     async def execute(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
         if arguments.background and (context.jobs is None or len(context.jobs.running) >= MOST_RUNNING):
             return ToolOutput.failure(NO_MORE if context.jobs else NOT_HERE)
-        execution = _Execution(self._command(arguments, context), context)
+        execution = _Execution(await self._command(arguments, context), context)
         try:
             return await (execution.in_background() if arguments.background else execution.within(arguments.timeout_s))
         except (OSError, ValueError) as error:
@@ -107,9 +110,16 @@ class BashTool(TypedTool[BashArguments]):
         finally:
             execution.live.stop()
 
-    def _command(self, arguments: BashArguments, context: ToolContext) -> Command:
+    async def _command(self, arguments: BashArguments, context: ToolContext) -> Command:
         environment = quiet_environment(without_model_keys(os.environ, self._secrets))
+        environment = await _safe_for_git(environment, arguments.command, context.workspace.root)
         return Command(arguments.command, context.workspace.root, environment, is_users=context.by_user)
+
+
+async def _safe_for_git(environment: Mapping[str, str], command: str, folder: Path) -> dict[str, str]:
+    read_only = "git" in command and only_reads_with_git(parse(command))
+    # To look for drivers may start git itself.
+    return await asyncio.to_thread(git_environment, environment, folder, read_only=read_only)
 
 
 class _Execution:

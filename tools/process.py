@@ -76,8 +76,8 @@ async def run_command(command: Command, on_output: OutputSink, *, freely: int = 
 
 
 def quiet_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """`base` with nothing in it that would make a program page, colour or wait for a person."""
-    return {**base, "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+    """Return `base` with nothing in it that would make a program page or colour; `git_environment` does so for git."""
+    return {**base, "TERM": "dumb", "PAGER": "cat"}
 
 
 def _start(command: Command, output: int) -> ChildProcess:

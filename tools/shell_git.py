@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from harness.tool import Risk
 from tools.shell_options import has_option
+from tools.shell_syntax import Script
 
 _VALUED = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"}
 _UNCOMMITTED = "it throws away changes that are not committed"
@@ -85,3 +87,21 @@ _RULES: dict[str, tuple[Callable[[list[str]], bool], str]] = {
     "filter-branch": (_always, "it rewrites the history"),
     "filter-repo": (_always, "it rewrites the history"),
 }
+
+
+_READERS = re.compile(
+    r"status|diff|log|show|blame|annotate|grep|ls-files|ls-tree|cat-file|rev-parse|rev-list|describe|shortlog|name-rev"
+    r"|for-each-ref|show-ref|merge-base|count-objects|whatchanged|cherry|range-diff|diff-tree|diff-index|diff-files"
+)
+
+
+def only_reads_with_git(script: Script) -> bool:
+    """Return whether a script consists of git commands that only read: they need no hook, editor or filter."""
+    return bool(script.commands) and all(_is_reader(command.words) for command in script.commands)
+
+
+def _is_reader(words: tuple[str, ...]) -> bool:
+    if words[:1] != ("git",):
+        return False
+    rest = [word for word in words[1:] if word not in ("--no-pager", "-P", "--no-optional-locks")]
+    return bool(rest) and _READERS.fullmatch(rest[0]) is not None

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from fakes.chat import until
 from fakes.dialogs import Host
+from fakes.hostile_repository import HostileRepository
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
-from cinch_tui.changes import Base, Ledger
+from cinch_tui.changes import Base, Ledger, against_git
 from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.picker import Picker
 from cinch_tui.widgets.review_pane import ReviewPane
@@ -314,3 +315,15 @@ async def look_closer(pilot: Pilot[object]) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_picture_of_the_changes(snap_compare, shop: Shop, size: tuple[int, int]):
     assert snap_compare(host(shop), terminal_size=size, run_before=look_closer)
+
+
+@pytest.mark.parametrize("key", ["core.fsmonitor", "diff.external", "filter.evil.clean", "filter.evil.smudge"])
+def test_changes_against_git_run_no_program_that_the_repository_configures(tmp_path: Path, key: str):
+    attack = HostileRepository(tmp_path)
+    attack.repository(**{key: str(attack.program)})
+    (attack.root / ".gitattributes").write_text("* diff=evil filter=evil\n")
+
+    changes = against_git(Workspace(attack.root))
+
+    assert {change.shown: change.before for change in changes}["f.py"] == b"one\n"
+    assert not attack.has_run

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.chat import until
+from fakes.hostile_repository import HostileRepository, bare_layout
 from fakes.prompt_app import PromptApp, type_text
 
 from cinch_tui.widgets.prompt.file_index import FileIndex, FileSearch
@@ -145,6 +146,24 @@ async def test_folder_that_is_typed_whole_is_sent_as_it_is(project: Path):
         await pilot.press("enter")
 
         assert app.sent == ["see @deep/"]
+
+
+@pytest.mark.parametrize("key", ["core.fsmonitor", "filter.evil.clean", "diff.evil.textconv"])
+async def test_listing_files_at_work_runs_no_program_that_the_repository_configures(tmp_path: Path, key: str):
+    attack = HostileRepository(tmp_path)
+    attack.repository(**{key: str(attack.program)})
+    (attack.root / ".gitattributes").write_text("* diff=evil filter=evil\n")
+
+    assert "f.py" in await paths_at_work(attack.root)
+    assert not attack.has_run
+
+
+async def test_listing_files_at_work_uses_no_folder_that_looks_like_a_bare_repository(tmp_path: Path):
+    attack = HostileRepository(tmp_path)
+    bare_layout(attack.root, f"fsmonitor = {attack.program}\n")
+
+    assert await paths_at_work(attack.root) == []
+    assert not attack.has_run
 
 
 async def test_ignore_file_that_is_a_named_pipe_does_not_hold_up_the_list(tmp_path: Path):

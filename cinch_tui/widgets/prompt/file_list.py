@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
 import sysconfig
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 
@@ -21,7 +22,7 @@ _GIT_SECONDS = 3.0
 _MAX_AT_WORK = 200
 _CHUNK = 1 << 16
 _AT_WORK = (
-    ("diff", "--name-only", "--relative", "-z", "HEAD"),
+    ("diff", "--name-only", "--relative", "--no-ext-diff", "--no-textconv", "-z", "HEAD"),
     ("ls-files", "--others", "--exclude-standard", "-z"),
     ("log", "-n", "20", "--name-only", "--relative", "--format=", "-z"),
 )
@@ -53,10 +54,16 @@ async def list_paths(root: Path, most: int = MAX_PATHS) -> list[str]:
 async def paths_at_work(root: Path) -> list[str]:
     """Files that were changed and not committed, new ones, and those of the last commits."""
     git = shutil.which("git")
+    if git is None:
+        return []
+    # Late: files are listed after the first paint, which needs nothing of the tools.
+    from tools.git_environment import git_environment
+
+    environment = await asyncio.to_thread(git_environment, os.environ, root, read_only=True)
     found: dict[str, None] = {}
-    for arguments in _AT_WORK if git else ():
+    for arguments in _AT_WORK:
         with suppress(TimeoutError):
-            async with asyncio.timeout(_GIT_SECONDS), aclosing(_names((str(git), *arguments), root)) as names:
+            async with asyncio.timeout(_GIT_SECONDS), aclosing(_names((git, *arguments), root, environment)) as names:
                 async for path in names:
                     found[path] = None
                     if len(found) >= _MAX_AT_WORK:
@@ -73,14 +80,16 @@ def _put(by_depth: dict[int, list[str]], folders: set[str], path: str) -> None:
     by_depth.setdefault(path.count("/"), []).append(path)
 
 
-async def _names(command: Sequence[str], root: Path) -> AsyncGenerator[str, None]:
+async def _names(
+    command: Sequence[str], root: Path, environment: Mapping[str, str] | None = None
+) -> AsyncGenerator[str, None]:
     """What a command prints, parted by NUL, as it comes; it is killed when nobody wants more."""
     # Late: files are listed after the first paint, which needs nothing of the tools.
     from tools.ignore_files import special_ignore_files_passed
 
     try:
         process = await asyncio.create_subprocess_exec(
-            *command, cwd=root, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, limit=_CHUNK
+            *command, cwd=root, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, limit=_CHUNK
         )
     except OSError as error:
         logger.warning("%s cannot be listed: %s", root, error)

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from fakes.contexts import tool_context
+from fakes.hostile_repository import GIT, HostileRepository, bare_layout
+
+from harness.errors import WorkspaceError
+from harness.tool import Tool
+from harness.workspace import Workspace
+from tools.bash import BashTool
+from tools.edit import EditTool
+from tools.git_environment import git_environment
+from tools.shell_git import only_reads_with_git
+from tools.shell_syntax import parse
+from tools.write import WriteTool
+
+
+@pytest.fixture
+def attack(tmp_path: Path) -> HostileRepository:
+    return HostileRepository(tmp_path)
+
+
+async def bash(attack: HostileRepository, command: str) -> str:
+    output = await BashTool().run(BashTool().validate({"command": command}), tool_context(attack.root))
+    return "".join(getattr(block, "text", "") for block in output.content)
+
+
+@pytest.mark.parametrize(
+    "command", ["git status", "git status && true", "git diff", "git log", "git ls-files", "git add ."]
+)
+async def test_folder_that_looks_like_a_bare_repository_is_not_used_by_git(attack: HostileRepository, command: str):
+    bare_layout(attack.root, f"fsmonitor = {attack.program}\n[diff]\nexternal = {attack.program}\n")
+    attack.shell("git status")
+    works_without_protection = attack.has_run
+    attack.trace.unlink()
+
+    printed = (await bash(attack, command)).lower()
+
+    assert works_without_protection
+    assert "cannot use bare repository" in printed or "not a git repository" in printed
+    assert not attack.has_run
+
+
+@pytest.mark.parametrize(
+    ("key", "command"),
+    [
+        ("core.fsmonitor", "git status"),
+        ("core.fsmonitor", "git add . && git status"),
+        ("diff.external", "git diff"),
+        ("diff.evil.command", "git diff"),
+        ("diff.evil.textconv", "git diff"),
+        ("diff.evil.textconv", "git log -p | head -50"),
+        ("diff.evil.textconv", "git show"),
+        ("diff.evil.textconv", "git blame f.py"),
+        ("filter.evil.clean", "git diff"),
+        ("filter.evil.process", "git diff"),
+        ("core.pager", "script -qec 'git log' /dev/null"),
+        ("pager.log", "script -qec 'git log' /dev/null"),
+        ("gpg.program", "git log --show-signature"),
+    ],
+)
+async def test_reading_with_git_runs_no_program_that_the_repository_configures(
+    attack: HostileRepository, key: str, command: str
+):
+    attack.repository(**{key: str(attack.program)})
+    (attack.root / ".gitattributes").write_text("* diff=evil filter=evil\n")
+    sign = "/^committer/a gpgsig -----BEGIN PGP SIGNATURE-----\\n x\\n -----END PGP SIGNATURE-----"
+    attack.shell(
+        f"git cat-file commit HEAD | sed '{sign}' > ../c; git update-ref HEAD $(git hash-object -t commit -w ../c)"
+    )
+
+    await bash(attack, command)
+
+    assert not attack.has_run
+
+
+async def test_driver_in_an_included_file_is_not_run(attack: HostileRepository):
+    attack.repository(include__path="../innocent.txt")
+    (attack.root / "innocent.txt").write_text(f"[diff]\nexternal = {attack.program}\n")
+
+    printed = await bash(attack, "git diff")
+
+    assert not attack.has_run
+    assert "git diff --no-ext-diff" in printed
+
+
+async def test_diff_without_external_programs_shows_the_change(attack: HostileRepository):
+    attack.repository(diff__external=str(attack.program), diff__evil__textconv=str(attack.program))
+    (attack.root / ".gitattributes").write_text("* diff=evil\n")
+
+    printed = await bash(attack, "git diff --no-ext-diff f.py")
+
+    assert "+two" in printed
+    assert not attack.has_run
+
+
+async def test_reading_with_git_runs_no_hook(attack: HostileRepository):
+    attack.repository()
+    (attack.root / ".git/hooks/post-index-change").symlink_to(attack.program)
+    os.utime(attack.root / "f.py", (1, 1))
+    (attack.root / "f.py").write_text("one\n")
+
+    await bash(attack, "git status")
+
+    assert not attack.has_run
+
+
+async def test_hooks_and_ssh_command_of_the_user_work_for_other_git_commands(attack: HostileRepository):
+    attack.repository(core__sshCommand=f"{attack.program} ssh")
+    (attack.root / ".git/hooks/pre-commit").symlink_to(attack.program)
+
+    await bash(attack, f"{GIT} commit -qam second")
+    await bash(attack, "git fetch ssh://host.invalid/x")
+
+    trace = attack.trace.read_text()
+    assert "pre-commit" in trace
+    assert "program ssh" in trace
+
+
+async def test_filters_of_the_user_work_for_other_git_commands(attack: HostileRepository):
+    attack.repository(filter__upper__clean="tr a-z A-Z")
+    (attack.root / ".gitattributes").write_text("*.txt filter=upper\n")
+    (attack.root / "a.txt").write_text("text\n")
+
+    printed = await bash(attack, "git add a.txt && git show :a.txt")
+
+    assert printed.endswith("\nTEXT")
+
+
+def test_configuration_that_the_environment_holds_already_is_kept(tmp_path: Path):
+    base = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "me"}
+
+    environment = git_environment(base | os.environ, tmp_path, read_only=False)
+    told = subprocess.run(
+        ["git", "config", "--list", "--show-scope"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+    assert "command\tuser.name=me" in told
+    assert "command\tsafe.barerepository=explicit" in told
+
+
+@pytest.mark.parametrize(
+    ("command", "only_reads"),
+    [
+        ("git status", True),
+        ("git --no-pager log --oneline -5", True),
+        ("git diff && git show HEAD", True),
+        ("git commit -m x", False),
+        ("git status; ./build.sh", False),
+        ("git -c core.pager=x log", False),
+        ("git -C sub status", False),
+        ("git stash", False),
+        ("make", False),
+        ("", False),
+    ],
+)
+def test_commands_that_only_read_with_git_are_recognised(command: str, only_reads: bool):
+    assert only_reads_with_git(parse(command)) is only_reads
+
+
+@pytest.mark.parametrize("tool", [WriteTool(), EditTool()], ids=["write", "edit"])
+@pytest.mark.parametrize("path", ["HEAD", "sub/HEAD", "vendor/../HEAD"])
+def test_file_that_makes_a_folder_a_repository_is_asked_about(tool: Tool, path: str):
+    arguments = {"path": path, "content": "x", "old_string": "a", "new_string": "b"}
+
+    risk = tool.risk({name: arguments[name] for name in tool.parameters["properties"] if name in arguments})
+
+    assert risk.level == "dangerous"
+
+
+@pytest.mark.parametrize("path", ["config", "hooks/pre-commit", "info/attributes", "commondir"])
+async def test_files_of_a_repository_without_a_git_folder_are_not_changed(tmp_path: Path, path: str):
+    bare_layout(tmp_path, "")
+    tool, before = WriteTool(), (tmp_path / "config").read_text()
+    context = tool_context(tmp_path)
+    await context.workspace.read("config")
+
+    with pytest.raises(WorkspaceError, match="part of a git repository"):
+        await tool.run(tool.validate({"path": path, "content": "evil"}), context)
+
+    assert (tmp_path / "config").read_text() == before
+    assert path == "config" or not (tmp_path / path).exists()
+
+
+async def test_work_trees_inside_a_bare_repository_are_changed_as_usual(tmp_path: Path):
+    bare_layout(tmp_path, "")
+    tool = WriteTool()
+
+    await tool.run(tool.validate({"path": "main/config.py", "content": "x"}), tool_context(tmp_path))
+    await tool.run(tool.validate({"path": "main/hooks/use.ts", "content": "x"}), tool_context(tmp_path))
+
+    assert Workspace(tmp_path).resolve("main/hooks/use.ts").read_text() == "x"

@@ -1,0 +1,129 @@
+"""Environment for git, in which the configuration of a repository runs no programs unasked.
+
+A repository's `config` may name programs that git runs even for `git status`. What the user's own configuration names
+(`~/.gitconfig`) is left alone. Configuration in the environment has precedence over every file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from harness.disk import is_there, read_beginning
+from harness.errors import NotAFile
+
+_ALWAYS = {
+    # A folder that merely looks like a git directory is none: a repository needs `.git`.
+    "safe.bareRepository": "explicit",
+    "core.fsmonitor": "false",
+}
+_READ_ONLY = {
+    "core.hooksPath": os.devnull,
+    "core.editor": "false",
+    "core.askPass": "",
+    "core.sshCommand": "ssh",
+    "core.alternateRefsCommand": "",
+    "credential.helper": "",
+    "gpg.program": "gpg",
+    "gpg.openpgp.program": "gpg",
+    "gpg.x509.program": "gpgsm",
+    "gpg.ssh.program": "ssh-keygen",
+    # Missing objects of a partial clone are still fetched, but through nothing that runs a program here.
+    "protocol.allow": "never",
+    "protocol.https.allow": "always",
+    "protocol.ssh.allow": "always",
+}
+_NO_EXTERNAL_DIFF = (
+    "echo 'External diff programs of a repository are not run here. Use: git diff --no-ext-diff' >&2; false"
+)
+_DRIVERS = {
+    re.compile(r"diff\.(.+\.command|external)"): _NO_EXTERNAL_DIFF,
+    re.compile(r"diff\..+\.textconv"): "cat",
+}
+_FILTERS = {
+    re.compile(r"filter\..+\.(clean|smudge|process)"): "",
+    re.compile(r"filter\..+\.required"): "false",
+}
+_MAY_NAME_DRIVERS = re.compile(rb"\[\s*(diff|filter|include)", re.IGNORECASE)
+_LARGEST_CONFIG = 1_000_000
+_PATIENCE_SECONDS = 5.0
+
+
+def git_environment(base: Mapping[str, str], folder: Path, *, read_only: bool) -> dict[str, str]:
+    """Return `base` with what makes git safe to run in `folder`. Runs git where its config is unusual: use a thread.
+
+    Args:
+        read_only: Nothing that the command needs is a hook, an editor, a filter or a credential helper: none of those
+            that the repository configures is run.
+    """
+    environment = {name: value for name, value in base.items() if name != "GIT_EXTERNAL_DIFF"}
+    environment |= {"GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+    if read_only:
+        # Refreshing the index would write to the repository, and run a hook.
+        environment["GIT_OPTIONAL_LOCKS"] = "0"
+    environment = _configured(environment, _ALWAYS | (_READ_ONLY if read_only else {}))
+    return _configured(environment, _without_drivers(environment, folder, read_only=read_only))
+
+
+def may_name_drivers(folder: Path) -> bool:
+    """Return whether the configuration of the repository at `folder` may name programs for diffs or filters."""
+    return any(_MAY_NAME_DRIVERS.search(_beginning(path)) for path in _config_files(folder))
+
+
+def _configured(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    count = environment.get("GIT_CONFIG_COUNT", "")
+    first = int(count) if count.isdecimal() else 0
+    result = {**environment, "GIT_CONFIG_COUNT": str(first + len(settings))}
+    for number, (key, value) in enumerate(settings.items(), first):
+        result[f"GIT_CONFIG_KEY_{number}"] = key
+        result[f"GIT_CONFIG_VALUE_{number}"] = value
+    return result
+
+
+def _without_drivers(environment: Mapping[str, str], folder: Path, *, read_only: bool) -> dict[str, str]:
+    """The settings that replace the drivers which the repository at `folder` configures; git cannot turn off all."""
+    if not may_name_drivers(folder):
+        return {}
+    patterns = _DRIVERS | (_FILTERS if read_only else {})
+    replaced: dict[str, str] = {}
+    for key in _repository_keys(environment, folder):
+        for pattern, value in patterns.items():
+            if pattern.fullmatch(key):
+                replaced[key] = value
+    return replaced
+
+
+def _repository_keys(environment: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """The keys that the repository's own files set, those they include among them. Reading them runs nothing."""
+    command = ["git", "config", "--list", "--includes", "--name-only", "--show-scope", "-z"]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, timeout=_PATIENCE_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    fields = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    for scope, key in zip(fields[::2], fields[1::2], strict=False):
+        if scope in ("local", "worktree"):
+            yield key
+
+
+def _config_files(folder: Path) -> Iterator[Path]:
+    above = next((each for each in (folder, *folder.parents) if is_there(each / ".git")), None)
+    if above is None:
+        return
+    git = above / ".git"
+    if not git.is_dir():
+        git = above / _beginning(git).decode(errors="replace").strip().removeprefix("gitdir:").strip()
+    common = git / (_beginning(git / "commondir").decode(errors="replace").strip() or ".")
+    yield from (git / "config", git / "config.worktree", common / "config")
+
+
+def _beginning(path: Path) -> bytes:
+    with suppress(OSError, NotAFile, ValueError):
+        return read_beginning(path, _LARGEST_CONFIG)[0]
+    return b""

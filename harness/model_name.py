@@ -38,7 +38,10 @@ def _connect() -> Connect:
     from importlib.metadata import entry_points
 
     for found in entry_points(group=GROUP):
-        return found.load()
+        try:
+            return found.load()
+        except (ImportError, AttributeError) as error:
+            raise ImportError(f"{error}; does a package of your own hide {found.module!r} of cinch-tui?") from error
     raise ConfigError(
         f"no installed package connects models by name (entry point group {GROUP}): "
         f'install cinch-tui, or pass a model, as in Agent(connect("{EXAMPLE}"))'

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+try:
+    import harness.errors  # pyright: ignore[reportUnusedImport] only to see that it is ours
+except ImportError as error:
+    import harness
+
+    message = f"{harness!r} hides the package of that name which cinch-tui brings and providers needs: rename it"
+    raise ImportError(message) from error
+
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+try:
+    import harness.errors  # pyright: ignore[reportUnusedImport] only to see that it is ours
+except ImportError as error:
+    import harness
+
+    message = f"{harness!r} hides the package of that name which cinch-tui brings and tools needs: rename it"
+    raise ImportError(message) from error
+
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,9 +22,8 @@ from tools.git_environment import git_environment
 from tools.model_keys import without_model_keys
 from tools.output import LARGEST_FILE, CapturedOutput, for_model
 from tools.process import Command, Ended, quiet_environment, run_command
-from tools.shell_git import only_reads_with_git
+from tools.shell_git import use_of_git
 from tools.shell_risk import assess
-from tools.shell_syntax import parse
 from tools.typed import Parameters, TypedTool
 
 LIMIT = 30_000
@@ -112,14 +111,10 @@ class BashTool(TypedTool[BashArguments]):
 
     async def _command(self, arguments: BashArguments, context: ToolContext) -> Command:
         environment = quiet_environment(without_model_keys(os.environ, self._secrets))
-        environment = await _safe_for_git(environment, arguments.command, context.workspace.root)
-        return Command(arguments.command, context.workspace.root, environment, is_users=context.by_user)
-
-
-async def _safe_for_git(environment: Mapping[str, str], command: str, folder: Path) -> dict[str, str]:
-    read_only = "git" in command and only_reads_with_git(parse(command))
-    # To look for drivers may start git itself.
-    return await asyncio.to_thread(git_environment, environment, folder, read_only=read_only)
+        folder, use = context.workspace.root, use_of_git(arguments.command)
+        # To look for drivers may start git itself.
+        environment = await asyncio.to_thread(git_environment, environment, folder, use)
+        return Command(arguments.command, folder, environment, is_users=context.by_user)
 
 
 class _Execution:

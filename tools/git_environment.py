@@ -12,15 +12,19 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from harness.disk import is_there, read_beginning
 from harness.errors import NotAFile
 
-_ALWAYS = {
-    # A folder that merely looks like a git directory is none: a repository needs `.git`.
-    "safe.bareRepository": "explicit",
-    "core.fsmonitor": "false",
-}
+GitUse: TypeAlias = Literal["none", "any", "read"]
+"""none: the command does not name git, though what it runs may · any: it does · read: it consists of git commands that
+only read, which need no hook, editor, filter or credential helper."""
+
+_ALWAYS = {"core.fsmonitor": "false"}
+# A folder that merely looks like a git directory is none: a repository needs `.git`. Not so for `make test` and the
+# like, which run code of the project anyway, and whose tests may work in bare repositories.
+_NAMED = {"safe.bareRepository": "explicit"}
 _READ_ONLY = {
     "core.hooksPath": os.devnull,
     "core.editor": "false",
@@ -53,20 +57,16 @@ _LARGEST_CONFIG = 1_000_000
 _PATIENCE_SECONDS = 5.0
 
 
-def git_environment(base: Mapping[str, str], folder: Path, *, read_only: bool) -> dict[str, str]:
-    """Return `base` with what makes git safe to run in `folder`. Runs git where its config is unusual: use a thread.
-
-    Args:
-        read_only: Nothing that the command needs is a hook, an editor, a filter or a credential helper: none of those
-            that the repository configures is run.
-    """
+def git_environment(base: Mapping[str, str], folder: Path, use: GitUse) -> dict[str, str]:
+    """Return `base` with what makes git safe to run in `folder`. Runs git where its config is unusual: use a thread."""
+    settings = _ALWAYS | ({} if use == "none" else _NAMED) | (_READ_ONLY if use == "read" else {})
     environment = {name: value for name, value in base.items() if name != "GIT_EXTERNAL_DIFF"}
     environment |= {"GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
-    if read_only:
+    if use == "read":
         # Refreshing the index would write to the repository, and run a hook.
         environment["GIT_OPTIONAL_LOCKS"] = "0"
-    environment = _configured(environment, _ALWAYS | (_READ_ONLY if read_only else {}))
-    return _configured(environment, _without_drivers(environment, folder, read_only=read_only))
+    environment = _configured(environment, settings)
+    return _configured(environment, _without_drivers(environment, folder, use))
 
 
 def may_name_drivers(folder: Path) -> bool:
@@ -84,11 +84,11 @@ def _configured(environment: Mapping[str, str], settings: Mapping[str, str]) -> 
     return result
 
 
-def _without_drivers(environment: Mapping[str, str], folder: Path, *, read_only: bool) -> dict[str, str]:
+def _without_drivers(environment: Mapping[str, str], folder: Path, use: GitUse) -> dict[str, str]:
     """The settings that replace the drivers which the repository at `folder` configures; git cannot turn off all."""
     if not may_name_drivers(folder):
         return {}
-    patterns = _DRIVERS | (_FILTERS if read_only else {})
+    patterns = _DRIVERS | (_FILTERS if use == "read" else {})
     replaced: dict[str, str] = {}
     for key in _repository_keys(environment, folder):
         for pattern, value in patterns.items():

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from harness.tool import Risk
+from tools.git_environment import GitUse
 from tools.shell_options import has_option
-from tools.shell_syntax import Script
+from tools.shell_syntax import parse
 
 _VALUED = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"}
 _UNCOMMITTED = "it throws away changes that are not committed"
@@ -89,15 +90,19 @@ _RULES: dict[str, tuple[Callable[[list[str]], bool], str]] = {
 }
 
 
+_NAMES_GIT = re.compile(r"\bgit\b")
 _READERS = re.compile(
     r"status|diff|log|show|blame|annotate|grep|ls-files|ls-tree|cat-file|rev-parse|rev-list|describe|shortlog|name-rev"
     r"|for-each-ref|show-ref|merge-base|count-objects|whatchanged|cherry|range-diff|diff-tree|diff-index|diff-files"
 )
 
 
-def only_reads_with_git(script: Script) -> bool:
-    """Return whether a script consists of git commands that only read: they need no hook, editor or filter."""
-    return bool(script.commands) and all(_is_reader(command.words) for command in script.commands)
+def use_of_git(command: str) -> GitUse:
+    """Return how far a command line uses git."""
+    if not _NAMES_GIT.search(command):
+        return "none"
+    commands = parse(command).commands
+    return "read" if commands and all(_is_reader(each.words) for each in commands) else "any"
 
 
 def _is_reader(words: tuple[str, ...]) -> bool:

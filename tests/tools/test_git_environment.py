@@ -13,9 +13,8 @@ from harness.tool import Tool
 from harness.workspace import Workspace
 from tools.bash import BashTool
 from tools.edit import EditTool
-from tools.git_environment import git_environment
-from tools.shell_git import only_reads_with_git
-from tools.shell_syntax import parse
+from tools.git_environment import GitUse, git_environment
+from tools.shell_git import use_of_git
 from tools.write import WriteTool
 
 
@@ -134,7 +133,7 @@ async def test_filters_of_the_user_work_for_other_git_commands(attack: HostileRe
 def test_configuration_that_the_environment_holds_already_is_kept(tmp_path: Path):
     base = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "me"}
 
-    environment = git_environment(base | os.environ, tmp_path, read_only=False)
+    environment = git_environment(base | os.environ, tmp_path, "any")
     told = subprocess.run(
         ["git", "config", "--list", "--show-scope"],
         cwd=tmp_path,
@@ -148,23 +147,31 @@ def test_configuration_that_the_environment_holds_already_is_kept(tmp_path: Path
     assert "command\tsafe.barerepository=explicit" in told
 
 
+async def test_code_of_the_project_may_work_in_bare_repositories(attack: HostileRepository):
+    (attack.root / "test.sh").write_text("git init -q --bare origin; git -C origin rev-parse --is-bare-repository\n")
+
+    assert (await bash(attack, "sh test.sh")).endswith("\ntrue")
+
+
 @pytest.mark.parametrize(
-    ("command", "only_reads"),
+    ("command", "use"),
     [
-        ("git status", True),
-        ("git --no-pager log --oneline -5", True),
-        ("git diff && git show HEAD", True),
-        ("git commit -m x", False),
-        ("git status; ./build.sh", False),
-        ("git -c core.pager=x log", False),
-        ("git -C sub status", False),
-        ("git stash", False),
-        ("make", False),
-        ("", False),
+        ("git status", "read"),
+        ("git --no-pager log --oneline -5", "read"),
+        ("git diff && git show HEAD", "read"),
+        ("git commit -m x", "any"),
+        ("git status; ./build.sh", "any"),
+        ("git -c core.pager=x log", "any"),
+        ("git -C sub status", "any"),
+        ("git stash", "any"),
+        ("echo git", "any"),
+        ("make", "none"),
+        ("gitk", "none"),
+        ("", "none"),
     ],
 )
-def test_commands_that_only_read_with_git_are_recognised(command: str, only_reads: bool):
-    assert only_reads_with_git(parse(command)) is only_reads
+def test_use_of_git_is_read_from_the_command(command: str, use: GitUse):
+    assert use_of_git(command) == use
 
 
 @pytest.mark.parametrize("tool", [WriteTool(), EditTool()], ids=["write", "edit"])

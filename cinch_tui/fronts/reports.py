@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from cinch_tui.cost_text import format_cost
 from harness.approval.rules import Rule, describe
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
 from harness.sources import text_with_sources
@@ -141,7 +142,7 @@ def _said(messages: Iterable[Message]) -> Iterable[str]:
 
 
 def _row(turn: str, model: str, usage: Usage) -> str:
-    cost = f"${usage.cost.total:.4f}" if usage.cost else "$?"
+    cost = format_cost(usage.cost.total if usage.cost else None)
     read = usage.input + usage.cache_read + usage.cache_write
     return f"| {turn} | {model} | {read:,} | {usage.cache_read:,} | {usage.output:,} | {cost} |"
 

@@ -16,6 +16,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from cinch_tui.config.settings import StatusItem
+from cinch_tui.cost_text import format_cost
 from cinch_tui.transcript.plain import harmless, one_line
 from cinch_tui.widgets.context_gauge import ContextGauge
 from harness.lazy_dataclass import dataclass
@@ -182,7 +183,7 @@ def _figures(status: Status) -> list[Part]:
     if status.tokens_in or status.tokens_out:
         counts = f"↓{format_count(status.tokens_in)} ↑{format_count(status.tokens_out)}"
         parts.append(Part(counts, "figure", 30, "tokens"))
-        parts.append(Part("$?" if status.cost is None else f"${status.cost:.4f}", "figure", 40, "cost"))
+        parts.append(Part(format_cost(status.cost), "figure", 40, "cost"))
     if status.branch:
         parts.append(Part(f"⎇ {harmless(status.branch)}", "figure", 10, "branch"))
     if status.told:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError, ProviderError, RequestRejected
 from harness.messages import ModelSpec
-from harness.provider import Delta, Facts, Model, ModelFacts, Price, Provider, Request
+from harness.provider import Delta, Facts, Model, ModelFacts, Provider, Request
 from harness.thinking import ThinkingLevel
 from providers.gguf.header import Header, read_header
 from providers.gguf.store import find_model, models_folder, pulled_models
 from providers.gguf.thread import ModelThread
 from providers.gguf.window import UNTOLD, wanted_window, window_of
+from providers.offers.local import FREE
 
 NAME = "local"
-FREE = Price(0.0, 0.0)
 MISSING = "local models need llama.cpp: pip install 'cinch-tui[local]'"
 
 

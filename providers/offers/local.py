@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from harness.errors import ProviderError
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue
-from harness.provider import Facts, ModelFacts
+from harness.provider import Facts, ModelFacts, Price
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
@@ -21,6 +21,7 @@ HOST = "127.0.0.1"
 PROBE_SECONDS = 0.5
 PATIENCE = 3.0
 USUAL_WINDOW = 32_768
+FREE = Price(0.0, 0.0)
 # The window a model was loaded with comes before the one it was trained for.
 WINDOW_FIELDS = ("loaded_context_length", "n_ctx", "context_length", "max_model_len", "max_context_length")
 
@@ -86,7 +87,7 @@ async def _listens(port: int, seconds: float) -> bool:
 
 
 class LocalFacts:
-    """Facts of a model on this machine, which its server is asked for; there is no price."""
+    """Facts of a model on this machine, which its server is asked for; it costs nothing."""
 
     def __init__(self, source: FactsSource, model_id: str) -> None:
         self._source = source
@@ -99,7 +100,7 @@ class LocalFacts:
 
     async def load(self) -> ModelFacts:
         if self._now is None:
-            self._now = (await self._known()).completed_by(Known(USUAL_WINDOW)).facts
+            self._now = (await self._known()).completed_by(Known(USUAL_WINDOW, price=FREE)).facts
         return self._now
 
     async def _known(self) -> Known:

@@ -73,10 +73,14 @@ def test_state_is_a_word_and_not_only_a_colour(state):
     assert parts_of(Status(state=state), 0)[0].text == f"[{state.upper()}]"
 
 
+def test_cost_of_a_local_model_is_free():
+    assert "free" in [part.text for part in parts_of(Status(tokens_in=10, tokens_out=5, cost=0.0), 0)]
+
+
 def test_unknown_price_is_not_zero():
     texts = [part.text for part in parts_of(Status(tokens_in=10, tokens_out=5), 0)]
 
-    assert "$?" in texts
+    assert "cost unknown" in texts
     assert not any("$0" in text for text in texts)
 
 

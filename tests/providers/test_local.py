@@ -13,7 +13,7 @@ from harness.messages import JsonValue
 from harness.provider import ModelFacts
 from providers import connect, list_models
 from providers.offers.known import Known
-from providers.offers.local import LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
+from providers.offers.local import FREE, LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
 
 
 @contextmanager
@@ -107,5 +107,5 @@ async def test_a_local_server_that_tells_no_window_gets_a_modest_one(serve: Serv
 
     assert isinstance(model.facts, LocalFacts)
     assert before is None
-    assert loaded == model.facts.now == ModelFacts(context_window=32_768)
+    assert loaded == model.facts.now == ModelFacts(context_window=32_768, price=FREE)
     await model.provider.close()

@@ -11,7 +11,7 @@ from harness.messages import AssistantMessage, ToolResult, Usage, UserMessage, u
 from harness.provider import Model, ModelFacts, Request, ToolSpec
 from providers import connect, list_models
 from providers.endpoint import address_in
-from providers.offers.local import LocalFacts
+from providers.offers.local import FREE, LocalFacts
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {}})
 PLAIN = {"capabilities": ["completion"]}
@@ -103,7 +103,7 @@ async def test_the_window_is_known_before_the_first_request_and_is_the_one_asked
     await ask(model)
 
     assert isinstance(model.facts, LocalFacts)
-    assert facts == ModelFacts(65_536, images=True, tools=True, thinking=True)
+    assert facts == ModelFacts(65_536, price=FREE, images=True, tools=True, thinking=True)
     assert options_of(server) == {"num_ctx": 65_536}
 
 

@@ -11,10 +11,11 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import islice, product
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from harness.disk import is_there, read_beginning
+from harness.disk import is_folder, is_there, read_beginning
 from harness.errors import NotAFile
 
 GitUse: TypeAlias = Literal["none", "any", "read"]
@@ -54,6 +55,7 @@ _FILTERS = {
 }
 _MAY_NAME_DRIVERS = re.compile(rb"\[\s*(diff|filter|include)", re.IGNORECASE)
 _LARGEST_CONFIG = 1_000_000
+_MOST_MODULES = 500
 _PATIENCE_SECONDS = 5.0
 
 
@@ -69,11 +71,6 @@ def git_environment(base: Mapping[str, str], folder: Path, use: GitUse) -> dict[
     return _configured(environment, _without_drivers(environment, folder, use))
 
 
-def may_name_drivers(folder: Path) -> bool:
-    """Return whether the configuration of the repository at `folder` may name programs for diffs or filters."""
-    return any(_MAY_NAME_DRIVERS.search(_beginning(path)) for path in _config_files(folder))
-
-
 def _configured(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
     count = environment.get("GIT_CONFIG_COUNT", "")
     first = int(count) if count.isdecimal() else 0
@@ -86,30 +83,26 @@ def _configured(environment: Mapping[str, str], settings: Mapping[str, str]) -> 
 
 def _without_drivers(environment: Mapping[str, str], folder: Path, use: GitUse) -> dict[str, str]:
     """The settings that replace the drivers which the repository at `folder` configures; git cannot turn off all."""
-    if not may_name_drivers(folder):
-        return {}
     patterns = _DRIVERS | (_FILTERS if use == "read" else {})
     replaced: dict[str, str] = {}
-    for key in _repository_keys(environment, folder):
-        for pattern, value in patterns.items():
+    for path in _config_files(folder):
+        keys = _keys(environment, path) if _MAY_NAME_DRIVERS.search(_beginning(path)) else ()
+        for key, (pattern, value) in product(keys, patterns.items()):
             if pattern.fullmatch(key):
                 replaced[key] = value
     return replaced
 
 
-def _repository_keys(environment: Mapping[str, str], folder: Path) -> Iterator[str]:
-    """The keys that the repository's own files set, those they include among them. Reading them runs nothing."""
-    command = ["git", "config", "--list", "--includes", "--name-only", "--show-scope", "-z"]
+def _keys(environment: Mapping[str, str], config: Path) -> list[str]:
+    """The keys that a file of configuration sets, those it includes among them. Reading them runs nothing."""
+    command = ["git", "config", "--file", str(config), "--list", "--includes", "--name-only", "-z"]
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, timeout=_PATIENCE_SECONDS, check=False
+            command, cwd=config.parent, env=environment, capture_output=True, timeout=_PATIENCE_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return
-    fields = done.stdout.decode("utf-8", "surrogateescape").split("\0")
-    for scope, key in zip(fields[::2], fields[1::2], strict=False):
-        if scope in ("local", "worktree"):
-            yield key
+        return []
+    return done.stdout.decode("utf-8", "surrogateescape").split("\0")
 
 
 def _config_files(folder: Path) -> Iterator[Path]:
@@ -117,10 +110,22 @@ def _config_files(folder: Path) -> Iterator[Path]:
     if above is None:
         return
     git = above / ".git"
-    if not git.is_dir():
+    if not is_folder(git):
         git = above / _beginning(git).decode(errors="replace").strip().removeprefix("gitdir:").strip()
     common = git / (_beginning(git / "commondir").decode(errors="replace").strip() or ".")
-    yield from (git / "config", git / "config.worktree", common / "config")
+    for each in dict.fromkeys((git, common.resolve(), *islice(_modules(common / "modules"), _MOST_MODULES))):
+        yield from (each / "config", each / "config.worktree")
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    """The repositories of submodules, whose names may have slashes, and of the submodules in them."""
+    with suppress(OSError):
+        for each in folder.iterdir():
+            if is_there(each / "HEAD"):
+                yield each
+                yield from _modules(each / "modules")
+            elif is_folder(each) and not each.is_symlink():
+                yield from _modules(each)
 
 
 def _beginning(path: Path) -> bytes:

@@ -77,6 +77,21 @@ async def test_reading_with_git_runs_no_program_that_the_repository_configures(
     assert not attack.has_run
 
 
+@pytest.mark.parametrize("key", ["core.fsmonitor", "diff.evil.textconv", "filter.evil.clean"])
+async def test_reading_runs_no_program_that_a_submodule_configures(attack: HostileRepository, key: str):
+    attack.repository(diff__submodule="diff")
+    attack.shell(f"{GIT} -c protocol.file.allow=always submodule add -q ./ libs/sub; {GIT} commit -qam submodule")
+    attack.shell(
+        f"git -C libs/sub config {key} {attack.program}; echo '* diff=evil filter=evil' > libs/sub/.gitattributes"
+    )
+    (attack.root / "libs/sub/f.py").write_text("two\n")
+
+    printed = await bash(attack, "git status && git diff")
+
+    assert "libs/sub" in printed
+    assert not attack.has_run
+
+
 async def test_driver_in_an_included_file_is_not_run(attack: HostileRepository):
     attack.repository(include__path="../innocent.txt")
     (attack.root / "innocent.txt").write_text(f"[diff]\nexternal = {attack.program}\n")

@@ -44,7 +44,7 @@ class Permissions:
     grants: Grants
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Initial:
     """What an agent was made with, for `reset`."""
 

@@ -32,11 +32,11 @@ MODULES: dict[str, str] = {
     # What happens
     "harness.events": (
         "Event AgentStart AgentEnd TurnStart TurnEnd RequestStart MessageStart MessageUpdate MessageEnd "
-        "MessageDiscarded ToolApprovalRequested ToolApprovalResolved ToolExecutionStart ToolExecutionUpdate "
-        "ToolExecutionEnd ToolCacheHit QuestionAsked QuestionAnswered PlanSubmitted UsageUpdate ContextWarning "
-        "CompactionStart CompactionEnd RetryScheduled ModelRouted ModelFallback ModelChanged ModeChanged "
-        "InputRejected HookRan LimitReached SubagentEvent JobStarted JobEnded ParallelStart BranchEvent ParallelEnd "
-        "Notice"
+        "MessageDiscarded ToolCallsReceived ToolApprovalRequested ToolApprovalResolved ToolExecutionStart "
+        "ToolExecutionUpdate ToolExecutionEnd ToolCacheHit QuestionAsked QuestionAnswered PlanSubmitted UsageUpdate "
+        "ContextWarning CompactionStart CompactionEnd RetryScheduled ModelRouted ModelFallback ModelChanged "
+        "ModeChanged InputRejected HookRan LimitReached SubagentEvent JobStarted JobEnded ParallelStart BranchEvent "
+        "ParallelEnd Notice"
     ),
     "harness.continuation": "Continuation",
     "harness.jobs": "Job Jobs",
@@ -163,6 +163,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.events import ToolApprovalRequested as ToolApprovalRequested
     from harness.events import ToolApprovalResolved as ToolApprovalResolved
     from harness.events import ToolCacheHit as ToolCacheHit
+    from harness.events import ToolCallsReceived as ToolCallsReceived
     from harness.events import ToolExecutionEnd as ToolExecutionEnd
     from harness.events import ToolExecutionStart as ToolExecutionStart
     from harness.events import ToolExecutionUpdate as ToolExecutionUpdate

@@ -2,12 +2,12 @@
 
 Order within a run (notes: `[]` may repeat, `?` may be missing):
 AgentStart, [TurnStart, [MessageStart, MessageEnd of what the person said], ModelRouted?, RequestStart, MessageStart,
-[MessageUpdate], MessageEnd, UsageUpdate, ContextWarning?, [ToolApprovalRequested, ToolApprovalResolved]?,
-[ToolExecutionStart, [ToolExecutionUpdate], ToolExecutionEnd], [MessageStart, MessageEnd of each tool result, in call
-order], TurnEnd], AgentEnd. AgentEnd comes exactly once on every path; where a hook stops a run before it begins, it
-comes alone. Every tool call gets exactly one ToolExecutionStart and one ToolExecutionEnd, whether it ran, was denied or
-was never possible; only one that a hook blocked has neither: its answer stands in HookRan. Events are facts: no future,
-no callback inside.
+[MessageUpdate], MessageEnd, UsageUpdate, ContextWarning?, ToolCallsReceived?, [ToolApprovalRequested,
+ToolApprovalResolved]?, [ToolExecutionStart, [ToolExecutionUpdate], ToolExecutionEnd], [MessageStart, MessageEnd of each
+tool result, in call order], TurnEnd], AgentEnd. AgentEnd comes exactly once on every path; where a hook stops a run
+before it begins, it comes alone. Every tool call gets exactly one ToolExecutionStart and one ToolExecutionEnd, whether
+it ran, was denied or was never possible; only one that a hook blocked has neither: its answer stands in HookRan. Events
+are facts: no future, no callback inside.
 
 The messages of all MessageEnd events, in their order, are the history: each message that a run adds has one.
 """
@@ -141,6 +141,13 @@ class MessageDiscarded(EventHeader):
 
     message_id: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallsReceived(EventHeader):
+    """A reply is complete and has `count` tool calls; what becomes of them follows."""
+
+    count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,6 +349,7 @@ Event: TypeAlias = (
     | MessageUpdate
     | MessageEnd
     | MessageDiscarded
+    | ToolCallsReceived
     | ToolApprovalRequested
     | ToolApprovalResolved
     | ToolExecutionStart

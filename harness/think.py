@@ -21,6 +21,7 @@ from harness.events import (
     Notice,
     RequestStart,
     RetryScheduled,
+    ToolCallsReceived,
 )
 from harness.messages import AssistantMessage, ModelMessage
 from harness.provider import Model, Request, ToolSpec
@@ -94,6 +95,8 @@ class _Thought:
         run.bus.publish(MessageEnd(message=reply))
         run.meter.turns += 1
         account(run, self._model, reply)
+        if reply.tool_calls:
+            run.bus.publish(ToolCallsReceived(count=len(reply.tool_calls)))
         return reply
 
     def _take(self, model: Model) -> None:

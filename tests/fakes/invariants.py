@@ -33,6 +33,7 @@ from harness.events import (
     ToolApprovalRequested,
     ToolApprovalResolved,
     ToolCacheHit,
+    ToolCallsReceived,
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
@@ -157,6 +158,11 @@ def _check_calls(run: Sequence[Event]) -> None:
     blocked = Counter(event.call_id for event in run if isinstance(event, HookRan) and event.outcome == "blocked")
     started = Counter(event.call.id for event in run if isinstance(event, ToolExecutionStart))
     ended = Counter(event.result.call_id for event in run if isinstance(event, ToolExecutionEnd))
+    received = [event.count for event in run if isinstance(event, ToolCallsReceived)]
+    replies = [event.message for event in run if isinstance(event, MessageEnd)]
+    assert received == [
+        len(each.tool_calls) for each in replies if isinstance(each, AssistantMessage) and each.tool_calls
+    ]
     asked = Counter(event.call.id for event in run if isinstance(event, ToolApprovalRequested))
     resolved = Counter(event.call_id for event in run if isinstance(event, ToolApprovalResolved))
     questions = Counter(event.call_id for event in run if isinstance(event, QuestionAsked))

@@ -15,7 +15,7 @@ from providers.demo import Call, Reply, Say
 
 BEGINNING = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
 REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
-CALLED = ["ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
+CALLED = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
 TOLD = ["TurnStart", "MessageStart", "MessageEnd"]
 """A turn that begins with something said: to the model, by the program."""
 SCHEMA: JsonObject = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}

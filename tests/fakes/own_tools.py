@@ -17,7 +17,7 @@ from harness.tool import ToolOutput
 REPLIED = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
 BEGUN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", *REPLIED]
 ASKED = ["ToolApprovalRequested", "ToolApprovalResolved"]
-CALLED = ["ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
+CALLED = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
 LAST = ["TurnStart", *REPLIED, "TurnEnd", "AgentEnd"]
 
 

@@ -68,6 +68,7 @@ async def test_a_call_waits_until_it_is_answered(make_agent, record, answers):
     assert isinstance(waiting[0].request, ApprovalRequest)
     assert answers.open == ()
     assert [name for name in recorder.names if name.startswith("Tool")] == [
+        "ToolCallsReceived",
         "ToolApprovalRequested",
         "ToolApprovalResolved",
         "ToolExecutionStart",

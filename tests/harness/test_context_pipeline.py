@@ -298,7 +298,7 @@ async def test_half_a_call_at_the_token_limit_is_answered_and_the_run_goes_on(ma
 
     assert plain(seen.names) == [
         *["AgentStart", *ONE_TURN, "RequestStart", "MessageStart", "MessageEnd"],
-        *["ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"],
+        *["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"],
         *["TurnStart", "RequestStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"],
     ]
     assert tool.ran == []

@@ -138,6 +138,7 @@ async def test_steering_that_is_rejected_is_not_heard_and_the_run_goes_on(make_a
         "TurnStart",
         *HEARD,
         *LOOK,
+        "ToolCallsReceived",
         "ToolExecutionStart",
         "ToolExecutionEnd",
         *HEARD,

@@ -67,7 +67,7 @@ async def test_an_abort_while_hooks_look_at_a_reply_answers_its_calls(make_agent
 
     await aborted_at(agent, hook)
 
-    unanswered = ["ToolExecutionStart", "ToolExecutionEnd"] * 2
+    unanswered = ["ToolCallsReceived", *["ToolExecutionStart", "ToolExecutionEnd"] * 2]
     assert brief(seen) == [
         "AgentStart",
         "TurnStart",
@@ -194,7 +194,7 @@ async def test_no_call_runs_after_an_abort_be_it_told_at_its_own_beginning(make_
 
     await agent.prompt("go")
 
-    unanswered = ["ToolExecutionStart", "ToolExecutionEnd"] * 2
+    unanswered = ["ToolCallsReceived", *["ToolExecutionStart", "ToolExecutionEnd"] * 2]
     assert brief(seen) == [
         "AgentStart",
         "TurnStart",

@@ -67,7 +67,7 @@ async def test_hooks_stand_beside_their_events_in_strict_order(make_agent, log):
     assert log == [
         *["before_loop 1", "AgentStart"],
         *["before_turn 1", "TurnStart", "MessageStart", "MessageEnd"],
-        *["before_model", "RequestStart", "MessageStart", "MessageEnd", "after_model"],
+        *["before_model", "RequestStart", "MessageStart", "MessageEnd", "ToolCallsReceived", "after_model"],
         *["before_tool", "ToolExecutionStart", "ToolExecutionEnd", "after_tool"],
         *["MessageStart", "MessageEnd"],
         *["TurnEnd", "after_turn"],

@@ -249,6 +249,7 @@ async def test_tool_calls_of_the_chosen_run_are_told_once_and_in_pairs(make_agen
         "MessageStart",
         "MessageEnd",
         "UsageUpdate",
+        "ToolCallsReceived",
         "ToolExecutionStart",
         "ToolExecutionEnd",
         "ToolExecutionStart",

@@ -294,7 +294,10 @@ async def test_the_agents_hooks_hold_in_each_run_and_around_all(make_agent, reco
     assert look.ran == []
     assert keeps.began == [1, 2, 3]
     assert all("not allowed" in each.added[2].text for each in done.outcomes)
-    assert own(happened.events)[5:10] == ["TurnStart", "MessageStart", "MessageEnd", "UsageUpdate", "HookRan"]
+    assert own(happened.events)[5:11] == [
+        *["TurnStart", "MessageStart", "MessageEnd", "UsageUpdate"],
+        *["ToolCallsReceived", "HookRan"],
+    ]
     assert [each.text for each in agent.history] == [each.text for each in done.outcomes[0].messages]
 
 

@@ -22,7 +22,7 @@ from providers.demo import Call, Reply, Say, scripted
 
 TEN = Usage(6, 4, cost=Cost(0.5, 0.5))
 LOOK = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
-TOOL = ["ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd"]
+TOOL = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd"]
 
 
 def dear(*names: str) -> Reply:
@@ -161,7 +161,7 @@ async def test_a_call_that_keeps_failing_is_blocked_and_then_ends_the_run(make_a
     result = await agent.prompt("go")
 
     ran = [*LOOK, *TOOL, "TurnEnd"]
-    blocked = [*LOOK, "HookRan", "MessageStart", "MessageEnd", "TurnEnd"]
+    blocked = [*LOOK, "ToolCallsReceived", "HookRan", "MessageStart", "MessageEnd", "TurnEnd"]
     assert brief(happened.names) == [
         "AgentStart",
         "TurnStart",

@@ -137,6 +137,7 @@ async def test_every_preset_runs_an_agent(make, record, name):
         "MessageStart",
         "MessageEnd",
         *request,
+        "ToolCallsReceived",
         *asked,
         "ToolExecutionStart",
         "ToolExecutionEnd",

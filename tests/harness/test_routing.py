@@ -26,7 +26,7 @@ from providers.demo import Break, Call, DemoProvider, Hang, Reply, Say, replies,
 
 HEARD = ["MessageStart", "MessageEnd"]
 ASKED = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
-RAN = ["ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd"]
+RAN = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd"]
 FAILED = ["RequestStart", "MessageStart", "MessageEnd"]
 NEVER = RetryPolicy(max_retries=0)
 OFF = ProviderError("it is off")

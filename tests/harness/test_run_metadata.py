@@ -11,7 +11,7 @@ from fakes.simple_tools import SimpleTool
 
 from harness.codec import decode, encode
 from harness.continuation import Continuation
-from harness.events import AgentStart, Event
+from harness.events import AgentStart, Event, ToolApprovalRequested, ToolCallsReceived, UsageUpdate
 from harness.messages import Usage
 from harness.modes import PLAN
 from harness.recorder import SessionRecorder
@@ -130,3 +130,15 @@ def test_the_routings_that_are_there_can_be_asked_without_saying_so():
 )
 def test_cache_hit_rate_is_the_cached_fraction_of_the_input(usage, rate):
     assert usage.cache_hit_rate() == pytest.approx(rate)
+
+
+async def test_calls_of_a_reply_are_announced_before_any_is_decided_about(make_agent, record, person):
+    tools = [SimpleTool("look"), SimpleTool("write", risk="edit")]
+    agent = make_agent(calls("write", "look"), calls("look"), "done", tools=tools)
+    seen = record(agent)
+
+    await agent.prompt("go")
+
+    received = seen.of(ToolCallsReceived)
+    assert [(event.count, event.turn) for event in received] == [(2, 1), (1, 2)]
+    assert seen.of(UsageUpdate)[0].seq < received[0].seq < seen.of(ToolApprovalRequested)[0].seq

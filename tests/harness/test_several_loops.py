@@ -74,6 +74,7 @@ async def test_prompting_synchronously_while_a_run_is_on_is_refused_and_does_not
     assert (await run).text == "done"
     assert [name for name in seen.names if name.startswith(("Tool", "Agent"))] == [
         "AgentStart",
+        "ToolCallsReceived",
         "ToolExecutionStart",
         "ToolExecutionEnd",
         "AgentEnd",

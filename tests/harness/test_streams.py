@@ -367,7 +367,7 @@ TOLD = ("TurnStart", *MESSAGE, "RequestStart", *MESSAGE)
 CONVERSATION = [
     "AgentStart",
     *(*TOLD, "UsageUpdate"),
-    *(*APPROVAL, *APPROVAL),
+    *("ToolCallsReceived", *APPROVAL, *APPROVAL),
     *("ToolExecutionStart", "ToolExecutionEnd"),
     *("ToolExecutionStart", "ToolExecutionUpdate", "ToolExecutionEnd"),
     *(*MESSAGE, *MESSAGE),

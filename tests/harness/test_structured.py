@@ -215,7 +215,7 @@ async def test_a_run_that_is_aborted_after_its_answer_is_an_aborted_run(make_age
     with pytest.raises(Aborted):
         await agent.prompt_structured("Read it", Invoice)
 
-    started = ["ToolExecutionStart", "ToolExecutionStart", "ToolExecutionEnd", "ToolExecutionEnd"]
+    started = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionStart", "ToolExecutionEnd", "ToolExecutionEnd"]
     assert whole(seen) == [*BEGINNING, *REPLY, *started, *["MessageStart", "MessageEnd"] * 2, "TurnEnd", "AgentEnd"]
 
 

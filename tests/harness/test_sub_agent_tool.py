@@ -40,7 +40,7 @@ async def test_a_role_has_a_model_instructions_and_tools_of_its_own(make_agent, 
     await agent.prompt("go")
 
     course = [name[1:] for name in outline(seen.events) if name.startswith(">")]
-    execution = ["ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
+    execution = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
     assert course == [*BEGIN, *REPLY, *execution, "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]
     first = requests_of(model)[0]
     assert first.system.startswith("You research.\n\n# You are a sub-agent")

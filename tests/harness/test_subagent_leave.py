@@ -31,6 +31,7 @@ from tools.write import WriteTool
 
 BEGIN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
 REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
+RECEIVED = "ToolCallsReceived"
 CALL = ["ToolExecutionStart", "ToolExecutionEnd"]
 RESULT = ["MessageStart", "MessageEnd"]
 ASKED = ["ToolApprovalRequested", "ToolApprovalResolved"]
@@ -45,7 +46,7 @@ async def test_what_the_person_denies_a_sub_agent_does_not_run(make_agent, recor
     await agent.prompt("go")
 
     assert heard(seen.events) == [
-        *[*BEGIN, *REPLY, *ASKED, *CALL, *RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
+        *[*BEGIN, *REPLY, RECEIVED, *ASKED, *CALL, *RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
     ]
     assert run.ran == []
     assert [request.label for request in person.asked] == ["Sub-agent dig: Run"]
@@ -91,7 +92,21 @@ async def test_what_is_forbidden_or_unknown_or_denied_by_a_hook_never_runs_at_an
     assert [each.outcome for each in inside(seen.events, HookRan, depth=2)] == ["blocked"]
     later = [*RESULT, "TurnEnd", "TurnStart", *REPLY]
     assert heard(seen.events, depth=2) == [
-        *[*BEGIN, *REPLY, *CALL, *later, "HookRan", *later, *CALL, *later, "TurnEnd", "AgentEnd"],
+        *[
+            *BEGIN,
+            *REPLY,
+            RECEIVED,
+            *CALL,
+            *later,
+            RECEIVED,
+            "HookRan",
+            *later,
+            RECEIVED,
+            *CALL,
+            *later,
+            "TurnEnd",
+            "AgentEnd",
+        ],
     ]
 
 
@@ -103,7 +118,18 @@ async def test_in_plan_mode_a_sub_agent_cannot_write(make_agent, record, request
     await agent.prompt("go")
 
     assert [tool.name for tool in requests(agent)[1].tools] == ["delegate_sub_agent", "read_file"]
-    assert heard(seen.events) == [*BEGIN, *REPLY, *CALL, *RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]
+    assert heard(seen.events) == [
+        *BEGIN,
+        *REPLY,
+        RECEIVED,
+        *CALL,
+        *RESULT,
+        "TurnEnd",
+        "TurnStart",
+        *REPLY,
+        "TurnEnd",
+        "AgentEnd",
+    ]
     (end,) = inside(seen.events, ToolExecutionEnd)
     assert end.result.text == "write_file is not available in plan mode."
     assert not (tmp_path / "a.txt").exists()
@@ -216,7 +242,7 @@ async def test_a_program_that_reads_the_stream_answers_for_sub_agents(make_agent
     assert len(run.ran) == 1
     assert [each.decision for each in inside(heard_of, ToolApprovalResolved)] == ["once"]
     assert heard(heard_of) == [
-        *[*BEGIN, *REPLY, *ASKED, *CALL, *RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
+        *[*BEGIN, *REPLY, RECEIVED, *ASKED, *CALL, *RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
     ]
 
 

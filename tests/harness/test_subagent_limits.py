@@ -46,7 +46,18 @@ async def test_a_limit_of_the_parent_stops_a_sub_agent(make_agent, record, limit
 
     assert [each.limit for each in inside(seen.events, LimitReached)] == [limit]
     assert heard(seen.events) == [
-        *[*BEGIN, *REPLY, *CALL, *RESULT, "TurnEnd", "LimitReached", "MessageStart", "MessageEnd", "AgentEnd"],
+        *[
+            *BEGIN,
+            *REPLY,
+            "ToolCallsReceived",
+            *CALL,
+            *RESULT,
+            "TurnEnd",
+            "LimitReached",
+            "MessageStart",
+            "MessageEnd",
+            "AgentEnd",
+        ],
     ]
     assert result.limit == limit
     (told,) = results_of(agent)
@@ -81,7 +92,7 @@ async def test_when_the_token_budget_is_spent_no_sub_agent_begins_or_goes_on(mak
         (True, "Sub-agent dig did not finish: The token budget of the sub-agents is spent."),
         (True, "The token budget of the sub-agents is spent. Do the task yourself."),
     ]
-    assert heard(seen.events) == [*BEGIN, *REPLY, *CALL, *RESULT, "TurnEnd", "HookRan", "AgentEnd"]
+    assert heard(seen.events) == [*BEGIN, *REPLY, "ToolCallsReceived", *CALL, *RESULT, "TurnEnd", "HookRan", "AgentEnd"]
 
 
 async def test_every_generation_uses_of_the_same_budget(make_agent):

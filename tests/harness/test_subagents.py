@@ -48,11 +48,18 @@ async def test_a_sub_agent_does_its_task_and_its_last_words_are_the_result(make_
 
     progress = "ToolExecutionUpdate"
     child = [
-        *[">AgentStart", progress, *below([*BEGIN[1:], *REPLY]), ">ToolExecutionStart", progress, ">ToolExecutionEnd"],
+        *[
+            ">AgentStart",
+            progress,
+            *below([*BEGIN[1:], *REPLY, "ToolCallsReceived"]),
+            ">ToolExecutionStart",
+            progress,
+            ">ToolExecutionEnd",
+        ],
         *below([*RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]),
     ]
     assert outline(seen.events) == [
-        *[*BEGIN, *REPLY, "ToolExecutionStart", *child, "ToolExecutionEnd", *RESULT, "TurnEnd"],
+        *[*BEGIN, *REPLY, "ToolCallsReceived", "ToolExecutionStart", *child, "ToolExecutionEnd", *RESULT, "TurnEnd"],
         *["TurnStart", *REPLY, "TurnEnd", "AgentEnd"],
     ]
     assert [each.text for each in results_of(agent)] == ["Found it."]
@@ -132,7 +139,18 @@ async def test_sub_agents_of_one_reply_work_at_the_same_time_and_are_answered_in
     by_call = {
         event.call_id: outline(each.event for each in nested if each.call_id == event.call_id) for event in nested
     }
-    course = [*BEGIN, *REPLY, *CALL, *RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]
+    course = [
+        *BEGIN,
+        *REPLY,
+        "ToolCallsReceived",
+        *CALL,
+        *RESULT,
+        "TurnEnd",
+        "TurnStart",
+        *REPLY,
+        "TurnEnd",
+        "AgentEnd",
+    ]
     assert list(by_call.values()) == [course, course]
     begun = [name for name in outline(seen.events) if name in (">AgentStart", ">AgentEnd")]
     assert begun == [">AgentStart", ">AgentStart", ">AgentEnd", ">AgentEnd"]
@@ -176,7 +194,18 @@ async def test_sub_agents_nest_to_a_depth_and_the_last_cannot_delegate(make_agen
 
     assert [len(request.tools) for request in requests(agent)] == [1, 1, 0, 0, 1, 1]
     leaf = [event.event.event for event in seen.events if isinstance(event, SubagentEvent) and _is_nested(event)]
-    assert outline(leaf) == [*BEGIN, *REPLY, *CALL, *RESULT, "TurnEnd", "TurnStart", *REPLY, "TurnEnd", "AgentEnd"]
+    assert outline(leaf) == [
+        *BEGIN,
+        *REPLY,
+        "ToolCallsReceived",
+        *CALL,
+        *RESULT,
+        "TurnEnd",
+        "TurnStart",
+        *REPLY,
+        "TurnEnd",
+        "AgentEnd",
+    ]
     assert "unknown tool" in inside(seen.events, ToolExecutionEnd, depth=2)[0].result.text
     assert inside(seen.events, AgentStart, depth=2)[0].parent_loop_id == inside(seen.events, AgentStart)[0].loop_id
     assert [each.text for each in results_of(agent)] == ["mid done"]

@@ -146,7 +146,10 @@ async def test_a_tool_that_is_not_shown_runs_all_the_same_and_is_shown_from_then
 
     assert [result.text for result in results_of(agent)] == ["web_search ran"]
     assert ["web_search" in offered(request) for request in requests(agent)] == [False, True]
-    assert [name for name in happened.names if name.startswith("Tool")] == ["ToolExecutionStart", "ToolExecutionEnd"]
+    assert [name for name in happened.names if name.startswith("ToolExec")] == [
+        "ToolExecutionStart",
+        "ToolExecutionEnd",
+    ]
 
 
 async def test_what_the_mode_hides_stays_hidden(make_agent, requests):

@@ -65,7 +65,7 @@ async def test_a_whole_run_with_tools_is_signed_and_thinking_goes_back(
     turn = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
     assert [name for name in names if name != "MessageUpdate"] == [
         *("AgentStart", "TurnStart", "MessageStart", "MessageEnd", *turn),
-        *(["ToolExecutionStart", "ToolExecutionEnd"] * 2),
+        *("ToolCallsReceived", *(["ToolExecutionStart", "ToolExecutionEnd"] * 2)),
         *(["MessageStart", "MessageEnd"] * 2),
         *("TurnEnd", "TurnStart", *turn, "TurnEnd", "AgentEnd"),
     ]

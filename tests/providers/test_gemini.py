@@ -87,7 +87,12 @@ async def test_a_whole_run_with_a_tool_sends_back_what_the_model_signed(serve: S
     assert bodies[2]["contents"][3]["parts"] == [{"text": "Both are fine.", "thoughtSignature": "ZW5k"}]
     assert bodies[2]["contents"][:3] == bodies[1]["contents"]
     turn = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
-    called = [*(["ToolExecutionStart", "ToolExecutionEnd"] * 2), *(["MessageStart", "MessageEnd"] * 2), "TurnEnd"]
+    called = [
+        "ToolCallsReceived",
+        *(["ToolExecutionStart", "ToolExecutionEnd"] * 2),
+        *(["MessageStart", "MessageEnd"] * 2),
+        "TurnEnd",
+    ]
     begun = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
     assert [name for name in names if name != "MessageUpdate"] == [
         *(*begun, *turn, *called, "TurnStart", *turn, "TurnEnd", "AgentEnd"),

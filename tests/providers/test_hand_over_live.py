@@ -80,6 +80,7 @@ async def test_another_vendor_goes_on_in_the_middle_of_a_run(
             "MessageStart",
             "MessageEnd",
             *ASKED,
+            "ToolCallsReceived",
             *RAN,
             *RAN,
             *RESULT,
@@ -87,7 +88,7 @@ async def test_another_vendor_goes_on_in_the_middle_of_a_run(
             "TurnEnd",
             "ModelChanged",
         ),
-        *("TurnStart", *ASKED, *RAN, *RESULT, "TurnEnd"),
+        *("TurnStart", *ASKED, "ToolCallsReceived", *RAN, *RESULT, "TurnEnd"),
         *("TurnStart", *ASKED, "TurnEnd", "AgentEnd"),
     ]
 

@@ -77,7 +77,7 @@ async def test_the_key_may_change_within_a_run(serve: Serve, wire: str, model_at
     assert bare(keys_sent(server)) == [OTHER, "sk-fresh", OWN]
     assert asked == [wire] * 3
     turn = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
-    called = ["ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
+    called = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
     assert [name for name in names if name != "MessageUpdate"] == [
         *("AgentStart", "TurnStart", "MessageStart", "MessageEnd", *turn, *called),
         *("TurnStart", *turn, *called),

@@ -145,6 +145,7 @@ async def test_a_whole_run_with_a_tool(serve: Serve, monkeypatch: pytest.MonkeyP
     assert [name for name in names if name != "MessageUpdate"] == [
         *("AgentStart", "TurnStart", "MessageStart", "MessageEnd", *turn),
         *(
+            "ToolCallsReceived",
             "ToolExecutionStart",
             "ToolExecutionEnd",
             "MessageStart",

@@ -186,7 +186,7 @@ def by_lines() -> str:
     """What cinch says by lines of a change, on the tour."""
     done = subprocess.run(
         [sys.executable, "-m", "cinch_tui", "demo", "--plain"],
-        input="mend the discount\n2\n1\n1\n",
+        input="mend the discount\ns\ny\n1\n",
         capture_output=True,
         text=True,
         check=True,

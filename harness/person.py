@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from harness.approval.rules import Rule
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, ToolCall
 from harness.tool import Risk
@@ -20,7 +21,8 @@ from harness.views import View
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
     """A call that needs approval. `rule` says in words what "always" would cover, `exact_rule` what it would if it
-    covered such a call and no other; empty when it cannot be remembered.
+    covered such a call and no other; empty when it cannot be remembered. `session` are the rules that `Session` adds:
+    command prefixes, an exact text, or the whole tool; none when such a call is asked about each time.
 
     `is_revisable`: `Reworded` is an answer too, and `Partly` where the view is a diff. `is_reworded`: this is what the
     person made of the call. It is the `position`th, counted from 1, of `total` calls of one reply that need approval;
@@ -34,7 +36,7 @@ class ApprovalRequest:
     view: View | None
     cwd: Path
     rule: str = ""
-    can_trust: bool = True
+    session: tuple[Rule, ...] = ()
     is_revisable: bool = False
     is_reworded: bool = False
     exact_rule: str = ""
@@ -50,7 +52,7 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Yes, and do not ask again for this tool in this session."""
+    """Yes, and do not ask again in this session for what `ApprovalRequest.session` covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +170,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class PlanVerdict:
-    """Accepting a plan leaves plan mode; `feedback` goes to the model either way."""
+    """Accepting a plan leaves plan mode; `feedback` goes to the model either way.
+
+    `allow_edits`: calls that change files in the workspace need no approval until the session ends. `plan` is the plan
+    as the user edited it, empty if they did not; the model is shown it as the plan to carry out.
+    """
 
     accepted: bool
     feedback: str = ""
+    allow_edits: bool = False
+    plan: str = ""
 
 
 class Person(Protocol):

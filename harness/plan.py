@@ -11,6 +11,8 @@ from harness.run import Run
 async def propose_plan(run: Run, plan: str) -> PlanVerdict:
     run.bus.publish(PlanSubmitted(plan=plan))
     verdict = await run.person.review_plan(plan)
+    if verdict.accepted and verdict.allow_edits:
+        run.state.grants.allow_edits()
     if verdict.accepted and run.state.mode is not EXECUTE:
         run.state.mode = EXECUTE
         run.bus.publish(ModeChanged(mode=EXECUTE.name))

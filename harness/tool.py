@@ -25,6 +25,7 @@ program · dangerous: asked about even when the tool is trusted · forbidden: ne
 @dataclass(frozen=True, slots=True)
 class Risk:
     """What a call may do. `scope` is what a lasting rule would cover: a command prefix, or empty for the whole tool.
+    `scopes` are the prefixes of a call that runs several commands: it is allowed where each of them is.
 
     `paths` are the files it reads or changes, where it can tell: calls of one reply that change the same file run one
     after another, and one that changes files it cannot name runs alone. `touches` are files that it changes beside
@@ -39,6 +40,7 @@ class Risk:
     cacheable: bool = False
     touches: tuple[str, ...] = ()
     exact: str = ""
+    scopes: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:

@@ -33,7 +33,7 @@ class PlanTool(TypedTool[PlanArguments]):
 
     async def execute(self, arguments: PlanArguments, context: ToolContext) -> ToolOutput:
         verdict = await context.propose_plan(arguments.plan)
-        view = TextView(arguments.plan, language="markdown")
+        view = TextView(verdict.plan or arguments.plan, language="markdown")
         return ToolOutput.text(_told(verdict), view=view, details={"accepted": verdict.accepted})
 
 
@@ -41,7 +41,8 @@ def _told(verdict: PlanVerdict) -> str:
     feedback = verdict.feedback.strip()
     if verdict.accepted:
         remark = f" They add: {feedback}" if feedback else ""
-        return f"The person accepted the plan. Plan mode is over: carry the plan out now, step by step.{remark}"
+        edited = f"\n\nThe user edited the plan. Carry out this version:\n{verdict.plan}" if verdict.plan else ""
+        return f"The user accepted the plan. Plan mode is over: carry the plan out now, step by step.{remark}{edited}"
     if feedback:
         return (
             f"The plan was not accepted: {feedback}\n"

@@ -16,7 +16,7 @@ from harness.tool import Risk
 from tools.guarded import risk_of_change
 from tools.shell_git import judge_git
 from tools.shell_options import has_option
-from tools.shell_scope import INTERPRETERS, SHELLS, scope_of
+from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of
 from tools.shell_syntax import Command, Pipe, Script, parse
 
 _DEEPEST = 4
@@ -87,7 +87,9 @@ def assess(command: str) -> Risk:
         for finding in findings:
             if finding.level == level:
                 return replace(finding, touches=touches)
-    return Risk("execute", scope=scope_of(script), touches=touches, exact=command.strip())
+    scope = scope_of(script)
+    scopes = () if scope else scopes_of(script)
+    return Risk("execute", scope=scope, scopes=scopes, touches=touches, exact=command.strip())
 
 
 def _changes(script: Script) -> Iterator[str]:

@@ -25,7 +25,7 @@ def _words(text: str) -> frozenset[str]:
 _WITH_VERB = _words("""
     git npm pnpm yarn bun deno cargo go make just docker podman kubectl helm terraform pip pip3 uv poetry pipx conda
     brew apt apt-get systemctl gh mvn gradle gradlew dotnet rake bundle composer mix tox nox hatch pdm invoke ninja
-    cmake
+    cmake cd pushd
 """)
 _WITH_TWO_VERBS = {
     ("npm", "run"),
@@ -67,6 +67,11 @@ _RUN_ANYTHING = _words("""
     eval source . ssh awk gawk mawk sed trap alias busybox script screen tmux strace gdb
     less more man vi vim nvim view ed ex emacs
 """)
+# Builtins that change how the commands after them are found or read.
+_CHANGE_THE_SHELL = _words("""
+    hash enable set shopt read mapfile readarray getopts let bind complete unset umask ulimit export declare typeset
+    local readonly return exit break continue shift
+""")
 # Options by which a program that reads comes to write, or to run another program.
 _BREAKERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "git": (
@@ -85,6 +90,9 @@ _BREAKERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "rg": ("", ("--pre", "--hostname-bin")),
     "sort": ("o", ("--output", "--compress-program")),
     "tree": ("o", ()),
+    "printf": ("v", ()),
+    "test": ("v", ()),
+    "wait": ("p", ()),
     "tar": ("I", ("--to-command", "--checkpoint-action", "--use-compress-program")),
 }
 _FIND_BREAKER = re.compile(r"-(exec|ok|delete|fprint|fls)")
@@ -93,6 +101,13 @@ _FIND_BREAKER = re.compile(r"-(exec|ok|delete|fprint|fls)")
 def scope_of(script: Script) -> str:
     """The words a rule for this command would hold, or an empty string if it must be asked about each time."""
     return " ".join(_scope(script.commands[0].words)) if script.simple else ""
+
+
+def scopes_of(script: Script) -> tuple[str, ...]:
+    """The scope of each command of a compound line; empty unless every one of them has a scope."""
+    scopes = [" ".join(_scope(command.words)) for command in script.joined]
+    changes_shell = any(command.words[0] in _CHANGE_THE_SHELL for command in script.joined)
+    return () if "" in scopes or changes_shell else tuple(dict.fromkeys(scopes))
 
 
 def _scope(words: tuple[str, ...]) -> tuple[str, ...]:

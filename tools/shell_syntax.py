@@ -39,6 +39,8 @@ _WORDS = {
     "extglob_pattern",
     "regex",
 }
+_JOINTS = {"&&", "||", ";", "|"}
+_OUTPUT = {">", ">>", ">|", "&>", "&>>", ">&"}
 _SEPARATORS = re.compile(r"[;&|\n(){}`]+")
 
 
@@ -68,13 +70,16 @@ class Pipe:
 class Script:
     """All that a command line may run.
 
-    `simple`: it is one plain command and nothing else. `bombs`: it defines a function that doubles itself.
+    `simple`: it is one plain command and nothing else. `joined` are the commands of a line that consists of nothing but
+    plain commands, joined by `&&`, `||`, `;` or `|`; empty for any other. `bombs`: it defines a function that doubles
+    itself.
     """
 
     commands: tuple[Command, ...] = ()
     pipes: tuple[Pipe, ...] = ()
     writes: tuple[str, ...] = ()
     simple: bool = False
+    joined: tuple[Command, ...] = ()
     bombs: bool = False
 
 
@@ -93,6 +98,7 @@ def parse(text: str) -> Script:
         pipes=tuple(pipe for node in nodes if node.type == "pipeline" for pipe in _pipes(node, commands)),
         writes=tuple(path for node in nodes if node.type == "file_redirect" for path in _written(node)),
         simple=_is_one_line(text) and _is_single(root) and all(command.plain for command in commands.values()),
+        joined=_joined(root, commands) if _is_one_line(text) else (),
         bombs=any(_doubles_itself(node, commands) for node in nodes if node.type == "function_definition"),
     )
 
@@ -134,12 +140,34 @@ def _is_single(root: Node) -> bool:
     return [child.type for child in root.children] == ["command"]
 
 
+def _joined(root: Node, commands: dict[int, Command]) -> tuple[Command, ...]:
+    """The commands of a line that is nothing but plain commands; empty where there is anything else in it."""
+    found: list[Command] = []
+    pending = list(root.children)
+    while pending:
+        node = pending.pop(0)
+        if node.type == "command" and commands[node.id].plain:
+            found.append(commands[node.id])
+        elif node.type in ("list", "pipeline", "redirected_statement"):
+            pending = [*node.children, *pending]
+        elif node.type not in _JOINTS and not _is_quiet(node):
+            return ()
+    return tuple(found)
+
+
+def _is_quiet(node: Node) -> bool:
+    """A redirection that reads and writes no file: `2>&1`, `>/dev/null`."""
+    operators = {child.type for child in node.children if not child.is_named}
+    is_output = node.type == "file_redirect" and len(_destinations(node)) == 1 and operators <= _OUTPUT
+    return is_output and all(path == "/dev/null" for path in _written(node))
+
+
 def _command(node: Node) -> Command:
     parts = [_unwrapped(child) for child in node.children]
     words = [_resolve(part) for part in parts if part.type in _WORDS]
     attached = _redirects_of(node)
     words += [_resolve(word) for redirect in attached for word in _destinations(redirect)[1:]]
-    only_words = all(part.type in _WORDS for part in parts) and not attached
+    only_words = all(part.type in _WORDS for part in parts) and all(_is_quiet(each) for each in attached)
     inner = [child for part in parts for child in _within(part)]
     return Command(
         tuple(text for text, _ in words),
@@ -184,7 +212,7 @@ def _destinations(redirect: Node) -> list[Node]:
 def _written(redirect: Node) -> Iterator[str]:
     operators = {child.type for child in redirect.children if not child.is_named}
     destinations = _destinations(redirect)
-    if destinations and operators & {">", ">>", ">|", "&>", "&>>", ">&", "<>"}:
+    if destinations and operators & {*_OUTPUT, "<>"}:
         path = _resolve(destinations[0])[0]
         # `2>&1` writes where another descriptor does, and into no file of that name.
         if ">&" not in operators or not path.removesuffix("-").isdecimal():

@@ -1,12 +1,16 @@
-"""What is said of calls that need approval, on the screen and in lines, and what an answer to several covers."""
+"""Texts and answers of approval questions, for the app and for plain mode."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cinch_tui.rendering.harmless import marked
 from cinch_tui.transcript.plain import one_line
+from harness.approval.rules import describe
+from harness.lazy_dataclass import dataclass
 from harness.person import ApprovalRequest, Denied, ForCall, OneApproval, Together
 from harness.tool import RiskLevel
+from harness.views import TerminalView
 
 RISKS: dict[RiskLevel, str] = {
     "none": "touches nothing",
@@ -17,6 +21,7 @@ RISKS: dict[RiskLevel, str] = {
     "forbidden": "forbidden",
 }
 MOST_FILES = 4
+LONGEST_RULE = 60
 
 
 def why(request: ApprovalRequest, separator: str) -> str:
@@ -30,25 +35,79 @@ def named(request: ApprovalRequest) -> str:
     return f"{one_line(request.label)}  {one_line(request.summary)}".rstrip()
 
 
-def lasting(request: ApprovalRequest) -> list[tuple[str, str, str]]:
-    """The answers that hold for more than this call: key, action and words."""
-    answers: list[tuple[str, str, str]] = []
-    if request.can_trust:
-        answers.append(("s", "session", "Yes, and trust it this session"))
+@dataclass(frozen=True, slots=True)
+class AnswerOption:
+    """An answer that a dialog offers. `key` is its letter, `action` what it does; `short` fits a narrow terminal."""
+
+    key: str
+    action: str
+    text: str
+    short: str
+
+
+def is_named_in_full(request: ApprovalRequest, width: int) -> bool:
+    """True for a command so short and plain that its name of at most `width` characters shows all of it."""
+    view = request.view
+    if not isinstance(view, TerminalView):
+        return False
+    name = named(request)
+    is_whole = request.summary == view.command == marked(view.command) and name.endswith(view.command)
+    return is_whole and len(name) <= width
+
+
+PLAN_ANSWERS = (
+    ("y", "accept", "Accept", "Accept"),
+    ("a", "accept_with_edits", "Accept and allow all edits this session", "Accept with edits"),
+    ("n", "reject", "Keep planning", "Keep planning"),
+    ("d", "keep_planning", "Keep planning, with feedback", "Feedback"),
+    ("e", "edit", "Edit in $EDITOR", "Edit"),
+)
+"""Answers to a plan: key, action, text, short text."""
+
+
+def lasting(request: ApprovalRequest) -> list[AnswerOption]:
+    """The answers that allow more than this call."""
+    answers: list[AnswerOption] = []
+    if request.session:
+        answers.append(AnswerOption("s", "session", f"Allow {_session(request)} this session", "Session"))
     if request.rule:
-        answers.append(("a", "always", f"Yes, and always allow {one_line(request.rule)} here"))
+        always = f"Always allow {one_line(request.rule)} in this project"
+        answers.append(AnswerOption("a", "always", always, "Project"))
     return answers
 
 
-def exactly(request: ApprovalRequest) -> list[tuple[str, str, str]]:
-    """The one that holds for such a call and no other, where there is one."""
-    words = f"Yes, and always allow {one_line(request.exact_rule)} here"
-    return [("x", "exactly", words)] if request.exact_rule else []
+def exactly(request: ApprovalRequest) -> list[AnswerOption]:
+    """The answer that allows such a call and no other, where there is one."""
+    if not request.exact_rule:
+        return []
+    rule = one_line(request.exact_rule)
+    which = "exactly this command" if request.risk.level == "execute" or len(rule) > LONGEST_RULE else rule
+    return [AnswerOption("x", "exactly", f"Always allow {which} in this project", "Exactly this")]
+
+
+def _session(request: ApprovalRequest) -> str:
+    """What an approval for the session covers."""
+    if any(rule.exact for rule in request.session):
+        return "exactly this command"
+    *others, last = [one_line(describe(rule)) for rule in request.session]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def allowable(requests: Sequence[ApprovalRequest], tool: str = "") -> list[ApprovalRequest]:
     """Those that may be allowed by one answer, of this tool or of any: what is dangerous is asked about by itself."""
     return [each for each in requests if each.risk.level != "dangerous" and tool in ("", each.call.name)]
+
+
+def number_of(free: int, total: int) -> str:
+    """How many of the calls that need approval one answer allows."""
+    return f"all {total}" if free == total else f"the {free} that are not dangerous"
+
+
+def calls_of(request: ApprovalRequest, count: int) -> str:
+    """Calls of the same tool: "both edits", "all 3 commands"."""
+    nouns = {"edit": "edits", "execute": "commands"}
+    noun = nouns.get(request.risk.level) or f"{one_line(request.call.name)} calls"
+    return f"both {noun}" if count == 2 else f"all {count} {noun}"
 
 
 def denial_of_all(requests: Sequence[ApprovalRequest]) -> Together:

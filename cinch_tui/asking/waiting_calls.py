@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from cinch_tui.asking.call_words import allowable, denial_of_all, exactly, lasting, named, together
+from cinch_tui.asking.call_words import (
+    AnswerOption,
+    allowable,
+    calls_of,
+    denial_of_all,
+    exactly,
+    is_named_in_full,
+    lasting,
+    named,
+    number_of,
+    together,
+)
 from cinch_tui.rendering.review import Review
-from cinch_tui.transcript.plain import one_line
 from harness.hunks import hunks_of
 from harness.person import Approval, ApprovalRequest, Once, OneApproval, Partly, RefusedHunk, Together
 from harness.views import DiffView
 
 MOST_OTHERS = 4
+LIST_INDENT = 5
 
 
 class WaitingCall:
@@ -19,6 +30,8 @@ class WaitingCall:
 
     def __init__(self, request: ApprovalRequest) -> None:
         self.request = request
+        self.is_seen = False
+        """Its end has been in sight."""
 
     @cached_property
     def review(self) -> Review | None:
@@ -52,6 +65,16 @@ class WaitingCalls:
     def __len__(self) -> int:
         return len(self._calls)
 
+    def unseen(self, width: int, tool: str = "") -> int:
+        """How many of the calls that one answer allows have not been shown in full, in the list of others or below it.
+
+        `width` is that of the list, 0 where it is not shown.
+        """
+        free = self._allowable(tool)
+        others = [call for call in self._calls if call is not self.shown][:MOST_OTHERS]
+        listed = [call for call in others if is_named_in_full(call.request, width - LIST_INDENT)]
+        return sum(call.request in free and not call.is_seen and call not in listed for call in self._calls)
+
     def go(self, step: int) -> None:
         self.shown = self._calls[(self._calls.index(self.shown) + step) % len(self)]
 
@@ -78,31 +101,30 @@ class WaitingCalls:
         more = [f"     and {len(others) - MOST_OTHERS} more"] if len(others) > MOST_OTHERS else []
         return [place, *shown, *more]
 
-    def answers(self) -> list[tuple[str, str, str]]:
-        """What may be answered, each with its key, its action and its words."""
+    def answers(self) -> list[AnswerOption]:
+        """The answers to the call that is shown."""
         request, review = self.shown.request, self.shown.review
         is_partial = self.shown.is_partial
-        yes = f"Yes, {review.taken} of {review.count} changes" if review and is_partial else "Yes, once"
-        # Yes and no are seen in the smallest terminal.
-        answers = [("y", "once", yes), *([] if is_partial else lasting(request))]
-        answers += [("n", "deny", "No"), ("d", "explain", "No, and say why")]
-        answers += [] if is_partial else exactly(request)
-        if len(self) > 1:
-            answers += self._answers_to_all()
+        some = f"Allow {review.taken} of {review.count} changes" if review and is_partial else ""
+        answers = [AnswerOption("y", "once", some or "Allow once", "Once"), *([] if is_partial else lasting(request))]
+        answers += [AnswerOption("n", "deny", "Deny", "Deny")]
+        answers += [AnswerOption("d", "explain", "Deny with reason", "Reason")]
         if review:
-            answers.append(("h", "review", f"Choose among the {review.count} changes"))
+            answers.append(AnswerOption("h", "review", f"Choose among {review.count} changes", "Choose"))
         if request.is_revisable:
-            answers.append(("e", "rewrite", "Change it in your editor, then decide"))
-        return answers
+            answers.append(AnswerOption("e", "rewrite", "Edit in $EDITOR", "Edit"))
+        answers += [] if is_partial else exactly(request)
+        return [*answers, *(self._answers_to_all() if len(self) > 1 else [])]
 
-    def _answers_to_all(self) -> list[tuple[str, str, str]]:
-        tool = self.shown.request.call.name
-        free, same = len(self._allowable()), len(self._allowable(tool))
-        which = f"all {free} that wait" if free == len(self) else f"the {free} that are not dangerous"
-        answers = [("A", "allow_all", f"Yes to {which}")] if free > 1 else []
-        if 1 < same < free and self.shown.request.risk.level != "dangerous":
-            answers.append(("T", "allow_tool", f"Yes to all {same} of {one_line(tool)}"))
-        return [*answers, ("N", "deny_all", f"No to all {len(self)} that wait")]
+    def _answers_to_all(self) -> list[AnswerOption]:
+        request = self.shown.request
+        free, same = len(self._allowable()), len(self._allowable(request.call.name))
+        is_same = 1 < same < free and request.risk.level != "dangerous"
+        all_of = (
+            [AnswerOption("A", "allow_all", f"Allow {number_of(free, len(self))}", "Allow all")] if free > 1 else []
+        )
+        tool = [AnswerOption("T", "allow_tool", f"Allow {calls_of(request, same)}", "Same tool")] if is_same else []
+        return [*all_of, *tool, AnswerOption("N", "deny_all", f"Deny all {len(self)}", "Deny all")]
 
     def _allowable(self, tool: str = "") -> list[ApprovalRequest]:
         return allowable([call.request for call in self._calls], tool)

@@ -1,4 +1,4 @@
-"""The command that says what may run without a question."""
+"""Commands that show and change what may run without asking."""
 
 from __future__ import annotations
 
@@ -8,29 +8,51 @@ from cinch_tui.commands.registry import Choice, Family
 APPROVAL = Family("Approval")
 
 _MODES: dict[str, tuple[ApprovalMode, str]] = {
-    "on": ("on", "ask before every call"),
-    "smart": ("smart", "ask before calls that change something"),
-    "off": ("off", "ask before nothing"),
+    "on": ("on", "every call is asked"),
+    "smart": ("smart", "calls that change files or run programs are asked"),
+    "off": ("off", "nothing is asked"),
 }
 
 
 def _approve_choices(front: Front) -> tuple[Choice, ...]:
     modes = tuple(Choice(mode, meaning) for mode, meaning in _MODES.values())
-    trusted = tuple(Choice(f"untrust {tool}", "ask again") for tool in front.trusted_tools())
-    return (*modes, Choice("untrust", "ask again for every tool"), *trusted)
+    granted = tuple(Choice(f"untrust {grant}", "ask again") for grant in front.session_grants())
+    return (*modes, Choice("untrust", "revoke all session grants"), *granted)
 
 
-@APPROVAL.command("#approve [on|smart|off|untrust [tool]]", "what runs without a question", arguments=_approve_choices)
+@APPROVAL.command("#approve [on|smart|off|untrust [tool]]", "what runs without asking", arguments=_approve_choices)
 async def approve(front: Front, argument: str) -> None:
-    verb, _, tool = argument.partition(" ")
+    verb, _, grant = argument.partition(" ")
     if not verb:
         front.show("Approval", front.approval_summary())
     elif verb == "untrust":
-        _untrust(front, tool.strip())
+        _revoke(front, grant.strip())
     elif argument.lower() in _MODES:
         _set_approval(front, argument.lower())
     else:
         front.notice(f"#approve takes on, smart, off or untrust, not {argument!r}", "warning")
+
+
+def _permission_choices(front: Front) -> tuple[Choice, ...]:
+    granted = tuple(Choice(f"revoke {grant}", "ask again") for grant in front.session_grants())
+    allow = Choice("allow bash", "allow all commands this session, except dangerous ones")
+    return (Choice("revoke", "revoke all session grants"), *granted, allow)
+
+
+@APPROVAL.command(
+    "/permissions [allow TOOL|revoke [GRANT]]", "show and change what is allowed", arguments=_permission_choices
+)
+async def permissions(front: Front, argument: str) -> None:
+    verb, _, name = argument.partition(" ")
+    name = name.strip()
+    if not verb:
+        front.show("Permissions", front.approval_summary())
+    elif verb == "revoke":
+        _revoke(front, name)
+    elif verb == "allow" and name:
+        _allow(front, name)
+    else:
+        front.notice(f"/permissions takes allow TOOL or revoke [GRANT], not {argument!r}", "warning")
 
 
 _PLANNING = {
@@ -69,12 +91,20 @@ def next_approval(front: Front) -> None:
 def _set_approval(front: Front, name: str) -> None:
     mode, meaning = _MODES[name]
     front.set_approval(mode)
-    front.notice(f"approval is {mode}: {meaning}", "warning" if mode == "off" else "info")
+    front.notice(f"Approval {mode}: {meaning}", "warning" if mode == "off" else "info")
 
 
-def _untrust(front: Front, tool: str) -> None:
-    dropped = front.untrust(tool or None)
-    if dropped:
-        front.notice(f"asked again from now on: {', '.join(dropped)}")
+def _allow(front: Front, tool: str) -> None:
+    if front.grant(tool):
+        every = "all commands except dangerous ones" if tool == "bash" else f"all {tool} calls"
+        front.notice(f"Allowed this session: {every}", "warning")
     else:
-        front.notice(f"{tool} was not trusted" if tool else "no tool was trusted", "warning")
+        front.notice(f"There is no tool named {tool}", "warning")
+
+
+def _revoke(front: Front, grant: str) -> None:
+    revoked = front.revoke(grant or None)
+    if revoked:
+        front.notice(f"No longer allowed: {', '.join(revoked)}")
+    else:
+        front.notice(f"{grant} was not allowed" if grant else "Nothing was allowed for this session", "warning")

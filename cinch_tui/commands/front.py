@@ -183,10 +183,16 @@ class ApprovalFront(Protocol):
 
     def approval_summary(self) -> str: ...
 
-    def trusted_tools(self) -> Sequence[str]: ...
+    def session_grants(self) -> Sequence[str]:
+        """Short forms of what this session allows, such as `edit_file` and `bash(git push …)`."""
+        ...
 
-    def untrust(self, tool: str | None) -> Sequence[str]:
-        """Drop the trust in one tool or in all; the tools it was dropped for."""
+    def grant(self, tool: str) -> bool:
+        """Allow all calls of a tool in this session; False if there is no such tool."""
+        ...
+
+    def revoke(self, grant: str | None) -> Sequence[str]:
+        """Revoke one session grant, those of one tool, or all; the short forms of those revoked."""
         ...
 
 

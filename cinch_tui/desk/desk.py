@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.attention.presence import Presence
 from cinch_tui.config.settings import Settings
+from cinch_tui.desk.grants import follow_grants, show_grants
 from cinch_tui.desk.talking import Talk
 from cinch_tui.keys.keymap import hint
 from cinch_tui.options import Options, Resume
@@ -177,6 +178,7 @@ class Desk:
         agent.subscribe(self._bridge.receive)
         agent.subscribe(self.talk.waiting.follow)
         agent.subscribe(self._follow_spending)
+        agent.subscribe(follow_grants(self))
         agent.subscribe(keep_way_back(assembly, self._guard.say))
         agent.subscribe(show_after_turns(self))
         agent.subscribe(calling(self))
@@ -347,6 +349,7 @@ class Desk:
         self.screen.board.transcript.banner = self.banner
         self._show(messages)
         self.show_figures()
+        show_grants(self)
         # How another conversation ended is no news of this one.
         bar = self.screen.board.status
         bar.status = replace(bar.status, state="idle", note="")

@@ -125,14 +125,18 @@ class AgentFront:
 
         return reports.approval_summary(self._place.agent)
 
-    def trusted_tools(self) -> Sequence[str]:
-        return sorted(self._place.agent.state.grants.trusted)
+    def session_grants(self) -> Sequence[str]:
+        return self._place.agent.state.grants.session_grants
 
-    def untrust(self, tool: str | None) -> Sequence[str]:
-        grants = self._place.agent.state.grants
-        dropped = sorted(name for name in grants.trusted if tool in (None, name))
-        grants.untrust(tool)
-        return dropped
+    def grant(self, tool: str) -> bool:
+        agent = self._place.agent
+        if tool not in (each.name for each in agent.state.tools):
+            return False
+        agent.state.grants.trust(tool)
+        return True
+
+    def revoke(self, grant: str | None) -> Sequence[str]:
+        return self._place.agent.state.grants.revoke(grant)
 
     # Jobs
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.desk.desk import Desk
+from cinch_tui.desk.grants import show_grants
 from cinch_tui.fronts.agent import AgentFront
 from cinch_tui.fronts.asides import Asides
 from cinch_tui.keys.keymap import label_of
@@ -325,6 +326,16 @@ class ChatFront(AgentFront):
         from cinch_tui.fronts.effects import set_approval
 
         set_approval(self._desk, mode)
+
+    def grant(self, tool: str) -> bool:
+        known = super().grant(tool)
+        show_grants(self._desk)
+        return known
+
+    def revoke(self, grant: str | None) -> Sequence[str]:
+        revoked = super().revoke(grant)
+        show_grants(self._desk)
+        return revoked
 
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.cost_text import format_cost
-from harness.approval.rules import Rule, describe
+from harness.approval.rules import notation
 from harness.messages import AssistantMessage, Message, Usage, UserMessage
 from harness.sources import text_with_sources
 from providers.installed import each_preset
@@ -97,19 +97,27 @@ def session_summary(assembly: Assembly) -> str:
 def approval_summary(agent: Agent) -> str:
     grants = agent.state.grants
     meaning = {
-        "on": "everything is asked about, reading too",
-        "smart": "reading is free; changes and commands are asked about",
+        "on": "every call is asked, reading included",
+        "smart": "calls that change files or run programs are asked",
         "off": "nothing is asked",
     }[agent.state.approval]
-    lines = [f"Approval is {agent.state.approval}: {meaning}."]
-    if grants.trusted:
-        lines.append(f"Trusted for this session: {', '.join(sorted(grants.trusted))}.")
-    lines += [f"Always in this project: {_covered(rule)}." for rule in grants.rules]
-    return "\n".join(lines)
+    return "\n".join(
+        (
+            f"Approval {agent.state.approval}: {meaning}.",
+            "",
+            _granted("Allowed this session", grants.session_grants),
+            _granted("Always allowed in this project", [notation(rule) for rule in grants.rules]),
+            "",
+            "Dangerous commands are always asked. `/permissions revoke NAME` revokes a session grant, "
+            "`/permissions allow bash` allows all commands this session.",
+        )
+    )
 
 
-def _covered(rule: Rule) -> str:
-    return f"{rule.tool}, {describe(rule)}" if rule.scope else describe(rule)
+def _granted(title: str, names: Sequence[str]) -> str:
+    if not names:
+        return f"- {title}: nothing"
+    return "\n".join((f"- {title}:", *(f"  - `{name}`" for name in names)))
 
 
 def provider_names() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The person, as the agent knows them: each question is some lines and a numbered choice."""
+"""Approval and questions in plain mode: lines, and answers by the letters that the app uses."""
 
 from __future__ import annotations
 
@@ -7,11 +7,24 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.asking.call_words import allowable, denial_of_all, exactly, lasting, together, why
+from cinch_tui.asking.call_words import (
+    PLAN_ANSWERS,
+    AnswerOption,
+    allowable,
+    denial_of_all,
+    exactly,
+    is_named_in_full,
+    lasting,
+    number_of,
+    together,
+    why,
+)
 from cinch_tui.plain.inquiry import Inquiry
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.questions import NobodyThere
-from cinch_tui.plain.showing import counted, cut, view_lines
+from cinch_tui.plain.showing import cut, view_lines
+from cinch_tui.rendering.harmless import marked
+from cinch_tui.rendering.revealed import revealed
 from cinch_tui.transcript.plain import one_line
 from harness.hunks import hunks_of
 from harness.person import (
@@ -30,13 +43,14 @@ from harness.person import (
     Session,
     shortest,
 )
-from harness.views import DiffView, TerminalView
+from harness.views import DiffView, TerminalView, TextView
 
 if TYPE_CHECKING:
     from harness.person import AskedAtOnce
 
 MOST_SHOWN = 60
-"""Lines of a proposal that are read out unasked."""
+"""Lines of a proposal that are printed at first."""
+LONGEST_NAME = 500
 
 _SAID: dict[str, Approval] = {
     "y": Once(),
@@ -90,67 +104,65 @@ class PlainPerson:
                 return await Nobody().review_plan(plan)
 
     async def _approve(self, request: ApprovalRequest) -> Approval:
-        self._show(request)
-        answers = _answers(request)
+        is_shown = self._show(request)
         while True:
-            _, key = answers[await self._menus.number([Option(text, key) for text, key in answers])]
+            key = await self._menus.letter(_answers(request) if is_shown else _ANSWERS_BEFORE_ALL_IS_SHOWN)
+            is_shown = is_shown or key == "w"
             approval = await self._approval(key, request)
             if approval is not None:
                 return approval
 
-    def _show(self, request: ApprovalRequest) -> None:
+    def _show(self, request: ApprovalRequest) -> bool:
+        """Print the call; False if only its beginning and its end were printed."""
         self._paper.say("Approval", _named(request))
         if request.others:
             rest = "; ".join(_named(each) for each in request.others)
             self._paper.say("Batch", f"{request.position} of {request.total}; these wait too: {rest}")
         self._paper.say("Why asked", why(request, ", "))
         label, lines = _content(request)
-        self._paper.say(label, "\n".join(cut(lines, MOST_SHOWN)))
+        shown = cut(lines, MOST_SHOWN)
+        self._paper.say(label, "\n".join(shown))
+        return shown == lines
 
     async def _approval(self, key: str, request: ApprovalRequest) -> Approval | None:
         """What an answer comes to; None when the person thinks better of it."""
         waiting = (request, *request.others)
         match key:
-            case "all":
+            case "A":
                 return together([(each, Once()) for each in allowable(waiting)])
-            case "none":
+            case "N":
                 return denial_of_all(waiting)
             case "d":
-                return Denied(await self._menus.line("Why not? "))
-            case "c":
-                text = await self._menus.line("Another command, or nothing to go back: ")
+                return Denied(await self._menus.line("Reason: "))
+            case "e":
+                text = await self._menus.line("The command to run instead, or nothing to go back: ")
                 return Reworded(text) if text else None
             case "w":
                 label, lines = _content(request)
                 self._paper.say(label, "\n".join(lines))
                 return None
-            case "p":
+            case "h":
                 assert isinstance(request.view, DiffView)
                 return await self._in_part(len(hunks_of(request.view)))
             case _:
                 return _SAID[key]
 
     async def _in_part(self, count: int) -> Approval | None:
-        typed = await self._menus.line(f"Leave out which changes, 1 to {count}, or nothing to go back: ")
+        typed = await self._menus.line(f"Skip which changes, 1 to {count}, or nothing to go back: ")
         words = typed.replace(",", " ").split()
         numbers = sorted({int(word) for word in words if word.isascii() and word.isdigit()})
         if not numbers or len(numbers) != len(set(words)) or not all(1 <= number <= count for number in numbers):
             return None
-        reason = await self._menus.line("Why? ")
+        reason = await self._menus.line("Reason, or nothing: ")
         if len(numbers) == count:
             return Denied(reason)
         return Partly(tuple(RefusedHunk(number - 1, reason) for number in numbers))
 
     async def _review(self, plan: str) -> PlanVerdict:
         self._paper.say("Plan", f"\n{plan.strip()}")
-        options = [
-            Option("Accept it and start the work", "y"),
-            Option("Keep planning", "n"),
-            Option("Keep planning, and say what to change", "d"),
-        ]
-        index = await self._menus.number(options)
-        feedback = await self._menus.line("What to change? ") if index == 2 else ""
-        return PlanVerdict(accepted=index == 0, feedback=feedback)
+        key = await self._menus.letter([Option(text, key) for key, _, text, _ in PLAN_ANSWERS if key != "e"])
+        feedback = await self._menus.line("What to change? ") if key == "d" else ""
+        return PlanVerdict(accepted=key in "ya", allow_edits=key == "a", feedback=feedback)
 
 
 def _limit(seconds: float | None, questions: int) -> str:
@@ -166,36 +178,45 @@ def _named(request: ApprovalRequest) -> str:
 def _content(request: ApprovalRequest) -> tuple[str, list[str]]:
     """What it is about to do, all of it, and a word for it."""
     if isinstance(request.view, TerminalView):
-        return "Command", request.view.command.split("\n")
+        return "Command", _revealed(request.view.command)
+    if isinstance(request.view, TextView):
+        return "Proposal", _revealed(request.view.text)
     if request.view is not None:
-        return "It would do", view_lines(request.view)
-    return "Arguments", json.dumps(request.call.arguments, indent=2, ensure_ascii=False).split("\n")
+        return "Proposal", [marked(line) for line in view_lines(request.view)]
+    return "Arguments", _revealed(json.dumps(request.call.arguments, indent=2, ensure_ascii=False))
 
 
-def _answers(request: ApprovalRequest) -> list[tuple[str, str]]:
-    answers = [("Yes, once", "y"), *((words, key) for key, _, words in lasting(request))]
-    if request.is_revisable and isinstance(request.view, TerminalView):
-        answers.append(("Yes, but another command", "c"))
+def _revealed(text: str) -> list[str]:
+    return [marked(line) for line in revealed(text).split("\n")]
+
+
+def _answers(request: ApprovalRequest) -> list[Option]:
+    """The answers, with the letters and in the order of the app."""
+    answers = [AnswerOption("y", "once", "Allow once", ""), *lasting(request)]
+    answers += [AnswerOption("n", "deny", "Deny", ""), AnswerOption("d", "explain", "Deny with reason", "")]
     if request.is_revisable and isinstance(request.view, DiffView) and len(hunks_of(request.view)) > 1:
-        answers.append(("Yes, but not all of the changes", "p"))
-    rule = [(words, key) for key, _, words in exactly(request)]
-    denials = [("No", "n"), ("No, and say why", "d")]
-    return [*answers, *denials, *rule, *_answers_to_all((request, *request.others)), *_answers_of_length(request)]
+        answers.append(AnswerOption("h", "review", "Skip some of the changes", ""))
+    if request.is_revisable and isinstance(request.view, TerminalView):
+        answers.append(AnswerOption("e", "rewrite", "Edit the command", ""))
+    offered = [Option(each.text, each.key) for each in (*answers, *exactly(request))]
+    return [*offered, *_answers_to_all((request, *request.others))]
 
 
-def _answers_of_length(request: ApprovalRequest) -> list[tuple[str, str]]:
-    _, lines = _content(request)
-    return [] if cut(lines, MOST_SHOWN) == lines else [(f"First show the whole of it, {counted(lines)}", "w")]
+_ANSWERS_BEFORE_ALL_IS_SHOWN = (
+    Option("Show all of it, then decide", "w"),
+    Option("Deny", "n"),
+    Option("Deny with reason", "d"),
+)
 
 
-def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[tuple[str, str]]:
-    """Of what is dangerous, one hears only when it is asked about."""
-    free = len(allowable(requests))
+def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[Option]:
+    """Calls are allowed together where the line that names the others shows all of each."""
     if len(requests) == 1:
         return []
-    which = f"all {free} that wait" if free == len(requests) else f"the {free} that are not dangerous"
-    allow = [(f"Yes to {which}", "all")] if free > 1 else []
-    return [*allow, (f"No to all {len(requests)} that wait", "none")]
+    free = allowable(requests)
+    is_shown = all(is_named_in_full(each, LONGEST_NAME) for each in requests[1:] if each in free)
+    allow = [Option(f"Allow {number_of(len(free), len(requests))}", "A")] if len(free) > 1 and is_shown else []
+    return [*allow, Option(f"Deny all {len(requests)}", "N")]
 
 
 if TYPE_CHECKING:

@@ -118,7 +118,7 @@ class Conversation:
         if agent.state.mode is PLAN:
             self.paper.say("Notice", "Plan mode is on: the agent only reads until you accept its plan.")
         if agent.state.approval == "off":
-            self.paper.say("Warning", "Approval is off: nothing is asked before it is done.")
+            self.paper.say("Warning", "Approval off: nothing is asked.")
 
     def leave(self, again: str) -> None:
         """Leave, or, where that would stop commands in the background, tell a person so first; `again` names what

@@ -54,6 +54,20 @@ class Menus:
             self.none_of_them(options)
             opens = False
 
+    async def letter(self, options: Sequence[Option]) -> str:
+        """Ask until the key of one of these is typed, and return it. Capital letters are keys of their own."""
+        keys = [option.key for option in options]
+        prompt = f"Answer ({', '.join(keys)}): "
+        typed, opens = AGAIN, True
+        while typed not in keys:
+            if typed == AGAIN:
+                self._list_by_letters(options)
+            else:
+                self.paper.say("Notice", f"Type one of {', '.join(keys)}, or {AGAIN} to list them again.")
+            typed = await self.line(prompt, opens=opens)
+            opens = False
+        return typed
+
     async def number_or_text(self, options: Sequence[Option], prompt: str) -> int | str:
         """One of these, or whatever else was typed; empty, too."""
         typed = await self._listed(options, prompt)
@@ -105,6 +119,10 @@ class Menus:
         self._list([options[index] for index in shown[:PAGE]])
         if len(shown) > PAGE:
             self.paper.tell(f"and {len(shown) - PAGE} more")
+
+    def _list_by_letters(self, options: Sequence[Option]) -> None:
+        for option in options:
+            self.paper.tell(f"{option.key}: {' '.join(option.text.split())}")
 
     def _list(self, options: Sequence[Option]) -> None:
         for number, option in enumerate(options, 1):

@@ -13,13 +13,12 @@ from rich.cells import cell_len, get_character_cell_size
 from rich.style import Style
 from rich.text import Text
 
-from cinch_tui.rendering.harmless import TAB, harmless
+from cinch_tui.rendering.harmless import LONGEST_LINE, TAB, marked
 from cinch_tui.rendering.styles import CodeStyles
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-LONGEST_LINE = 4_000
 LEX_AHEAD = 64_000
 
 
@@ -31,11 +30,11 @@ class Lines(Protocol):
     def line(self, y: int) -> Text: ...
 
 
-def shown_line(line: str) -> str:
-    """One line as it is shown: harmless, tabs expanded, and cut with a word about it where it is absurdly long."""
-    if len(line) > LONGEST_LINE:
-        line = f"{line[:LONGEST_LINE]}… {len(line) - LONGEST_LINE:,} more characters"
-    return harmless(line).expandtabs(TAB)
+def shown_line(line: str, longest: int = LONGEST_LINE) -> str:
+    """One line as it is shown: harmless, invisible characters marked, tabs expanded, and cut after `longest`."""
+    if len(line) > longest:
+        line = f"{line[:longest]}… {len(line) - longest:,} more characters"
+    return marked(line).expandtabs(TAB)
 
 
 def shown_lines(text: str) -> list[str]:

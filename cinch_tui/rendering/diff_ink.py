@@ -47,6 +47,8 @@ class Ink:
                 text, mark = self._new.line((row.new or 1) - 1), self._styles.added_word
             case "gap" | "note" | "head":
                 return Text(row.text)
+        if text.plain != row.text:
+            text = Text(row.text)  # a changed line that is shown in full, or with its runs of blanks counted
         if not row.words or self._is_left_out(row):
             return text
         text = text.copy()

@@ -13,6 +13,7 @@ from itertools import groupby, zip_longest
 from typing import Literal, TypeAlias
 
 from cinch_tui.rendering.code import shown_line
+from cinch_tui.rendering.revealed import shortened
 from harness.hunks import Hunk, Sides, changed_lines
 from harness.lazy_dataclass import dataclass
 
@@ -21,6 +22,8 @@ Span: TypeAlias = tuple[int, int]
 
 MOST_WORDS = 400
 MOST_ALIGNED = 60
+LONGEST_CHANGED = 100_000
+"""Characters of a changed line that are shown."""
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -97,10 +100,12 @@ def _kept(sides: Sides, lines: range, shift: int) -> Iterator[Pair]:
 
 def _changed(sides: Sides, change: Hunk, number: int | None) -> Iterator[Pair]:
     left = [
-        Row("removed", _shown(sides.old[at]), old=at + 1, hunk=number) for at in range(change.old_from, change.old_to)
+        Row("removed", _shown_whole(sides.old[at]), old=at + 1, hunk=number)
+        for at in range(change.old_from, change.old_to)
     ]
     right = [
-        Row("added", _shown(sides.new[at]), new=at + 1, hunk=number) for at in range(change.new_from, change.new_to)
+        Row("added", _shown_whole(sides.new[at]), new=at + 1, hunk=number)
+        for at in range(change.new_from, change.new_to)
     ]
     yield from _aligned(left, right)
     notes = _newline_note(sides.old, left), _newline_note(sides.new, right)
@@ -148,6 +153,11 @@ def _newline_note(lines: Sequence[str], rows: Sequence[Row]) -> Row | None:
 
 def _shown(line: str) -> str:
     return shown_line(line.removesuffix("\n"))
+
+
+def _shown_whole(line: str) -> str:
+    """A changed line, of which nothing may be hidden when it is approved."""
+    return shown_line(shortened(line.removesuffix("\n")), LONGEST_CHANGED)
 
 
 def changed_words(old: str, new: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:

@@ -49,4 +49,4 @@ class Review:
         if number not in self.refused:
             return f"{cursor}[x] change {number + 1} of {self.count}"
         reason = " ".join(harmless(self.refused[number]).split())
-        return f"{cursor}[ ] change {number + 1} of {self.count}, left out{f': {reason}' if reason else ''}"
+        return f"{cursor}[ ] change {number + 1} of {self.count}, skipped{f': {reason}' if reason else ''}"

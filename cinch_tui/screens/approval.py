@@ -1,26 +1,28 @@
-"""The question before a call runs: what it will do, why it asks, and every answer a person may give."""
+"""Approval dialog: what a call will do, why it needs approval, and the answers."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import PurePath
 from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.reactive import var
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, Static
 
 from cinch_tui.asking.call_words import why
 from cinch_tui.asking.waiting_calls import WaitingCalls
 from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
-from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
+from cinch_tui.rendering.revealed import revealed
+from cinch_tui.screens.dialog import GRACE, stylesheets
+from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
 from cinch_tui.transcript.plain import one_line
+from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.person import (
@@ -34,17 +36,15 @@ from harness.person import (
 )
 from harness.views import DiffView, TerminalView, TextView, View
 
-FRAME = 4
-LEAST = 4
-"""Lines of what is asked about that are seen whatever else there is to say."""
-MOST_ANSWERS = 12
+LEAST = 2
+"""Lines of the call that are in sight at any size."""
 
-_HINT = ("approval.page_up approval.page_down scroll", "approval.back denies")
+_HINT = ("approval.page_up approval.page_down scroll", CONVERSATION_HINT, "approval.back denies")
 _DIFF_HINT = ("approval.split side by side", "approval.unfold unfold", *_HINT)
 _REVIEW_HINT = (
     "review.take take",
-    "review.leave leave out",
-    "review.explain say why",
+    "review.leave skip",
+    "review.explain skip with reason",
     "review.all all",
     "review.none none",
     "review.finish done",
@@ -52,17 +52,18 @@ _REVIEW_HINT = (
 _WRITING_HINT = ("Enter sends", "approval.back goes back")
 _WRITING_HINT_OF_ONE = ("Enter keeps it", "approval.back goes back")
 _WHY_NOT = "why not? Enter sends, {back} goes back"
-_WHY_NOT_THIS = "why not change {number}? Enter keeps it, {back} goes back"
+_WHY_SKIP = "why skip change {number}? Enter keeps it, {back} goes back"
 
 
-class ApprovalScreen(Dialog[Approval]):
+class ApprovalScreen(DockedDialog[Approval]):
     """Asks about one call. Esc and `n` deny it, `d` denies with a reason for the model.
 
-    Where other calls of the reply wait too, ← and → go through them: what is answered is the one that is shown.
-    `editor` is the command with which the person changes what is proposed; empty for the usual one.
+    A call can be allowed once its end has been in sight. Where other calls of the reply wait too, ← and → go through
+    them, and the answer is for the one that is shown. `editor` is the command with which the user changes what is
+    proposed; empty for the usual one.
     """
 
-    CSS_PATH = stylesheets("approval")
+    CSS_PATH = stylesheets("docked", "approval")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("approval")]
 
     explaining = var(default=False, toggle_class="-explaining")
@@ -74,23 +75,23 @@ class ApprovalScreen(Dialog[Approval]):
         self._calls = WaitingCalls(request)
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="dialog") as dialog:
+        with DialogFrame(id="dialog") as dialog:
             dialog.border_subtitle = self._hint
-            dialog.set_class(self._is_diff, "-diff").set_class(self._request.total > 1, "-batch")
+            dialog.set_class(self._request.total > 1, "-batch")
             yield Static(self._others(), id="others", markup=False)
             yield Static(self._heading(), id="heading", markup=False)
             yield Static(self._why(), id="why", classes=self._danger, markup=False)
             yield self._pane()
-            yield OptionList(*self._options(), id="answers", markup=False, compact=True)
+            yield Static("", id="unseen", markup=False)
+            yield AnswerBar(self._options(), id="answers")
             yield Input(id="reason", compact=True, select_on_focus=False)
 
     def opened(self) -> None:
         """A dangerous call is not allowed by Enter alone."""
-        answers = self.query_one("#answers", OptionList)
-        answers.highlighted = answers.get_option_index("deny") if self._danger else 0
+        self.query_one("#answers", AnswerBar).highlight("deny" if self._danger else "once")
 
     def on_resize(self) -> None:
-        """What is asked about takes the room that heading and answers leave: no answer is out of sight."""
+        """The call takes the rows that heading and answers leave: no answer is out of sight."""
         self.call_after_refresh(self._fit)
 
     @property
@@ -118,25 +119,25 @@ class ApprovalScreen(Dialog[Approval]):
             dialog.border_subtitle = self._hint
 
     def action_once(self) -> None:
-        self._say(self._calls.shown.yes)
+        self._allow(self._calls.shown.yes)
 
     def action_session(self) -> None:
-        self._say(Session())
+        self._allow(Session())
 
     def action_always(self) -> None:
-        self._say(Always())
+        self._allow(Always())
 
     def action_exactly(self) -> None:
-        self._say(Always(exact=True))
+        self._allow(Always(exact=True))
 
     def action_deny(self) -> None:
         self._say(Denied())
 
     def action_allow_all(self) -> None:
-        self.answer(self._calls.allowed())
+        self._allow_together("")
 
     def action_allow_tool(self) -> None:
-        self.answer(self._calls.allowed(self._request.call.name))
+        self._allow_together(self._request.call.name)
 
     def action_deny_all(self) -> None:
         self.answer(self._calls.denied())
@@ -150,7 +151,6 @@ class ApprovalScreen(Dialog[Approval]):
         self.show_choice()
         self.opened()
         dialog = self.query_one("#dialog")
-        dialog.set_class(self._is_diff, "-diff")
         self._show_hint()
         self.query_one("#others", Static).update(self._others())
         self.query_one("#heading", Static).update(self._heading())
@@ -174,7 +174,7 @@ class ApprovalScreen(Dialog[Approval]):
             self._say(Denied())
 
     def action_explain(self) -> None:
-        self._ask_why(_WHY_NOT)
+        self._ask_reason(_WHY_NOT)
 
     def action_review(self) -> None:
         self.reviewing = True
@@ -203,7 +203,7 @@ class ApprovalScreen(Dialog[Approval]):
         self.query_one(ViewPane).page(where)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        answers = {name for _, name, _ in self._calls.answers()}
+        answers = {each.action for each in self._calls.answers()}
         offered = {
             **{name: name in answers for name in _SOMETIMES},
             "go": len(self._calls) > 1 and not (self.reviewing or self.explaining),
@@ -212,11 +212,19 @@ class ApprovalScreen(Dialog[Approval]):
         }
         return offered.get(action, True) and super().check_action(action, parameters)
 
-    @on(OptionList.OptionSelected, "#answers")
-    async def take_selected(self, event: OptionList.OptionSelected) -> None:
-        # One that was chosen of another call is not offered any more.
-        if event.option_id and event.option in event.option_list.options:
-            await self.run_action(event.option_id)
+    @on(AnswerBar.Chosen)
+    async def take_chosen(self, event: AnswerBar.Chosen) -> None:
+        # An answer chosen before another call was shown counts for neither.
+        if event.version == self.query_one("#answers", AnswerBar).version:
+            await self.run_action(event.action)
+
+    @on(ViewPane.Moved)
+    def show_unseen(self) -> None:
+        """Note that the end of the call is in sight, or show how much of it is not."""
+        panes = self.query(ViewPane)
+        below = panes.first().lines_below(self._rows_for_call) if panes else None
+        self._calls.shown.is_seen |= below == 0
+        self._remind(f"↓ {below:,} more line{'s' * (below != 1)}: scroll to the end to allow" if below else "")
 
     @on(Input.Submitted, "#reason")
     def take_reason(self, event: Input.Submitted) -> None:
@@ -237,31 +245,29 @@ class ApprovalScreen(Dialog[Approval]):
     @on(ReviewPane.Changed)
     def show_choice(self) -> None:
         """The answers say how much is taken."""
-        answers = self.query_one("#answers", OptionList)
-        answers.clear_options()
-        answers.add_options(self._options())
-        answers.highlighted = 0
+        self.query_one("#answers", AnswerBar).show(self._options())
 
     @on(ReviewPane.Explain)
     def ask_about_hunk(self) -> None:
         review = self._calls.shown.review
-        self._ask_why(_WHY_NOT_THIS, review.at + 1 if review else 1)
+        self._ask_reason(_WHY_SKIP, review.at + 1 if review else 1)
 
     @on(ReviewPane.Finished)
     def finish_review(self) -> None:
         self._leave_review()
 
     def _fit(self) -> None:
-        told = sum(self.query_one(name).size.height for name in ("#others", "#heading", "#why"))
-        room = self.size.height - FRAME - told
-        answers = self.query_one("#answers", OptionList)
-        most = max(LEAST, min(answers.option_count, MOST_ANSWERS, room - LEAST))
-        is_short = self.has_class("-short")
-        answers.styles.max_height = None if is_short else most
-        rest = max(LEAST, room - (1 if self.reviewing else most))
+        """Give the call the rows that are left."""
         # For a moment there is none, while another call is shown.
         for view in self.query("#view"):
-            view.styles.max_height = None if is_short else rest
+            view.styles.max_height = self._rows_for_call
+
+    @property
+    def _rows_for_call(self) -> int:
+        names = ("#others", "#heading", "#why", "#unseen", "#reason", "#answers")
+        taken = sum(part.outer_size.height for name in names if (part := self.query_one(name)).display)
+        margin = sum(view.styles.margin.height for view in self.query("#view"))
+        return max(LEAST, self.most_rows - self.query_one("#dialog").gutter.height - taken - margin)
 
     @property
     def _request(self) -> ApprovalRequest:
@@ -280,10 +286,6 @@ class ApprovalScreen(Dialog[Approval]):
         return hint(*(_DIFF_HINT if self._has_two_sides else _HINT))
 
     @property
-    def _is_diff(self) -> bool:
-        return isinstance(self._request.view, DiffView)
-
-    @property
     def _has_two_sides(self) -> bool:
         view = self._request.view
         return isinstance(view, DiffView) and view.old is not None and view.new is not None
@@ -292,6 +294,31 @@ class ApprovalScreen(Dialog[Approval]):
         """Answer what is shown."""
         self.answer(self._calls.said(approval))
 
+    def _allow(self, approval: OneApproval) -> None:
+        """Allow what is shown, once its end has been in sight."""
+        self.show_unseen()
+        if self._calls.shown.is_seen:
+            self._say(approval)
+
+    def _allow_together(self, tool: str) -> None:
+        """Allow several calls at once, each of which has been shown."""
+        self.show_unseen()
+        others = self.query_one("#others")
+        unseen = self._calls.unseen(0 if self.has_class("-short") else others.size.width, tool)
+        if not unseen:
+            self.answer(self._calls.allowed(tool))
+        elif self._calls.shown.is_seen:
+            calls = "1 call" if unseen == 1 else f"{unseen} calls"
+            self._remind(hint(f"{calls} not shown in full yet: approval.next shows the next"))
+
+    def _remind(self, text: str) -> None:
+        """Show what has to be looked at before the call can be allowed."""
+        line = self.query_one("#unseen", Static)
+        if line.display != bool(text):
+            line.display = bool(text)
+            self.call_after_refresh(self._fit)
+        line.update(text)
+
     def _others(self) -> str:
         return "\n".join(self._calls.lines())
 
@@ -299,7 +326,7 @@ class ApprovalScreen(Dialog[Approval]):
         self.reviewing = False
         self.focus_first()
 
-    def _ask_why(self, words: str, number: int = 0) -> None:
+    def _ask_reason(self, words: str, number: int = 0) -> None:
         told = words.format(back=label_of("approval.back"), number=number)
         self.query_one("#reason", Input).placeholder = told
         self.explaining = True
@@ -307,10 +334,10 @@ class ApprovalScreen(Dialog[Approval]):
 
     def _cleaned(self, text: str) -> str:
         """What an editor adds at the end of a command is no part of it."""
-        return text if self._is_diff else text.rstrip()
+        return text if isinstance(self._request.view, DiffView) else text.rstrip()
 
     def _pane(self) -> ViewPane:
-        view = self._shown()
+        view = _in_full(self._shown())
         if self._calls.shown.review and isinstance(view, DiffView):
             return ReviewPane(view, self._calls.shown.review, id="view")
         return ViewPane(view, id="view")
@@ -319,9 +346,9 @@ class ApprovalScreen(Dialog[Approval]):
         view = self._request.view
         label = Content.styled(one_line(self._request.label), "bold")
         if self._request.is_reworded:
-            label = label.append("  as you changed it")
+            label = label.append("  (edited by you)")
         if isinstance(view, TerminalView):
-            return label  # the whole command stands below
+            return label  # the whole command is shown below
         heading = label.append(f"  {one_line(self._request.summary)}")
         if not isinstance(view, DiffView):
             return heading
@@ -337,10 +364,10 @@ class ApprovalScreen(Dialog[Approval]):
             return self._request.view
         return TextView(json.dumps(self._request.call.arguments, indent=2, ensure_ascii=False), "json")
 
-    def _options(self) -> list[Option]:
+    def _options(self) -> list[Answer]:
         return [
-            Option(Content.assemble((label_of(f"approval.{action}"), "bold"), f"  {words}"), id=action)
-            for _, action, words in self._calls.answers()
+            Answer(each.action, label_of(f"approval.{each.action}"), each.text, each.short)
+            for each in self._calls.answers()
         ]
 
 
@@ -356,3 +383,14 @@ def _proposal(view: View) -> tuple[str, str]:
             return command, "command.sh"
         case _:
             return "", "proposal.txt"
+
+
+def _in_full(view: View) -> View:
+    """A view with nothing in it that can be overlooked; the lines of a diff are made so."""
+    match view:
+        case TerminalView(command=command):
+            return replace(view, command=revealed(command))
+        case TextView(text=text):
+            return replace(view, text=revealed(text))
+        case _:
+            return view

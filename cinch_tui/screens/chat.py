@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from cinch_tui.keys.keymap import bindings, label_of
 from cinch_tui.screens.panelled import PanelledScreen
-from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
+from cinch_tui.screens.to_the_chat import Covered, Interrupted, ScrollConversation, TypedAhead
 from cinch_tui.start_banner import StartBanner
 from cinch_tui.terminal.first_frame import INTERRUPTED
 from cinch_tui.widgets.prompt.prompt import Prompt
@@ -175,6 +175,17 @@ class ChatScreen(PanelledScreen):
     @on(TypedAhead)
     def _typed_ahead(self, message: TypedAhead) -> None:
         self.prompt.insert(message.text)
+
+    @on(Covered)
+    def _covered(self, message: Covered) -> None:
+        """Keep the end of the conversation above a docked dialog, which covers the prompt and what is around it."""
+        stage = self.board.stage
+        below = self.size.height - stage.region.bottom
+        stage.styles.margin = (0, 0, max(0, message.rows - below), 0)
+
+    @on(ScrollConversation)
+    def _scroll_conversation(self, message: ScrollConversation) -> None:
+        self.board.transcript.scroll_relative(y=message.lines, animate=False)
 
     @on(Interrupted)
     def _interrupted(self, message: Interrupted) -> None:

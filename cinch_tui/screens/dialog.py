@@ -22,6 +22,7 @@ from textual.widgets import Input, OptionList, TextArea
 from cinch_tui.keys.keymap import bindings
 from cinch_tui.screens.selecting import SelectingScreen
 from cinch_tui.screens.to_the_chat import Interrupted, TypedAhead
+from cinch_tui.widgets.answer_bar import AnswerBar
 
 ResultT = TypeVar("ResultT")
 GRACE = 0.35
@@ -147,7 +148,7 @@ class Dialog(ModalScreen[ResultT], SelectingScreen[ResultT], Generic[ResultT]):
 
     def action_mark(self, step: int) -> None:
         """Mark the answer above or below."""
-        for answers in self.query(OptionList):
+        for answers in (*self.query(OptionList), *self.query(AnswerBar)):
             if step < 0:
                 answers.action_cursor_up()
             else:

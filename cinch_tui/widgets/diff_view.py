@@ -8,6 +8,7 @@ from typing import ClassVar, assert_never
 from rich.segment import Segment
 from textual.binding import BindingType
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -34,6 +35,15 @@ class ViewPane(ScrollView, can_focus=True):
         self._lines: Lines | None = None
         self._laid_out_for = 0
         self._strips: dict[int, Strip] = {}
+
+    class Moved(Message):
+        """Other lines are in sight."""
+
+    def lines_below(self, most_rows: int) -> int | None:
+        """How many lines are below the visible ones, which are `most_rows` at most; None before there are any."""
+        if not self.size.height:
+            return None
+        return max(0, len(self.lines) - self.scroll_offset.y - min(most_rows, self.size.height))
 
     @property
     def lines(self) -> Lines:
@@ -87,6 +97,11 @@ class ViewPane(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         width = self.scrollable_content_region.width
         self.virtual_size = Size(width, len(self._lay_out(width)))
+        self.post_message(self.Moved())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Moved())
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

@@ -37,6 +37,8 @@ class Status:
     hides: bool = False
     """What the model thinks is not shown: it may be at work with nothing to see of it."""
     approval: str = "smart"
+    allowed: tuple[str, ...] = ()
+    """What the session allows without asking, in short forms."""
     model: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
@@ -166,6 +168,10 @@ def parts_of(status: Status, elapsed: float | None) -> list[Part]:
         parts.append(Part("PLAN", "plan", 90, "plan"))
     if status.approval != "smart":
         parts.append(Part(f"approve:{status.approval}", "approval", 80, "approval"))
+    if status.allowed:
+        count = len(status.allowed)
+        first = f"allowed: {one_line(status.allowed[0])}{f' +{count - 1}' if count > 1 else ''}"
+        parts.append(Part(first, "approval", 72, "approval", short=f"allowed: {count}"))
     if status.hides:
         parts.append(Part("HIDDEN", "note", 60, "note"))
     if status.queued:

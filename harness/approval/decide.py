@@ -159,8 +159,8 @@ class _Approval:
     def _grant(self, asked: Asked, approval: Session | Always) -> None:
         """An answer wider than what was offered grants nothing that lasts."""
         if isinstance(approval, Session):
-            if asked.ask.can_trust:
-                self._run.state.grants.trust(asked.wanted.tool.name)
+            for rule in asked.ask.session:
+                self._run.state.grants.allow_for_session(rule)
         elif rule := asked.ask.exact if approval.exact else asked.ask.rule:
             self._remember(rule)
 
@@ -212,7 +212,7 @@ class _Approval:
         verdict = verdict_on(self._run, wanted)
         if isinstance(verdict, Deny):
             return refuse(verdict.reason)
-        ask = verdict if isinstance(verdict, Ask) else replace(asked.ask, rule=None, exact=None)
+        ask = verdict if isinstance(verdict, Ask) else replace(asked.ask, rule=None, exact=None, session=())
         return await foreseen(replace(wanted, note=revision.note), ask, self._context)
 
     def _follow(

@@ -109,7 +109,7 @@ def request_for(run: Run, asked: Asked) -> ApprovalRequest:
         view=view,
         cwd=run.workspace.root,
         rule=describe(ask.rule) if ask.rule else "",
-        can_trust=ask.can_trust,
+        session=ask.session,
         is_revisable=is_revisable(wanted.tool, view),
         is_reworded=asked.is_reworded,
         exact_rule=describe(ask.exact) if ask.exact else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-from harness.approval.rules import Grants, Rule, exact_rule_for, rule_for
+from harness.approval.rules import Grants, Rule, exact_rule_for, rule_for, session_rules_for
 from harness.lazy_dataclass import dataclass
 from harness.tool import Risk
 
@@ -20,16 +20,16 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A person must say yes. `rule` is what "always" would remember, `exact` what it would for such a call and no
+    """The user must approve. `rule` is what "always" would remember, `exact` what it would for such a call and no
     other; None where nothing may be remembered.
 
-    `can_trust` is false where trust in the tool would not have spared the question.
+    `session` are the rules that an approval for the session adds; none where it would not have spared the question.
     """
 
     reason: str
     rule: Rule | None = None
-    can_trust: bool = True
     exact: Rule | None = None
+    session: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,17 @@ def decide(mode: ApprovalMode, risk: Risk, grants: Grants, tool_name: str) -> De
     if risk.level == "none" or mode == "off":
         return Allow()
     if risk.level == "dangerous":
-        return Ask(risk.reason or "this cannot be undone", can_trust=False)
+        return Ask(risk.reason or "this cannot be undone")
     if risk.level == "read" and mode == "smart":
         return Allow()
     if grants.covers(tool_name, risk):
         return Allow()
-    return Ask(risk.reason or _REASONS[risk.level], rule_for(tool_name, risk), exact=exact_rule_for(tool_name, risk))
+    return Ask(
+        risk.reason or _REASONS[risk.level],
+        rule_for(tool_name, risk),
+        exact_rule_for(tool_name, risk),
+        session_rules_for(tool_name, risk),
+    )
 
 
 _REASONS = {

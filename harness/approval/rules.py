@@ -1,4 +1,4 @@
-"""What a person has allowed: trust in a tool for this session, and rules kept for a project.
+"""Permission grants: tools and command prefixes allowed for a session, and rules kept for a project.
 
 The rules of a project live in a file of ours, outside the project, so that a repository cannot bring its own.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from harness.lazy_dataclass import dataclass
@@ -15,6 +16,8 @@ from harness.messages import JsonValue, new_id
 from harness.tool import Risk
 
 LONGEST_EXACT = 200
+ALL_EDITS = "all edits"
+"""Short form of the session grant for every call that changes files in the workspace."""
 _LOCK_SECONDS = 5.0
 
 
@@ -57,6 +60,32 @@ def exact_rule_for(tool: str, risk: Risk) -> Rule | None:
     return Rule(tool, exact=exact) if exact and is_readable else None
 
 
+def session_rules_for(tool: str, risk: Risk) -> tuple[Rule, ...]:
+    """The rules that an approval for the session adds; none where such a call is asked about each time.
+
+    A call that runs programs is covered by its command prefixes, else by its exact text, and as a whole tool only if it
+    names neither.
+    """
+    match risk.level:
+        case "dangerous" | "forbidden":
+            return ()
+        case "execute" if scopes := risk.scopes or ((risk.scope,) if risk.scope else ()):
+            return tuple(Rule(tool, scope) for scope in dict.fromkeys(scopes))
+        case "execute" if risk.exact:
+            exact = exact_rule_for(tool, risk)
+            return (exact,) if exact else ()
+        case _:
+            return (Rule(tool, risk.scope),)
+
+
+def covered(rules: Sequence[Rule], tool: str, risk: Risk) -> bool:
+    """True if one rule covers the call, or if each command of a compound one is covered by some rule."""
+    if any(matches(rule, tool, risk) for rule in rules):
+        return True
+    parts = [replace(risk, scope=scope, scopes=(), exact="") for scope in risk.scopes]
+    return bool(parts) and all(any(matches(rule, tool, part) for rule in rules) for part in parts)
+
+
 def matches(rule: Rule, tool: str, risk: Risk) -> bool:
     """Whether a rule covers a call, word by word: `git status` covers neither `git stash` nor `git statusx`."""
     if rule.exact:
@@ -84,9 +113,14 @@ def describe(rule: Rule) -> str:
     """The rule in words that complete "always allow …"."""
     if rule.exact:
         return f"exactly `{rule.exact}` with {rule.tool}"
-    if rule.scope:
-        return f"commands that start with `{rule.scope}`"
-    return f"every use of {rule.tool}"
+    return f"`{rule.scope} …`" if rule.scope else f"all {rule.tool} calls"
+
+
+def notation(rule: Rule) -> str:
+    """The short form of a rule, such as `bash(git push …)`, `bash(make 2>&1)` for an exact one, or `edit_file`."""
+    if rule.exact:
+        return f"{rule.tool}({rule.exact})"
+    return f"{rule.tool}({rule.scope} …)" if rule.scope else rule.tool
 
 
 class Grants:
@@ -99,6 +133,14 @@ class Grants:
         self._rules_path = rules_path
         self._rules = tuple(rules)
         self._trusted: set[str] = set()
+        self._session_rules: tuple[Rule, ...] = ()
+        self._edits_allowed = False
+
+    @property
+    def session_grants(self) -> tuple[str, ...]:
+        """Short forms of all that is allowed until the session ends: tools, edits, and rules."""
+        edits = (ALL_EDITS,) if self._edits_allowed else ()
+        return (*sorted(self._trusted), *edits, *(notation(rule) for rule in self._session_rules))
 
     @property
     def trusted(self) -> frozenset[str]:
@@ -120,18 +162,44 @@ class Grants:
         """Whether such a call needs no further leave. Never true for what is dangerous or forbidden."""
         if risk.level in ("dangerous", "forbidden"):
             return False
-        return tool in self._trusted or any(matches(rule, tool, risk) for rule in self._rules)
+        if tool in self._trusted or (self._edits_allowed and risk.level == "edit"):
+            return True
+        return covered((*self._rules, *self._session_rules), tool, risk)
 
     def trust(self, tool: str) -> None:
         """Ask no more about a tool, as long as this object lasts, unless a call is dangerous."""
         self._trusted.add(tool)
 
-    def untrust(self, tool: str | None = None) -> None:
-        """Ask again for one tool, or for all of them. Rules of the project stay."""
-        if tool is None:
-            self._trusted.clear()
+    def allow_for_session(self, rule: Rule) -> None:
+        """Allow what a rule covers until the session ends: the whole tool if it names neither a prefix nor a text."""
+        if rule.scope or rule.exact:
+            self._session_rules = _merged(self._session_rules, (rule,))
         else:
-            self._trusted.discard(tool)
+            self.trust(rule.tool)
+
+    def allow_edits(self) -> None:
+        """Allow calls of any tool that change files in the workspace, until the session ends."""
+        self._edits_allowed = True
+
+    def untrust(self, tool: str | None = None) -> None:
+        """Revoke what the session allows of one tool, or everything. Rules of the project stay."""
+        self.revoke(tool)
+
+    def revoke(self, grant: str | None = None) -> tuple[str, ...]:
+        """Revoke session grants: one by its short form or prefix, those of a tool by its name, or all.
+
+        Returns:
+            The short forms of what was revoked.
+        """
+        before = self.session_grants
+
+        def stays(rule: Rule) -> bool:
+            return grant is not None and grant not in (rule.tool, notation(rule), rule.scope, rule.exact)
+
+        self._trusted = {tool for tool in self._trusted if grant not in (None, tool)}
+        self._edits_allowed = self._edits_allowed and grant not in (None, ALL_EDITS)
+        self._session_rules = tuple(rule for rule in self._session_rules if stays(rule))
+        return tuple(each for each in before if each not in self.session_grants)
 
     def remember(self, rule: Rule) -> str:
         """Allow it from now on. Returns why it could not be written down, or an empty string; it holds here anyway."""

@@ -15,6 +15,7 @@ from cinch_tui.screens.dialog import Dialog
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
+from harness.approval.rules import Rule
 from harness.messages import ToolCall
 from harness.person import Answer, ApprovalRequest, Choice, Once, PlanVerdict, Question, Session
 from harness.tool import Risk
@@ -23,7 +24,10 @@ QUESTION = Question("Which?", (Choice("a"), Choice("b")))
 
 
 def request(label: str = "Run") -> ApprovalRequest:
-    return ApprovalRequest(ToolCall("1", "bash", {}), label, "make", Risk("execute"), None, Path("/work"))
+    rules = (Rule("bash", "make"),)
+    return ApprovalRequest(
+        ToolCall("1", "bash", {}), label, "make", Risk("execute"), None, Path("/work"), session=rules
+    )
 
 
 def person_on(app: Host) -> ScreenPerson:

@@ -7,10 +7,12 @@ import pytest
 from fakes.dialogs import Host, until_listening
 from fakes.scenes import CHANGE
 from textual.events import Paste
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 
 from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
+from harness.approval.rules import Rule
 from harness.messages import ToolCall
 from harness.person import Always, Approval, ApprovalRequest, Denied, Once, Session
 from harness.tool import Risk
@@ -21,9 +23,10 @@ EDIT = ApprovalRequest(
     label="Edit file",
     summary="src/shop/price.py",
     risk=Risk("edit", "inside the workspace"),
-    view=CHANGE,
+    view=DiffView("src/shop/price.py", "price = 1\n", "price = 2\n"),
     cwd=Path("/home/ada/shop"),
-    rule="every edit in src/shop",
+    rule="all edit_file calls",
+    session=(Rule("edit_file"),),
 )
 COMMAND = 'git push --force && \\\n  rm -rf "$HOME/build"  # [bold]clean[/bold]'
 RUN = ApprovalRequest(
@@ -33,7 +36,6 @@ RUN = ApprovalRequest(
     risk=Risk("dangerous", "rm deletes files outside the workspace"),
     view=TerminalView(COMMAND, ""),
     cwd=Path("/home/ada/shop"),
-    can_trust=False,
 )
 
 
@@ -87,12 +89,16 @@ async def test_a_small_screen_takes_the_same_keys(keys: str, answer: Approval):
     assert app.results == [answer]
 
 
-@pytest.mark.parametrize(("row", "answer"), [(0, Once()), (1, Session()), (2, Always()), (3, Denied())])
-async def test_answers_can_be_clicked(row: int, answer: Approval):
+@pytest.mark.parametrize(
+    ("text", "answer"), [("y Allow", Once()), ("s Allow", Session()), ("a Always", Always()), ("n Deny", Denied())]
+)
+async def test_answers_can_be_clicked(text: str, answer: Approval):
     app = host()
 
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.click("#answers", offset=(4, row))
+        lines = app.screen.query_one(AnswerBar).lines(76)
+        row = next(row for row, line in enumerate(lines) if text in line)
+        await pilot.click("#answers", offset=(lines[row].index(text) + 3, row))
         await pilot.pause()
 
     assert app.results == [answer]
@@ -102,13 +108,13 @@ async def test_what_cannot_be_trusted_offers_neither_session_nor_always():
     app = host(RUN)
 
     async with app.run_test(size=(80, 24)) as pilot:
-        options = [str(option.prompt) for option in app.screen.query_one(OptionList).options]
+        options = app.screen.query_one(AnswerBar).lines(76)
         await pilot.press("s", "a")
         assert app.results == []
         await until_listening(pilot)
         await pilot.press("n")
 
-    assert options == ["y  Yes, once", "n  No", "d  No, and say why"]
+    assert options == ["y Allow once  n Deny  d Deny with reason  "]
     assert app.results == [Denied()]
 
 
@@ -197,7 +203,7 @@ async def test_keys_count_once_the_dialog_has_stood_for_a_moment():
     app = host(grace=0.01)
 
     async with app.run_test() as pilot:
-        while not isinstance(app.focused, OptionList):
+        while not isinstance(app.focused, AnswerBar):
             await pilot.pause(0.01)
         await pilot.press("y")
 
@@ -225,7 +231,7 @@ async def test_a_long_diff_scrolls_while_the_answers_keep_the_keys(size: tuple[i
         pane = app.screen.query_one(ViewPane)
         await pilot.press("pagedown")
         paged = pane.scroll_offset.y
-        await pilot.press("shift+down")
+        await pilot.press("ctrl+down")
         lined = pane.scroll_offset.y
         await pilot.press("ctrl+end")
         assert "+ line 199" in shown(app)
@@ -279,11 +285,11 @@ async def test_enter_alone_does_not_allow_what_is_dangerous():
 
 
 def test_picture_of_a_diff(snap_compare):
-    assert snap_compare(host(), terminal_size=(80, 24))
+    assert snap_compare(host(replace(EDIT, view=CHANGE)), terminal_size=(80, 24))
 
 
 def test_picture_of_a_diff_on_a_small_screen(snap_compare):
-    assert snap_compare(host(), terminal_size=(40, 10))
+    assert snap_compare(host(replace(EDIT, view=CHANGE)), terminal_size=(40, 10))
 
 
 def test_picture_of_a_dangerous_command(snap_compare):

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from fakes.dialogs import Host, until_listening
 from textual.events import Key
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 
 from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
+from harness.approval.rules import Rule
 from harness.messages import ToolCall
 from harness.person import (
     Always,
@@ -50,15 +52,16 @@ def command(call_id: str, text: str, level: RiskLevel = "execute") -> ApprovalRe
         Risk(level),
         TerminalView(text, ""),
         Path("/work"),
-        rule=f"commands that start with `{text}`" if level == "execute" else "",
-        can_trust=level != "dangerous",
+        rule=f"`{text} …`" if level == "execute" else "",
+        session=(Rule("bash", text),) if level == "execute" else (),
     )
 
 
 def edit(call_id: str, path: str) -> ApprovalRequest:
     call = ToolCall(call_id, "edit_file", {"path": path})
     view = DiffView(path, OLD, NEW)
-    return ApprovalRequest(call, "Edit file", path, Risk("edit"), view, Path("/work"), is_revisable=True)
+    rules = (Rule("edit_file"),)
+    return ApprovalRequest(call, "Edit file", path, Risk("edit"), view, Path("/work"), is_revisable=True, session=rules)
 
 
 def batch(first: ApprovalRequest, *others: ApprovalRequest) -> ApprovalRequest:
@@ -82,13 +85,13 @@ ALL = said(_1=Once(), _2=Once(), _3=Once())
     [
         ("y", Once()),
         ("right y", said(_2=Once())),
-        ("right right s", said(_3=Session())),
+        ("right right ctrl+end s", said(_3=Session())),
         ("right a", said(_2=Always())),
         ("left n", said(_3=Denied())),
         ("right left d n o enter", Denied("no")),
         ("right right right y", Once()),
-        ("A", ALL),
-        ("right A", ALL),
+        ("left ctrl+end A", ALL),
+        ("right right ctrl+end A", ALL),
         ("T", said(_1=Once(), _2=Once())),
         ("N", said(_1=Denied(), _2=Denied(), _3=Denied())),
         ("right escape", said(_2=Denied())),
@@ -107,12 +110,25 @@ async def test_what_is_dangerous_is_not_among_all_that_are_allowed():
     app = Host(ApprovalScreen(FIVE, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
-        words = [str(option.prompt) for option in app.screen.query_one(OptionList).options]
-        await pilot.press("A")
+        words = "\n".join(app.screen.query_one(AnswerBar).lines(76))
+        await pilot.press("right", "ctrl+end", "left", "left", "ctrl+end", "A")
 
-    assert "A  Yes to the 3 that are not dangerous" in words
-    assert "N  No to all 4 that wait" in words
+    assert "A Allow the 3 that are not dangerous" in words
+    assert "N Deny all 4" in words
     assert app.results == [said(_1=Once(), _2=Once(), _4=Once())]
+
+
+async def test_all_are_not_allowed_before_each_has_been_shown_in_full():
+    app = Host(ApprovalScreen(batch(command("1", "make"), command("2", "ls"), edit("3", "a.py")), grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("A")
+        reminder = str(app.screen.query_one("#unseen", Static).render())
+        assert app.results == []
+        await pilot.press("left", "ctrl+end", "A")
+
+    assert reminder == "1 call not shown in full yet: → shows the next"
+    assert app.results == [ALL]
 
 
 async def test_a_dangerous_one_is_not_allowed_by_enter_where_it_is_come_to():
@@ -128,7 +144,7 @@ async def test_what_is_left_out_of_one_change_stays_out_when_all_are_allowed():
     app = Host(ApprovalScreen(batch(edit("1", "a.py"), edit("2", "b.py")), grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("right", "h", "n", "enter", "left", "A")
+        await pilot.press("right", "h", "n", "enter", "ctrl+end", "left", "ctrl+end", "A")
 
     assert app.results == [said(_1=Once(), _2=Partly((RefusedHunk(0),)))]
 
@@ -191,10 +207,10 @@ async def test_a_command_may_be_allowed_always_exactly_as_it_stands():
     app = Host(ApprovalScreen(request, grace=0))
 
     async with app.run_test(size=(80, 24)) as pilot:
-        words = [str(option.prompt) for option in app.screen.query_one(OptionList).options]
+        words = "\n".join(app.screen.query_one(AnswerBar).lines(76))
         await pilot.press("x")
 
-    assert "x  Yes, and always allow exactly `make` with bash here" in words
+    assert "x Always allow exactly this command in this project" in words
     assert app.results == [Always(exact=True)]
 
 
@@ -244,9 +260,9 @@ async def test_at_any_size_the_answers_are_in_sight(size: tuple[int, int]):
         await pilot.pause()
         answers, pane = app.screen.query_one("#answers"), app.screen.query_one("#view")
         assert answers.region.bottom <= size[1]
-        assert answers.region.height >= 4
+        assert 1 <= answers.region.height <= 3
         assert pane.region.height >= 1
-        await pilot.press("right", "right", "right", "y")
+        await pilot.press("right", "right", "right", "ctrl+end", "y")
 
     assert app.results == [said(_4=Once())]
 

@@ -198,16 +198,35 @@ async def test_approval_mode_is_set(front: RecordingFront):
 
 
 async def test_trust_is_dropped_for_one_tool_or_all(front: RecordingFront):
-    front.trusted = ["write_file", "bash", "edit_file"]
+    front.granted = ["write_file", "bash", "edit_file"]
 
     await run("#approve untrust bash", front)
     await run("#approve untrust", front)
     await run("#approve untrust bash", front)
 
     assert [text for _, text in front.notices] == [
-        "asked again from now on: bash",
-        "asked again from now on: write_file, edit_file",
-        "bash was not trusted",
+        "No longer allowed: bash",
+        "No longer allowed: write_file, edit_file",
+        "bash was not allowed",
+    ]
+
+
+async def test_permissions_are_listed_given_and_revoked(front: RecordingFront):
+    await run("/permissions", front)
+    await run("/permissions allow bash", front)
+    await run("/permissions allow nothing", front)
+    granted = list(front.granted)
+    await run("/permissions revoke bash", front)
+    await run("/permissions bash", front)
+
+    assert front.calls == [("show", "Permissions", "smart")]
+    assert granted == ["bash"]
+    assert front.granted == []
+    assert [text for _, text in front.notices] == [
+        "Allowed this session: all commands except dangerous ones",
+        "There is no tool named nothing",
+        "No longer allowed: bash",
+        "/permissions takes allow TOOL or revoke [GRANT], not 'bash'",
     ]
 
 

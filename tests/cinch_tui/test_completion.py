@@ -24,7 +24,7 @@ from harness.messages import Text, UserMessage
 
 @pytest.fixture
 def commands() -> CommandCompletion:
-    return CommandCompletion(builtin_commands, RecordingFront(trusted=["bash"]))
+    return CommandCompletion(builtin_commands, RecordingFront(granted=["bash"]))
 
 
 def offered(completion: Completion | None) -> list[str]:

@@ -115,8 +115,8 @@ def test_wide_characters_are_never_cut_in_two():
 def test_an_absurdly_long_line_is_cut_with_a_word_about_it():
     lines = plain(DiffView("a.min.js", None, "x" * 1_000_000), width=80)
 
-    assert len(lines) < 60
-    assert "996,000 more characters" in "".join(line.strip() for line in lines)
+    assert len(lines) < 1_500
+    assert "900,000 more characters" in "".join(line.strip() for line in lines)
 
 
 def test_the_limit_says_how_much_it_hides():
@@ -183,3 +183,9 @@ def test_a_line_far_down_a_long_file_is_lexed_alone():
 
     assert len(layout) == 50_000
     assert layout.line(49_999).plain.rstrip() == "50000 + return 49999"
+
+
+def test_runs_of_blanks_and_invisible_characters_of_a_changed_line_are_shown():
+    view = DiffView("a.py", "x = 1\n", f"x = 1{' ' * 900}; y\u200b = 2\n")
+
+    assert "2 + x = 1 ⋯ 900 blanks ⋯ ; y⟨U+200B⟩ = 2" in "\n".join(plain(view, width=80)).replace("1 + ", "2 + ")

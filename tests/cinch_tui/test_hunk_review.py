@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from fakes.dialogs import Host, until_listening
 from textual.screen import Screen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, Static
 
 from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.messages import ToolCall
 from harness.person import Approval, ApprovalRequest, Denied, Once, Partly, RefusedHunk, Reworded
@@ -61,7 +62,7 @@ def shown(screen: Screen[object]) -> str:
 
 
 def answers(screen: Screen[object]) -> list[str]:
-    return [str(option.prompt) for option in screen.query_one(OptionList).options]
+    return [f"{each.key} {each.text}" for each in screen.query_one(AnswerBar).answers]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def answers(screen: Screen[object]) -> list[str]:
 async def test_hunks_are_taken_or_left_by_key(keys: str, answer: Approval):
     app = host()
 
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 60)) as pilot:
         for key in keys.split():
             await pilot.press(key)
             await pilot.pause()
@@ -101,9 +102,9 @@ async def test_each_hunk_says_without_colour_whether_it_is_taken_and_why_not():
         await pilot.pause()
 
         assert "[x] change 1 of 3" in shown(app.screen)
-        assert " [ ] change 2 of 3, left out: too_soon" in shown(app.screen)
-        assert answers(app.screen)[0] == "y  Yes, 2 of 3 changes"
-        assert not any("trust" in line or "always" in line for line in answers(app.screen))
+        assert " [ ] change 2 of 3, skipped: too_soon" in shown(app.screen)
+        assert answers(app.screen)[0] == "y Allow 2 of 3 changes"
+        assert not any("session" in line or "always" in line for line in answers(app.screen))
 
 
 async def test_the_field_for_a_reason_names_the_change_and_the_frame_its_keys():
@@ -112,7 +113,7 @@ async def test_the_field_for_a_reason_names_the_change_and_the_frame_its_keys():
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("h", "down", "d")
 
-        assert app.screen.query_one("#reason", Input).placeholder.startswith("why not change 2?")
+        assert app.screen.query_one("#reason", Input).placeholder.startswith("why skip change 2?")
         assert app.screen.query_one("#dialog").border_subtitle == "Enter keeps it · Esc goes back"
 
 
@@ -136,7 +137,7 @@ async def test_a_stray_key_while_hunks_are_chosen_never_leads_to_the_answers_key
         await pilot.pause()
 
         assert app.results == []
-        assert answers(app.screen)[0] == "y  Yes, once"
+        assert answers(app.screen)[0] == "y Allow once"
 
 
 async def test_where_there_is_one_change_or_none_to_choose_nothing_is_offered():
@@ -187,13 +188,14 @@ async def test_what_the_person_changed_is_marked_as_theirs():
     app = host(replace(EDIT, is_reworded=True))
 
     async with app.run_test(size=(80, 24)):
-        assert "as you changed it" in str(app.screen.query_one("#heading", Static).render())
+        assert "(edited by you)" in str(app.screen.query_one("#heading", Static).render())
 
 
 async def test_one_key_puts_the_sides_beside_each_other_and_back():
     app = host()
 
     async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.pause()
         unified = shown(app.screen)
         await pilot.press("v")
         beside = shown(app.screen)

@@ -51,7 +51,7 @@ class Lines:
     def answer(self, question: str, line: str) -> None:
         """Wait for the question and the line for its answer, and type it."""
         self.see(question)
-        self.see(r"Number[^\r\n]*: ")
+        self.see(r"(Number|Answer)[^\r\n]*: ")
         self.enter(line)
 
     def type(self, keys: str) -> None:

@@ -35,17 +35,17 @@ def test_enter_that_is_pressed_again_approves_nothing(terminal, serve, project: 
     cinch.see("anthropic/claude")
 
     cinch.type("go on\r")
-    while "Yes, once" not in cinch.text:
+    while "Allow once" not in cinch.text:
         cinch.type("\r")
     for _ in range(5):
         cinch.type("\r")
         cinch.read(0.05)
     cinch.miss(NOT_YET)
 
-    assert "Yes, once" in cinch.text
+    assert "Allow once" in cinch.text
     assert len(server.requests) == 1
     assert not (project / "x").exists()
-    cinch.answer("Yes, once", "y")
+    cinch.answer("Allow once", "y")
     cinch.see("all done")
     assert (project / "x").exists()
 
@@ -56,8 +56,9 @@ def test_all_calls_of_a_reply_are_allowed_by_one_key(terminal, serve, project: P
     cinch.see("anthropic/claude")
 
     cinch.enter("go on")
-    cinch.see(r"1 of 3 calls of this reply")
-    cinch.answer(r"A  Yes to all 3", "A")
+    cinch.answer("1 of 3 calls", "\x1b[C")
+    cinch.answer("2 of 3 calls", "\x1b[C")
+    cinch.answer("3 of 3 calls", "A")
     cinch.see("all done")
 
     assert [name for name in ("one", "two", "three") if (project / name).exists()] == ["one", "two", "three"]
@@ -124,7 +125,7 @@ def test_who_looks_elsewhere_is_called_when_something_waits_and_at_the_end(termi
     cinch.see("let me see")
     cinch.type(AWAY)
     cinch.written(WAITS)
-    cinch.answer("Yes, once", "y")
+    cinch.answer("Allow once", "y")
     cinch.see("now it is done")
     cinch.type(AWAY)
     cinch.written(DONE)
@@ -141,7 +142,7 @@ def test_who_looks_is_not_called(terminal, serve):
     cinch.enter("one")
     cinch.see("first done")
     cinch.enter("two")
-    cinch.answer("Yes, once", "y")
+    cinch.answer("Allow once", "y")
     cinch.see("all done")
     cinch.settle()
 

@@ -114,12 +114,12 @@ def test_ctrl_c_over_an_approval_stops_the_run(terminal, serve, project):
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
     cinch.enter("go on")
-    cinch.see("Yes, once")
+    cinch.see("Allow once")
 
     cinch.type("\x03")
 
     cinch.see("Stopped")
-    assert "Yes, once" not in cinch.text
+    assert "Allow once" not in cinch.text
     assert not (project / "x").exists()
 
 
@@ -128,7 +128,7 @@ def test_esc_stops_a_command_without_an_end_and_leaves_no_process(terminal, serv
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
     cinch.enter("go on")
-    cinch.answer("Yes, once", "y")
+    cinch.answer("Allow once", "y")
     cinch.see(r"◐ Run command.*\by\b")
 
     cinch.type("\x1b")

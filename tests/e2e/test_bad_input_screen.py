@@ -104,7 +104,7 @@ def test_markup_and_escapes_from_everyone_are_shown_and_never_obeyed(cinch, proj
     app.see(re.escape("[red]markup[/] [/] [@click=app.quit]link[/]"))
     assert "[bold]mine[/] [/]" in app.text
     app.enter("now the tools")
-    app.answer("Yes, once", "y")
+    app.answer("Allow once", "y")
     app.answer(r"│ Write file +a\[red\]", "y")
     screen = app.see("all done")
 
@@ -140,13 +140,13 @@ def test_lines_that_a_terminal_pastes_without_saying_so_are_one_prompt(cinch):
 
 def test_a_small_terminal_has_room_for_prompt_approval_and_question(cinch, project):
     question = ("ask_user", {"prompt": "Which of these do you want to have?", "choices": ["alpha", "beta", "gamma"]})
-    write = ("write_file", {"path": "x.txt", "content": "one\ntwo\nthree\n" * 5})
+    write = ("write_file", {"path": "x.txt", "content": "one\n"})
     app = cinch([Reply("let me see", calls=[write]), Reply(calls=[question]), Reply("all done")], columns=40, rows=10)
 
     app.enter("hello")
-    screen = app.see("No, and say why")
+    screen = app.see("n Deny")
     assert "Write file" in screen
-    assert "Yes, once" in screen
+    assert "Allow once" in screen
     app.choose("y", "Which of these")
     app.see("beta")
     app.choose("2", "all done")

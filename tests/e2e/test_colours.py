@@ -61,15 +61,15 @@ def test_256_colours_are_those_that_look_like_the_ones_of_the_theme(start):
 @pytest.mark.parametrize(
     ("settings", "marked"),
     [
-        (("NO_COLOR=1",), rb"\x1b\[(?:[0-9;]*;)?7(?:;[0-9;]*)?m[^\x1b]*Yes, once"),
-        (("-u", "COLORTERM", "TERM=linux"), rb"\x1b\[[0-9;]*46[0-9;]*m[^\x1b]*Yes, once"),
+        (("NO_COLOR=1",), rb"\x1b\[(?:[0-9;]*;)?7(?:;[0-9;]*)?m[^\x1b]*Allow once"),
+        (("-u", "COLORTERM", "TERM=linux"), rb"\x1b\[[0-9;]*46[0-9;]*m[^\x1b]*Allow once"),
     ],
 )
 def test_the_answer_that_enter_gives_is_marked_without_many_colours(start, settings: tuple[str, ...], marked: bytes):
     app = start(*settings)
 
     app.enter("go")
-    app.see("Yes, once")
+    app.see("Allow once")
     app.settle()
 
     assert re.search(marked, app.raw)

@@ -169,7 +169,7 @@ def reviewed(cinch, project: Path, keys: str):
     reads = Reply(calls=[("read_file", {"path": "three.py"})])
     app = cinch([reads, writes("three.py", NEW), Reply("all done")], rows=44)
     app.enter("change all three")
-    app.see("Yes, once")
+    app.see("Allow once")
     app.see("Choose among")
     app.settle()
     app.miss(NOT_YET)
@@ -181,7 +181,7 @@ def reviewed(cinch, project: Path, keys: str):
 
 def test_of_three_hunks_the_first_and_third_are_written_and_the_model_hears_of_the_second(cinch, project):
     app = reviewed(cinch, project, "yny\r")
-    app.see(r"Yes, 2 of 3 changes")
+    app.see(r"Allow 2 of 3 changes")
     app.type("y")
     app.see("all done")
 
@@ -192,7 +192,7 @@ def test_of_three_hunks_the_first_and_third_are_written_and_the_model_hears_of_t
 
 def test_refusing_all_hunks_leaves_the_bytes_as_they_are(cinch, project):
     app = reviewed(cinch, project, "r\r")
-    app.see(r"without|Yes, .*|No")
+    app.see(r"without|Allow .*|Deny")
     app.type("y")
     app.see("all done")
 

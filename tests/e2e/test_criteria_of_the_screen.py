@@ -106,11 +106,11 @@ def test_the_two_sides_of_a_change_stand_beside_each_other_where_there_is_room(c
     app = cinch([Reply(calls=[READ]), Reply(calls=[WRITE]), Reply("all done")], columns=columns, rows=40)
 
     app.enter("mend it")
-    screen = app.see("Yes, once")
+    screen = app.see("Allow once")
 
     row = row_of(screen, "(1 - discount / 100)")
     assert ("(1 - discount)" in row) is is_split
-    app.answer("Yes, once", "y")
+    app.answer("Allow once", "y")
     app.see("all done")
 
 

@@ -43,15 +43,17 @@ def writes(*names: str) -> Reply:
 
 
 def test_calls_that_wait_are_named_and_answered_together(cinch, project: Path):
-    lines = cinch(writes("one", "two", "three"), writes("four", "five"), Reply("all done"))
+    touched = [("bash", {"command": f"touch {name}"}) for name in ("one", "two", "three")]
+    lines = cinch(Reply(calls=touched), writes("four", "five"), Reply("all done"))
 
     lines.enter("go on")
-    lines.see(r"Batch: 1 of 3; these wait too: Write file two; Write file three")
-    lines.answer("Yes to all 3 that wait", "all")
-    lines.see(r"Batch: 1 of 2")
-    lines.answer("No to all 2 that wait", "none")
+    lines.see(r"Batch: 1 of 3; these wait too: Run command touch two; Run command touch three")
+    lines.answer("A: Allow all 3", "A")
+    batch = lines.see(r"Batch: 1 of 2") + lines.see("d: Deny with reason")
+    lines.answer("N: Deny all 2", "N")
     lines.see("all done")
 
+    assert "A: Allow" not in batch  # what the other would write has not been shown
     made = [name for name in ("one", "two", "three", "four", "five") if (project / name).exists()]
     assert made == ["one", "two", "three"]
 

@@ -129,13 +129,15 @@ def test_thoughts_are_hidden_and_shown_at_once(cinch):
     assert "Thinking" not in quiet
 
 
-def test_a_long_proposal_is_cut_until_all_of_it_is_wanted(cinch, project: Path):
+def test_long_proposal_is_allowed_only_once_all_of_it_is_printed(cinch, project: Path):
     text = "".join(f"line {number}\n" for number in range(200))
     lines = cinch([Reply(calls=[("write_file", {"path": "long.txt", "content": text})]), Reply("Written.")])
     lines.enter("go")
-    begun = lines.see("Number, 1 to 7: ")
+    begun = lines.see("w: Show all of it")
+    lines.answer("then decide", "y")
+    lines.see("Type one of w, n, d")
     lines.enter("w")
-    whole = lines.see("Number, 1 to 7: ")
+    whole = lines.see(r"Answer \(y, s, a, n, d, x\): ")
     lines.enter("y")
     lines.see("Written")
 
@@ -251,7 +253,7 @@ def test_what_is_not_as_usual_is_told_at_the_start(cinch):
     lines = cinch([], "--plan", "--approve", "off")
 
     assert "Notice: Plan mode is on" in lines.said
-    assert "Warning: Approval is off" in lines.said
+    assert "Warning: Approval off" in lines.said
 
 
 def test_a_run_that_failed_says_how_to_ask_again(cinch):

@@ -38,13 +38,13 @@ WRITE = Reply(calls=[("write_file", {"path": "made.txt", "content": "made\n"})])
 
 
 def test_lines_from_a_pipe_are_prompts_and_answers_in_their_order(piped, project: Path):
-    done = piped("make it\nmaybe\n1\nand then?\n", [WRITE, Reply(text="Made."), Reply(text="Nothing.")], "--plain")
+    done = piped("make it\nmaybe\ny\nand then?\n", [WRITE, Reply(text="Made."), Reply(text="Nothing.")], "--plain")
 
     assert (project / "made.txt").read_text() == "made\n"
     assert done.returncode == 0
     assert done.stderr == ""
     assert "You: make it\n" in done.stdout
-    assert "Number, 1 to 6: maybe\nNotice: That is none of them" in done.stdout
+    assert "Answer (y, s, a, n, d, x): maybe\nNotice: Type one of y, s, a, n, d, x," in done.stdout
     assert "Assistant: Nothing.\n" in done.stdout
     assert "\x1b" not in done.stdout
 

@@ -18,7 +18,7 @@ class RecordingFront:
     notices: list[tuple[NoticeLevel, str]] = field(default_factory=list)
     copied: list[str] = field(default_factory=list)
     transcript: dict[str, str] = field(default_factory=dict)
-    trusted: list[str] = field(default_factory=list)
+    granted: list[str] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
     is_running: bool = False
     stop_key: str = "Esc"
@@ -184,13 +184,18 @@ class RecordingFront:
     def approval_summary(self) -> str:
         return self.approval
 
-    def trusted_tools(self) -> Sequence[str]:
-        return tuple(self.trusted)
+    def session_grants(self) -> Sequence[str]:
+        return tuple(self.granted)
 
-    def untrust(self, tool: str | None) -> Sequence[str]:
-        dropped = [name for name in self.trusted if tool in {None, name}]
-        self.trusted = [name for name in self.trusted if name not in dropped]
-        return dropped
+    def grant(self, tool: str) -> bool:
+        if tool == "bash":
+            self.granted.append(tool)
+        return tool == "bash"
+
+    def revoke(self, grant: str | None) -> Sequence[str]:
+        revoked = [name for name in self.granted if grant in {None, name}]
+        self.granted = [name for name in self.granted if name not in revoked]
+        return revoked
 
     def provider_names(self) -> Sequence[str]:
         return ("anthropic", "openai-chat")

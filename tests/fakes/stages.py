@@ -52,6 +52,7 @@ from cinch_tui.screens.settings import Hands, SettingsScreen
 from cinch_tui.screens.welcome import UseKey, WelcomeScreen
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
+from harness.approval.rules import Rule
 from harness.context.breakdown import Frame, breakdown
 from harness.person import ApprovalRequest, Question
 from harness.provider import ToolSpec
@@ -257,13 +258,17 @@ STAGES = (
     Stage("completing", ChatScreen, completing),
     Stage("pasted", ChatScreen, pasted),
     Stage(
-        "approval-of-an-edit", ApprovalScreen, approval(replace(EDIT, rule="every edit in src/shop", is_revisable=True))
+        "approval-of-an-edit",
+        ApprovalScreen,
+        approval(replace(EDIT, session=(Rule("edit_file"),), rule="all edit_file calls", is_revisable=True)),
     ),
     Stage("approval-by-hunk", ApprovalScreen, approval(replace(EDIT, is_revisable=True), "h", "n")),
     Stage(
-        "approval-of-a-command", ApprovalScreen, approval(replace(COMMAND, rule="commands that start with `python`"))
+        "approval-of-a-command",
+        ApprovalScreen,
+        approval(replace(COMMAND, session=(Rule("bash", "python check.py"),), rule="`python check.py …`")),
     ),
-    Stage("approval-of-danger", ApprovalScreen, approval(replace(DANGER, can_trust=False))),
+    Stage("approval-of-danger", ApprovalScreen, approval(DANGER)),
     Stage("approval-of-several", ApprovalScreen, approval(SEVERAL)),
     Stage("question", QuestionScreen, asking(QUESTION)),
     Stage("question-in-words", QuestionScreen, asking(OPEN_QUESTION)),

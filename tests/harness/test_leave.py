@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
 from harness.events import ModeChanged, PlanSubmitted, ToolApprovalRequested, ToolApprovalResolved, ToolExecutionEnd
 from harness.modes import EXECUTE, PLAN
-from harness.person import Always, Edited, PlanVerdict, Session
+from harness.person import Always, Denied, Edited, Once, PlanVerdict, Session
 from harness.tool import ToolOutput
+from providers.demo import Reply
+from tools.delegate import DelegateTool
+from tools.shell_risk import assess
 
 
 async def test_reading_is_free_and_writing_is_asked_about(make_agent, person):
@@ -49,6 +53,52 @@ async def test_trust_for_the_session_covers_the_tool_and_can_be_taken_back(make_
     assert len(person.asked) == 2
 
 
+class Shell(SimpleTool):
+    """Judges commands as bash does, and runs none."""
+
+    def risk(self, arguments):
+        return assess(arguments["command"])
+
+
+def shell_script(*commands: str) -> list[Reply]:
+    return [calls("bash", command=command) for command in commands]
+
+
+async def test_session_grant_of_a_command_covers_its_prefix_and_no_other_command(make_agent, person):
+    asked = ("echo harmless", "git push origin master", "cd src && echo x", "python -c 'print(1)'", "sudo echo")
+    spared = ("echo again", "cd src && echo y | echo", "python -c 'print(1)'")
+    agent = make_agent(*shell_script(*asked, *spared), "done", tools=[Shell("bash")])
+    person.approvals = [Session(), Once(), Session(), Session(), Session()]
+
+    await agent.prompt("go")
+
+    assert [request.call.arguments["command"] for request in person.asked] == list(asked)
+    assert agent.state.grants.session_grants == ("bash(echo …)", "bash(cd src …)", "bash(python -c 'print(1)')")
+
+
+async def test_session_grant_covers_sub_agents_by_the_same_prefix(make_agent, person):
+    person.approvals = [Session(), Denied()]
+    script = {"go": [delegates("dig"), "ok"], "dig": [*shell_script("echo a", "echo b", "git push"), "done"]}
+    agent = make_agent(model=cast(script), tools=[DelegateTool(), Shell("bash")])
+
+    await agent.prompt("go")
+
+    assert [request.call.arguments["command"] for request in person.asked] == ["echo a", "git push"]
+    assert agent.state.grants.session_grants == ("bash(echo …)",)
+
+
+async def test_accepting_a_plan_with_its_edits_allows_edits_and_still_asks_for_commands(make_agent, person):
+    write, run = SimpleTool("write", risk="edit"), SimpleTool("run", risk="execute")
+    tools = [write, run, SimpleTool("submit_plan", submit, risk="none")]
+    agent = make_agent(calls("submit_plan"), calls("write", "run"), "done", tools=tools, mode=PLAN)
+    person.verdicts = [PlanVerdict(accepted=True, allow_edits=True)]
+
+    await agent.prompt("go")
+
+    assert [request.call.name for request in person.asked] == ["run"]
+    assert write.ran == [{}]
+
+
 async def test_a_rule_covers_commands_with_the_same_beginning_only(make_agent, person):
     tool = SimpleTool("bash", risk="execute")
     script = [calls("bash", command=command) for command in ("git status", "git status", "git push")]
@@ -81,7 +131,7 @@ async def test_what_is_dangerous_is_asked_about_even_when_trusted(make_agent, pe
     await agent.prompt("go")
 
     assert len(person.asked) == 2
-    assert not person.asked[0].can_trust
+    assert person.asked[0].session == ()
     assert person.asked[0].rule == ""
 
 

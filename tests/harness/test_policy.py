@@ -68,13 +68,14 @@ def test_danger_is_asked_about_whatever_was_granted_and_cannot_be_remembered(mod
 
     decision = decide(mode, DANGEROUS, grants, "bash")
 
-    assert decision == Ask("it deletes files", rule=None, can_trust=False)
+    assert decision == Ask("it deletes files", rule=None)
 
 
 def test_question_offers_the_rule_that_always_would_keep() -> None:
-    assert decide("smart", PYTEST, Grants(), "bash") == Ask("it runs a program", Rule("bash", "pytest"))
-    assert decide("smart", EDIT, Grants(), "edit_file") == Ask("it changes files", Rule("edit_file"))
-    assert decide("smart", PIPELINE, Grants(), "bash") == Ask("it runs a program", None)
+    pytest, edit = Rule("bash", "pytest"), Rule("edit_file")
+    assert decide("smart", PYTEST, Grants(), "bash") == Ask("it runs a program", pytest, session=(pytest,))
+    assert decide("smart", EDIT, Grants(), "edit_file") == Ask("it changes files", edit, session=(edit,))
+    assert decide("smart", PIPELINE, Grants(), "run") == Ask("it runs a program", None, session=(Rule("run"),))
 
 
 def test_approval_goes_from_asked_to_trusted_and_back() -> None:
@@ -87,3 +88,57 @@ def test_approval_goes_from_asked_to_trusted_and_back() -> None:
     after = decide("smart", EDIT, grants, "write_file")
 
     assert [type(decision) for decision in (before, trusted, after)] == [Ask, Allow, Ask]
+
+
+ECHO, PUSH, BOTH = Rule("bash", "echo"), Rule("bash", "git push"), Risk("execute", scopes=("echo", "git push"))
+SCRIPT = Risk("execute", exact="python -c 'print(1)'")
+
+
+@pytest.mark.parametrize(
+    ("risk", "offered"),
+    [
+        (Risk("execute", scope="git push", exact="git push origin"), (PUSH,)),
+        (BOTH, (ECHO, PUSH)),
+        (SCRIPT, (Rule("bash", exact="python -c 'print(1)'"),)),
+        (Risk("execute", exact="python <<x\nx"), ()),
+        (DANGEROUS, ()),
+    ],
+)
+def test_session_grant_of_a_command_is_its_prefixes_or_its_exact_text(risk: Risk, offered: tuple[Rule, ...]) -> None:
+    decision = decide("smart", risk, Grants(), "bash")
+
+    assert isinstance(decision, Ask)
+    assert decision.session == offered
+
+
+@pytest.mark.parametrize(("granted", "allowed"), [((), False), ((ECHO,), False), ((ECHO, PUSH), True)])
+def test_compound_command_is_allowed_if_each_of_its_commands_is(granted: tuple[Rule, ...], allowed: bool) -> None:
+    grants = Grants(rules=granted[:1])
+    for rule in granted[1:]:
+        grants.allow_for_session(rule)
+
+    assert isinstance(decide("smart", BOTH, grants, "bash"), Allow) is allowed
+
+
+def test_session_grants_are_listed_and_revoked_by_their_short_forms_or_their_tool() -> None:
+    grants = Grants()
+    for rule in (ECHO, PUSH, Rule("bash", exact="make 2>&1"), Rule("edit_file")):
+        grants.allow_for_session(rule)
+    grants.allow_edits()
+
+    commands = ("bash(echo …)", "bash(git push …)", "bash(make 2>&1)")
+    assert grants.session_grants == ("edit_file", "all edits", *commands)
+    assert grants.revoke("git push") == ("bash(git push …)",)
+    assert grants.revoke("bash(make 2>&1)") == ("bash(make 2>&1)",)
+    assert grants.revoke("bash") == ("bash(echo …)",)
+    assert grants.revoke("bash") == ()
+    assert grants.revoke() == ("edit_file", "all edits")
+
+
+def test_allowed_edits_cover_every_tool_that_changes_files_and_no_command() -> None:
+    grants = Grants()
+    grants.allow_edits()
+
+    assert decide("smart", EDIT, grants, "write_file") == Allow()
+    assert isinstance(decide("smart", PYTEST, grants, "bash"), Ask)
+    assert isinstance(decide("smart", DANGEROUS, grants, "edit_file"), Ask)

@@ -191,7 +191,7 @@ async def test_a_reworded_command_is_judged_by_what_it_does_now(tmp_path: Path):
 
     first, second, third = reader.person.asked
     assert (first.is_reworded, first.risk.level) == (False, "execute")
-    assert (second.view, second.risk.level, second.can_trust) == (TerminalView("sudo ls", ""), "dangerous", False)
+    assert (second.view, second.risk.level, second.session) == (TerminalView("sudo ls", ""), "dangerous", ())
     assert third.call.arguments["command"] == "echo two"
     assert "what ran is:\necho two\n" in told
     assert told.endswith("Exit code: 0\ntwo")

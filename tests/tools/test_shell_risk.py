@@ -252,6 +252,58 @@ def test_what_is_not_one_plain_command_cannot_be_remembered(command: str) -> Non
     assert assess(command).scope == ""
 
 
+@pytest.mark.parametrize(
+    ("command", "scopes"),
+    [
+        ("cd src && make check", ("cd src", "make check")),
+        ("pytest -q 2>&1 | tail -20", ("pytest", "tail")),
+        ("ls; git push origin master || echo no", ("ls", "git push", "echo")),
+        ("ls >/dev/null 2>&1 && pwd", ("ls", "pwd")),
+        ("ls 2>/dev/null", ("ls",)),
+        ("ls && ls -a", ("ls",)),
+    ],
+)
+def test_compound_of_plain_commands_has_the_scope_of_each(command: str, scopes: tuple[str, ...]) -> None:
+    assert assess(command).scopes == scopes
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls & pwd",
+        "ls > out; pwd",
+        "ls >&log; pwd",
+        "cat < in | wc",
+        "wc <<< a; ls",
+        "X=1 ls; pwd",
+        "ls; X=1",
+        "export PATH=/x; ls",
+        "cd a && (ls)",
+        "{ ls; }; pwd",
+        "! ls; pwd",
+        "ls |& tail",
+        "ls && $X",
+        "ls && cat $(pwd)",
+        "ls\npwd",
+        "ls; time pwd",
+        "f() { ls; }; f",
+        "if true; then ls; fi; pwd",
+        "for x in a; do ls; done",
+        "set -e; ls",
+        "hash -p /x ls; ls",
+        "echo x | read PATH",
+        "printf -v PATH x; ls",
+        "test -v x; ls",
+        "cd x && git",
+        "ls | sh",
+        "ls && rm -rf x",
+        "ls 2>&1 -la; pwd",
+    ],
+)
+def test_compound_with_anything_but_plain_commands_has_no_scopes(command: str) -> None:
+    assert assess(command).scopes == ()
+
+
 @given(st.text(alphabet="rm -f/~$(){}[]'\"`<>|&;\\\n#!abc=*", max_size=60))
 def test_any_text_is_judged_without_an_error(command: str) -> None:
     assert assess(command).level in ("execute", "dangerous", "forbidden")

@@ -1,0 +1,145 @@
+"""Answers of a dialog side by side, each with its key, wrapped into as few lines as they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.widget import Widget
+
+from cinch_tui.keys.keymap import bindings
+from harness.lazy_dataclass import dataclass
+
+MOST_LINES = 3
+GAP = 2
+"""Cells between two answers of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as it is drawn. `short` stands for `text` where the terminal is too narrow."""
+
+    action: str
+    key: str
+    text: str
+    short: str
+
+
+class AnswerBar(Widget, can_focus=True):
+    """Draws the answers in at most `MOST_LINES` lines, some with short texts where the full ones would need more."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"answer-bar--key", "answer-bar--highlighted"}
+    DEFAULT_CSS = """
+    AnswerBar { height: auto; }
+    AnswerBar > .answer-bar--key { text-style: bold; color: $text-primary; }
+    AnswerBar > .answer-bar--highlighted { background: $primary 25%; text-style: bold; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("answers")]
+
+    class Chosen(Message):
+        """The user chose an answer by Enter or a click."""
+
+        def __init__(self, action: str, version: int) -> None:
+            super().__init__()
+            self.action = action
+            self.version = version
+
+    def __init__(self, answers: Iterable[Answer], *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self.answers = tuple(answers)
+        self.version = 0
+        """Counts how often the answers were replaced."""
+        self._highlighted = 0
+
+    @property
+    def highlighted(self) -> int:
+        """Index of the answer that Enter chooses."""
+        return self._highlighted
+
+    @highlighted.setter
+    def highlighted(self, index: int) -> None:
+        self._highlighted = index % len(self.answers)
+        self.refresh()
+
+    def highlight(self, action: str) -> None:
+        self.highlighted = next((at for at, each in enumerate(self.answers) if each.action == action), 0)
+
+    def show(self, answers: Iterable[Answer]) -> None:
+        """Replace the answers and highlight the first."""
+        self.version += 1
+        self.answers = tuple(answers)
+        self._highlighted = 0
+        self.refresh(layout=True)
+
+    def lines(self, width: int) -> list[str]:
+        """The text of each line, for terminals of this width."""
+        return ["".join(text for _, text in row) for row in self._rows(width)]
+
+    def action_cursor_up(self) -> None:
+        self.highlighted -= 1
+
+    def action_cursor_down(self) -> None:
+        self.highlighted += 1
+
+    def action_choose(self) -> None:
+        self.post_message(self.Chosen(self.answers[self._highlighted].action, self.version))
+
+    def on_click(self, event: events.Click) -> None:
+        rows = self._rows(self.size.width)
+        if event.y >= len(rows):
+            return
+        ends = accumulate(cell_len(text) for _, text in rows[event.y])
+        index = next((at for (at, _), end in zip(rows[event.y], ends, strict=True) if event.x < end), None)
+        if index is not None:
+            self.highlighted = index
+            self.action_choose()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport
+        return len(self._rows(width))
+
+    def render(self) -> Content:
+        key = self.get_visual_style("answer-bar--key", partial=True)
+        marked = self.get_visual_style("answer-bar--highlighted", partial=True)
+        lines = [
+            Content.assemble(*(self._drawn(text, key, marked if at == self._highlighted else "") for at, text in row))
+            for row in self._rows(self.size.width)
+        ]
+        return Content("\n").join(lines)
+
+    def _drawn(self, text: str, key_style: object, style: object) -> Content:
+        bare = text.rstrip()
+        key, _, rest = bare.partition(" ")
+        drawn = Content.assemble((key, key_style), f" {rest}").stylize(style)  # pyright: ignore[reportArgumentType]
+        return drawn.append(" " * (len(text) - len(bare)))
+
+    def _rows(self, width: int) -> list[list[tuple[int, str]]]:
+        """Index and text of the answers of each line; the last ones are shortened first."""
+        rows: list[list[tuple[int, str]]] = []
+        for full in range(len(self.answers), -1, -1):
+            texts = [f"{each.key} {each.text if at < full else each.short}" for at, each in enumerate(self.answers)]
+            rows = _wrapped(texts, width)
+            if len(rows) <= MOST_LINES and max(map(cell_len, texts)) <= width:
+                break
+        return rows
+
+
+def _wrapped(texts: Sequence[str], width: int) -> list[list[tuple[int, str]]]:
+    """Index and text of the answers of each line, with the gaps after them."""
+    rows: list[list[tuple[int, str]]] = [[]]
+    used = 0
+    for index, text in enumerate(texts):
+        size = cell_len(text)
+        if used + size > width:
+            rows.append([])
+            used = 0
+        rows[-1].append((index, text + " " * GAP))
+        used += size + GAP
+    return rows

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakes.dialogs import Host
+from fakes.scenes import CHANGE
+from textual.events import MouseScrollUp
+from textual.widgets import Static
+
+from cinch_tui.screens.approval import ApprovalScreen
+from cinch_tui.screens.to_the_chat import Covered, ScrollConversation
+from cinch_tui.widgets.diff_view import ViewPane
+from harness.approval.rules import Rule
+from harness.messages import ToolCall
+from harness.person import ApprovalRequest, Denied
+from harness.tool import Risk
+from harness.views import DiffView, TerminalView, View
+
+EDIT = ApprovalRequest(
+    call=ToolCall("1", "edit_file", {"path": "price.py"}),
+    label="Edit file",
+    summary="price.py",
+    risk=Risk("edit"),
+    view=DiffView("price.py", "price = 1\n", "price = 2\n"),
+    cwd=Path("/home/ada/shop"),
+    rule="all edit_file calls",
+    session=(Rule("edit_file"),),
+)
+
+
+def host(request: ApprovalRequest) -> Host:
+    return Host(ApprovalScreen(request, grace=0))
+
+
+def shown(app: Host) -> str:
+    pane = app.screen.query_one(ViewPane)
+    return "\n".join(pane.render_line(y).text.rstrip() for y in range(pane.size.height))
+
+
+@pytest.mark.parametrize("key", ["y", "enter", "s", "a"])
+@pytest.mark.parametrize(
+    "view",
+    [
+        TerminalView("".join(f"echo {number}\n" for number in range(60)) + "touch HIDDEN", ""),
+        TerminalView(f"echo {'x' * 5_000}; touch HIDDEN", ""),
+        DiffView("a.py", None, "".join(f"line {number}\n" for number in range(60))),
+    ],
+)
+async def test_call_is_not_allowed_before_its_end_has_been_in_sight(view: View, key: str):
+    app = host(replace(EDIT, view=view))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press(key)
+        await pilot.pause()
+        unseen = str(app.screen.query_one("#unseen", Static).render())
+        assert app.results == []
+        await pilot.press("ctrl+end")
+        assert not app.screen.query_one("#unseen").display
+        await pilot.press(key)
+
+    assert "more lines: scroll to the end to allow" in unseen
+    assert len(app.results) == 1
+
+
+async def test_call_can_be_denied_before_its_end_has_been_in_sight():
+    app = host(replace(EDIT, view=TerminalView("echo\n" * 60, "")))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("n")
+
+    assert app.results == [Denied()]
+
+
+async def test_blank_runs_and_invisible_characters_of_a_command_are_shown():
+    command = f"ls{chr(10) * 61}; touch{' ' * 4_000}HID\u200bDEN\U000e0041"
+    app = host(replace(EDIT, view=TerminalView(command, "")))
+
+    async with app.run_test(size=(80, 24)):
+        lines = shown(app).rstrip().splitlines()
+
+    assert lines == ["ls", "⋯ 60 blank lines ⋯", "; touch ⋯ 4,000 blanks ⋯ HID⟨U+200B⟩DEN⟨U+E0041⟩"]
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 60)])
+async def test_dialog_is_docked_and_says_how_many_rows_it_covers(size: tuple[int, int]):
+    covered: list[int] = []
+
+    class Chat(Host):
+        def on_covered(self, message: Covered) -> None:
+            covered.append(message.rows)
+
+    app = Chat(ApprovalScreen(replace(EDIT, view=CHANGE), grace=0))
+
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        dialog = app.screen.query_one("#dialog").region
+        await pilot.press("n")
+        await pilot.pause()
+
+    assert dialog.bottom == size[1]
+    assert dialog.height <= size[1] * 5 // 6
+    assert covered[-2:] == [dialog.height, 0]
+
+
+@pytest.mark.parametrize("keys", ["shift+up", "wheel"])
+async def test_conversation_above_scrolls_while_the_dialog_is_open(keys: str):
+    scrolled: list[int] = []
+
+    class Chat(Host):
+        def on_scroll_conversation(self, message: ScrollConversation) -> None:
+            scrolled.append(message.lines)
+
+    app = Chat(ApprovalScreen(EDIT, grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        if keys == "wheel":
+            await pilot._post_mouse_events([MouseScrollUp], app.screen, offset=(5, 2))
+        else:
+            await pilot.press(keys)
+        await pilot.pause()
+
+    assert scrolled == [-3]

@@ -119,6 +119,8 @@ class Assembly:
             self.agent.remind(word_of_gone(gone))
         self._trust_what_is_allowed()
         self._follow(loaded)
+        for model, usage in loaded.other_usage:
+            self.agent.state.ledger.add(model, usage)
         # Who asks for plan mode at the start gets it, whatever mode the session was left in.
         now = self.agent.state.mode
         left = next((mode for mode in MODES.values() if mode.name == loaded.mode), now)

@@ -34,6 +34,7 @@ MODULES: dict[str, str] = {
         "Event AgentStart AgentEnd TurnStart TurnEnd RequestStart MessageStart MessageUpdate MessageEnd "
         "MessageDiscarded ToolCallsReceived ToolApprovalRequested ToolApprovalResolved ToolExecutionStart "
         "ToolExecutionUpdate ToolExecutionEnd ToolCacheHit QuestionAsked QuestionAnswered PlanSubmitted UsageUpdate "
+        "UsageAdded "
         "ContextWarning CompactionStart CompactionEnd RetryScheduled ModelRouted ModelFallback ModelChanged "
         "ModeChanged InputRejected HookRan LimitReached SubagentEvent JobStarted JobEnded ParallelStart BranchEvent "
         "ParallelEnd Notice"
@@ -169,6 +170,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.events import ToolExecutionUpdate as ToolExecutionUpdate
     from harness.events import TurnEnd as TurnEnd
     from harness.events import TurnStart as TurnStart
+    from harness.events import UsageAdded as UsageAdded
     from harness.events import UsageUpdate as UsageUpdate
     from harness.filters import InputFilter as InputFilter
     from harness.filters import MaxLength as MaxLength

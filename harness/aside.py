@@ -1,7 +1,7 @@
 """A side question: it sees the conversation and does not enter it.
 
-It may be asked while a run is on and leaves that run alone: no event tells of it, no tool runs, and of the answer
-nothing stays but what it cost.
+It may be asked while a run is on and leaves that run alone: no tool runs, and of the answer nothing stays but what it
+cost, which a `UsageAdded` event reports.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from harness.context.tokens import estimate_overhead
 from harness.context.window import fit, last_reply_failed
 from harness.cost import priced
 from harness.errors import Rejected, StreamError
+from harness.events import UsageAdded
 from harness.filters import Reject, filtered
 from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolCall, ToolResult, UserMessage
 from harness.provider import BlockDelta, Request
@@ -129,6 +130,7 @@ async def _answer(agent: Agent, request: Request, tell: Callable[[str], None]) -
     reply = replace(reply, usage=priced(reply.usage, facts.price))
     agent.state.ledger.settle(model.spec.name, facts.price)
     agent.state.ledger.add(model.spec.name, reply.usage)
+    agent.publish(UsageAdded(model=model.spec.name, usage=reply.usage))
     if reply.stop_reason == "error":
         raise StreamError(reply.error or "the model refused to answer")
     return reply

@@ -228,6 +228,14 @@ class UsageUpdate(EventHeader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UsageAdded(EventHeader):
+    """Tokens that no reply of the conversation carries: those of a side question or of an empty reply."""
+
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextWarning(EventHeader):
     """The window is filled to a fraction that matters (0.6, 0.8, 0.95)."""
 
@@ -300,12 +308,13 @@ class BranchEvent(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelEnd(EventHeader):
-    """One run was chosen, `selected_index` counting from 0; `usage` is what the choice itself cost. Where none was, the
-    id is empty and the index -1, and `reason` says why."""
+    """One run was chosen, `selected_index` counting from 0; `usage` is what the choice itself cost, `usage_beside` that
+    and the runs that were not chosen. Where none was, the id is empty and the index -1, and `reason` says why."""
 
     selected_loop_id: str
     selected_index: int
     usage: Usage = Usage()
+    usage_beside: Usage = Usage()
     reason: str = ""
 
 
@@ -359,6 +368,7 @@ Event: TypeAlias = (
     | QuestionAsked
     | QuestionAnswered
     | UsageUpdate
+    | UsageAdded
     | ContextWarning
     | CompactionStart
     | CompactionEnd

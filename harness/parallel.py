@@ -186,7 +186,7 @@ class _Contest:
             # They may have changed what was read.
             run.cache.clear()
             self._account(run, runners, end.usage)
-            run.bus.publish(end)
+            run.bus.publish(replace(end, usage_beside=self._usage_beside(runners, end.usage)))
 
     async def _race(self, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -222,6 +222,12 @@ class _Contest:
                 ledger.absorb(runner.agent.state.ledger)
             if judged != Usage():
                 ledger.add("judge", judged)
+
+    def _usage_beside(self, runners: Sequence[_Runner], judged: Usage) -> Usage:
+        """Tokens of the runs that were not chosen and of the choice."""
+        chosen = self.choice.index if self.choice is not None else None
+        others = (each.agent.state.usage for index, each in enumerate(runners) if index != chosen)
+        return sum(others, judged)
 
     def _failure(self, run: Run) -> Ending:
         failures = (each.result.failure for each in self.outcomes)

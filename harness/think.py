@@ -22,8 +22,9 @@ from harness.events import (
     RequestStart,
     RetryScheduled,
     ToolCallsReceived,
+    UsageAdded,
 )
-from harness.messages import AssistantMessage, ModelMessage
+from harness.messages import AssistantMessage, ModelMessage, Usage
 from harness.provider import Model, Request, ToolSpec
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy, RetryStrategy, in_words, retry_delay
@@ -236,7 +237,10 @@ class _Thought:
         if self._empty > retry.max_empty:
             self._run.bus.publish(Notice(text="The model ended its turn without a word.", level="warning"))
             return False
-        account(self._run, self._model, priced_reply(reply, self._model))
+        reply = priced_reply(reply, self._model)
+        account(self._run, self._model, reply)
+        if reply.usage != Usage():
+            self._run.bus.publish(UsageAdded(model=self._model.spec.name, usage=reply.usage))
         reason = "the model ended its turn without a word"
         self._discard(reason)
         await self._wait(retry.empty_delay * self._empty, retry.max_empty, reason, attempt=self._empty)

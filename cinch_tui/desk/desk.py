@@ -206,13 +206,14 @@ class Desk:
 
     async def _show_all(self, messages: Sequence[Message]) -> None:
         """A whole conversation, whose end may be on the screen already."""
-        from cinch_tui.transcript.past import blocks_of
+        from cinch_tui.transcript.past import blocks_of, last_todo
 
         before = len(messages) - len(self._end)
         # What was healed is shown as it is now.
         if self._end and list(messages[before:]) == self._end:
             tools = self.agent.state.tools
             self.screen.board.transcript.prepend(await asyncio.to_thread(blocks_of, messages[:before], tools))
+            self.screen.board.todo_panel.todo = last_todo(messages)
             self.show_figures()
         else:
             self._show_history(messages)
@@ -381,10 +382,11 @@ class Desk:
         self.screen.board.show_usage(agent.state.usage, agent.history.context, agent.state.facts.context_window)
 
     def _show(self, messages: Sequence[Message]) -> None:
-        from cinch_tui.transcript.past import blocks_of
+        from cinch_tui.transcript.past import blocks_of, last_todo
 
         if self._bridge:
             self._bridge.forget()
         if self._shelf:
             self._shelf.forget()
         self.screen.board.show(blocks_of(messages, self.agent.state.tools))
+        self.screen.board.todo_panel.todo = last_todo(messages)

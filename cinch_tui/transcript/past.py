@@ -29,7 +29,7 @@ from harness.messages import (
 )
 from harness.sources import sources_of
 from harness.tool import Tool
-from harness.views import ImageView, TextView
+from harness.views import ImageView, TextView, TodoView
 
 # About what fills a screen or two.
 LAST = 24
@@ -46,6 +46,12 @@ def last_turns(messages: Sequence[Message]) -> list[Message]:
 def blocks_of(messages: Iterable[Message], tools: Sequence[Tool]) -> list[Block]:
     """What the screen would show now, had it been there."""
     return list(_Past(tools).blocks(messages))
+
+
+def last_todo(messages: Sequence[Message]) -> TodoView:
+    """The agent's todo list as it was last changed."""
+    views = (message.view for message in reversed(messages) if isinstance(message, ToolResult))
+    return next((view for view in views if isinstance(view, TodoView)), TodoView(()))
 
 
 class _Past:

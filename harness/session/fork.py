@@ -15,6 +15,7 @@ from harness.session.lines import conversation, read_line, scan
 from harness.session.places import SUFFIX, checked_id, open_session_file
 from harness.session.reading import parse, text_at
 from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
+from harness.session.reply_lines import usage_line
 from harness.session.resume import LoadedSession, load_session
 
 _LINKS = ("uuid", "parentUuid", "sourceToolAssistantUUID")
@@ -79,6 +80,8 @@ def _notes(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
         yield title_line(new_id, f"{loaded.title} (fork)")
     if loaded.spec:
         yield note_line("model", new_id, loaded.updated, {"spec": encode(loaded.spec)})
+    for model, usage in loaded.other_usage:
+        yield usage_line(new_id, loaded.updated, model, usage)
     if loaded.mode:
         yield note_line("mode", new_id, loaded.updated, {"mode": loaded.mode})
 

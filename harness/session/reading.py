@@ -113,7 +113,7 @@ def read_assistant(records: Sequence[JsonObject]) -> AssistantMessage:
         () if failed and not ours else content,
         model=text_at(ours, "model") or text_at(message, "model"),
         provider=text_at(ours, "provider") or ("" if ours else "anthropic"),
-        usage=_usage(object_at(message, "usage") or object_at(ours, "usage"), ours),
+        usage=read_usage(object_at(message, "usage") or object_at(ours, "usage"), ours),
         stop_reason="error" if failed and not ours else _stop_reason(text_at(ours, "stop"), message, content),
         error=_error(ours, content, failed=failed),
         response_id=text_at(ours, "responseId") if ours else text_at(message, "id"),
@@ -221,7 +221,8 @@ def _error(ours: JsonObject, content: tuple[AssistantContent, ...], *, failed: b
     return "".join(block.text for block in content if isinstance(block, Text)) or "The request failed."
 
 
-def _usage(raw: JsonObject, ours: JsonObject) -> Usage:
+def read_usage(raw: JsonObject, ours: JsonObject) -> Usage:
+    """Usage from tokens as the Messages API names them, and the cost among our own facts."""
     return Usage(
         _count(raw, "input_tokens"),
         _count(raw, "output_tokens"),

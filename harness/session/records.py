@@ -133,7 +133,7 @@ def title_line(session_id: str, title: str) -> JsonObject:
 
 
 def note_line(kind: str, session_id: str, time: float, facts: JsonObject) -> JsonObject:
-    """A line of ours that is not part of the conversation: `cinch-model`, `cinch-mode`, `cinch-run`."""
+    """A line of ours that is not part of the conversation: `cinch-model`, `cinch-mode`, `cinch-run`, …"""
     return {"type": f"cinch-{kind}", "sessionId": session_id, "timestamp": iso(time), **facts}
 
 

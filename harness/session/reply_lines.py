@@ -7,8 +7,18 @@ Those readers send on what they find: only what a Claude model may be sent again
 from __future__ import annotations
 
 from harness.codec import encode
-from harness.messages import AssistantContent, AssistantMessage, Cost, JsonObject, JsonValue, Text, Thinking, ToolCall
-from harness.session.records import STOP_REASONS, Envelope, line_id
+from harness.messages import (
+    AssistantContent,
+    AssistantMessage,
+    Cost,
+    JsonObject,
+    JsonValue,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from harness.session.records import STOP_REASONS, Envelope, line_id, note_line
 
 INTERRUPTED = "[Request interrupted by user]"
 """Claude Code's own words for it, which its readers recognise."""
@@ -47,7 +57,7 @@ def _closing_line(message: AssistantMessage, parent: str | None, envelope: Envel
     ours: JsonObject = {**facts, "closing": True, "model": message.model}
     if is_interrupted:
         line["message"] = {"role": "user", "content": [{"type": "text", "text": INTERRUPTED}]}
-        ours["usage"] = _usage(message)
+        ours["usage"] = usage_facts(message.usage)
     else:
         reason: JsonObject = {"type": "text", "text": message.error or f"No reply ({message.stop_reason})."}
         line["message"] = {**_api_message(message, [reason]), "model": SYNTHETIC}
@@ -97,18 +107,28 @@ def _api_message(message: AssistantMessage, blocks: list[JsonValue]) -> JsonObje
         "content": blocks,
         "stop_reason": STOP_REASONS.get(message.stop_reason),
         "stop_sequence": None,
-        "usage": _usage(message),
+        "usage": usage_facts(message.usage),
     }
 
 
-def _usage(message: AssistantMessage) -> JsonObject:
-    usage = message.usage
+def usage_facts(usage: Usage) -> JsonObject:
+    """Tokens by the names of the Messages API."""
     return {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write,
         "cache_read_input_tokens": usage.cache_read,
         "output_tokens": usage.output,
     }
+
+
+def usage_line(session_id: str, time: float, model: str, usage: Usage, after: str | None = None) -> JsonObject:
+    """A note of usage that no reply carries; it counts in conversations that hold the line `after`."""
+    facts: JsonObject = {"model": model, "usage": usage_facts(usage)}
+    if usage.cost is not None:
+        facts["cost"] = encode(usage.cost)
+    if after:
+        facts["after"] = after
+    return note_line("usage", session_id, time, facts)
 
 
 def _reply_facts(message: AssistantMessage) -> JsonObject:

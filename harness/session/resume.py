@@ -15,11 +15,20 @@ from harness.codec import decode
 from harness.context.normalise import missing_result
 from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.lazy_dataclass import dataclass
-from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult
+from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult, Usage
 from harness.session.chain import call_lines
 from harness.session.lines import Layout, Line, conversation, last_leaf, read_line, scan
 from harness.session.places import open_session_file, session_descriptor
-from harness.session.reading import object_at, parse, read_assistant, read_result, read_user, text_at, time_of
+from harness.session.reading import (
+    object_at,
+    parse,
+    read_assistant,
+    read_result,
+    read_usage,
+    read_user,
+    text_at,
+    time_of,
+)
 from harness.session.records import FORMAT
 
 
@@ -57,6 +66,9 @@ class SessionMessages(Sequence[ModelMessage]):
     def in_memory(self) -> list[ModelMessage]:
         """The messages that were looked at, which their file need not have any longer."""
         return [message for message in self._read if message is not None]
+
+    def line_ids(self) -> set[str]:
+        return {line.id for group in self._groups for line in group}
 
     def open_calls(self, start: int = 0) -> Iterator[tuple[ToolResult, str]]:
         """For each call without a result, in the messages from `start` on: the result it lacks, and its line's uuid."""
@@ -109,6 +121,8 @@ class LoadedSession:
     losses: tuple[str, ...] = ()
     loop_ids: tuple[str, ...] = ()
     notes: tuple[JsonObject, ...] = ()
+    other_usage: tuple[tuple[str, Usage], ...] = ()
+    """Usage that no reply carries, each with the name of the model."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -149,6 +163,7 @@ def load_session(path: Path) -> LoadedSession:
         mode=_last(layout.notes, "cinch-mode", "mode"),
         loop_ids=tuple(_loop_ids(layout.notes)),
         notes=tuple(_own(layout.notes)),
+        other_usage=tuple(_other_usage(layout.notes, messages.line_ids())),
         created=time_of(first) or modified,
         updated=(messages[-1].time if messages else 0) or modified,
         losses=_losses(layout),
@@ -191,6 +206,13 @@ def _own(notes: list[JsonObject]) -> Iterator[JsonObject]:
         kind = text_at(note, "type")
         if kind.startswith("cinch-") or kind == "custom-title":
             yield note
+
+
+def _other_usage(notes: list[JsonObject], line_ids: set[str]) -> Iterator[tuple[str, Usage]]:
+    for note in notes:
+        after = text_at(note, "after")
+        if note.get("type") == "cinch-usage" and (not after or after in line_ids):
+            yield text_at(note, "model"), read_usage(object_at(note, "usage"), note)
 
 
 def _spec(notes: list[JsonObject]) -> ModelSpec | None:

@@ -24,9 +24,12 @@ from harness.events import (
     MessageEnd,
     ModeChanged,
     ModelChanged,
+    ParallelEnd,
     RequestStart,
+    SubagentEvent,
     ToolExecutionEnd,
     TurnEnd,
+    UsageAdded,
 )
 from harness.messages import (
     AssistantMessage,
@@ -36,6 +39,7 @@ from harness.messages import (
     ModelMessage,
     ModelSpec,
     ToolResult,
+    Usage,
     UserMessage,
 )
 from harness.session.chain import Chain
@@ -43,6 +47,7 @@ from harness.session.journal import Journal
 from harness.session.memory import SessionMemory
 from harness.session.places import git_branch, session_path
 from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
+from harness.session.reply_lines import usage_line
 
 if TYPE_CHECKING:
     from harness.session.resume import LoadedSession
@@ -51,7 +56,20 @@ logger = logging.getLogger(__name__)
 
 # Looked up once an event, so that a streamed token costs next to nothing here.
 _STORED: frozenset[type] = frozenset(
-    {AgentStart, AgentEnd, HookRan, MessageEnd, ModeChanged, ModelChanged, RequestStart, ToolExecutionEnd, TurnEnd}
+    {
+        AgentStart,
+        AgentEnd,
+        HookRan,
+        MessageEnd,
+        ModeChanged,
+        ModelChanged,
+        ParallelEnd,
+        RequestStart,
+        SubagentEvent,
+        ToolExecutionEnd,
+        TurnEnd,
+        UsageAdded,
+    }
 )
 # Readers look for the title in the last 64 KiB of a file.
 _TITLE_EVERY = 48 * 1024
@@ -148,6 +166,8 @@ class SessionStore:
             case RequestStart(spec=spec):
                 if not self._is_chosen:
                     self._note_model(spec, event.time)
+            case UsageAdded() | ParallelEnd() | SubagentEvent():
+                self._note_usage(event)
             case _:
                 self._note_other(event)
 
@@ -190,6 +210,23 @@ class SessionStore:
         if spec != self._spec:
             self._spec = spec
             self._note(note_line("model", self._session_id, time, {"spec": encode(_without_secrets(spec))}))
+
+    def _note_usage(self, event: Event) -> None:
+        """Keep usage that no reply of the conversation carries, that of a sub-agent's replies included."""
+        inner = event
+        while isinstance(inner, SubagentEvent):
+            inner = inner.event
+        match inner:
+            case UsageAdded(model=model, usage=usage):
+                pass
+            case ParallelEnd(usage_beside=usage):
+                model = "parallel"
+            case MessageEnd(message=AssistantMessage(provider=provider, model=name, usage=usage)):
+                model = f"{provider}/{name}"
+            case _:
+                return
+        if usage != Usage():
+            self._note(usage_line(self._session_id, event.time, model, usage, self._chain.parent))
 
     def _note_other(self, event: Event) -> None:
         match event:

@@ -232,8 +232,8 @@ async def test_an_empty_reply_is_asked_for_again(make_agent, record, requests):
 
     assert plain(seen.names) == [
         *["AgentStart", *ONE_TURN],
-        *["RequestStart", "MessageStart", "MessageDiscarded", "RetryScheduled"],
-        *["RequestStart", "MessageStart", "MessageDiscarded", "RetryScheduled"],
+        *["RequestStart", "MessageStart", "UsageAdded", "MessageDiscarded", "RetryScheduled"],
+        *["RequestStart", "MessageStart", "UsageAdded", "MessageDiscarded", "RetryScheduled"],
         *["RequestStart", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"],
     ]
     assert [event.attempt for event in seen.of(RetryScheduled)] == [1, 2]

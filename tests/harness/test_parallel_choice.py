@@ -176,6 +176,7 @@ async def test_a_judge_chooses_and_its_use_is_told_apart(make_agent, record):
     ]
     assert (done.selected_index, done.reason) == (1, "2, it is shorter.")
     assert (done.usage.input, happened.of(ParallelEnd)[0].usage.input) == (500, 500)
+    assert happened.of(ParallelEnd)[0].usage_beside.input == 510
     assert done.result.usage.input == agent.state.usage.input == 610
     assert said(agent) == ["which?", "B"]
 

@@ -191,49 +191,6 @@ def without_time(message: object) -> str:
     return re.sub(r"time=[\d.]+", "", repr(message))
 
 
-@pytest.mark.parametrize("content", [(), (Text("partial"),)])
-def test_failed_reply_ends_with_an_error_that_other_programs_do_not_send_on(content: tuple[Text, ...], tmp_path: Path):
-    failed = AssistantMessage(content, "m-1", "demo", Usage(5, 6), "error", "overloaded")
-    path = written(tmp_path, user("go"), failed)
-
-    line = talk_of(path)[-1]
-    assert (line["type"], line["isApiErrorMessage"], line["message"]["model"]) == ("assistant", True, "<synthetic>")
-    assert line["message"]["content"] == [{"type": "text", "text": "overloaded"}]
-    assert rounded([failed]) == list(load_session(path).messages)[1:]
-
-
-@pytest.mark.parametrize("content", [(), (Text("partial"),)])
-def test_interrupted_reply_ends_with_the_line_that_claude_code_writes(content: tuple[Text, ...], tmp_path: Path):
-    stopped = AssistantMessage(content, "m-1", "demo", Usage(5, 6), "aborted", "stopped by the user")
-    path = written(tmp_path, user("go"), stopped, user("next"))
-
-    *_, line, following = talk_of(path)
-    assert line["type"] == "user"
-    assert line["message"] == {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}
-    assert following["parentUuid"] == line["uuid"]
-    assert rounded([stopped]) == list(load_session(path).messages)[1:2]
-    assert len(load_session(path).messages) == 3
-
-
-@pytest.mark.parametrize(
-    ("thinking", "model", "shown"),
-    [
-        (Thinking("hm", "sig"), "claude-x", True),
-        (Thinking("", redacted="xyz"), "anthropic.claude-x-v1:0", True),
-        (Thinking("hm"), "claude-x", False),
-        (Thinking("hm", "sig"), "gpt-x", False),
-    ],
-)
-def test_thinking_that_claude_would_refuse_is_kept_for_cinch_only(
-    thinking: Thinking, model: str, shown: bool, tmp_path: Path
-):
-    said = AssistantMessage((thinking, Text("so")), model, "demo")
-    path = written(tmp_path, user("go"), said)
-
-    assert [len(line["message"]["content"]) for line in talk_of(path)[1:]] == [int(shown), 1]
-    assert rounded([said]) == list(load_session(path).messages)[1:]
-
-
 def test_what_json_cannot_hold_is_written_as_something_it_can(tmp_path: Path):
     said = reply(ToolCall("a", "x", {"n": float("inf")}), "half \ud83d")
 

@@ -1,0 +1,106 @@
+"""Lines of a session file as Claude Code's own readers need them, and usage that belongs to no reply."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fakes.talk import call, reply, result, rounded, tell, written
+
+from harness.events import MessageEnd, ParallelEnd, SubagentEvent, UsageAdded
+from harness.messages import AssistantMessage, Cost, Text, Thinking, Usage, new_id, user
+from harness.session.fork import fork_session
+from harness.session.resume import load_session
+from harness.session.store import SessionStore
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    made = SessionStore(tmp_path / "data", tmp_path, new_id())
+    yield made
+    made.close()
+
+
+def talk_of(path: Path) -> list[dict[str, object]]:
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    return [line for line in lines if line["type"] in ("user", "assistant")]
+
+
+@pytest.mark.parametrize("content", [(), (Text("partial"),)])
+def test_failed_reply_ends_with_an_error_that_other_programs_do_not_send_on(content: tuple[Text, ...], tmp_path: Path):
+    failed = AssistantMessage(content, "m-1", "demo", Usage(5, 6), "error", "overloaded")
+    path = written(tmp_path, user("go"), failed)
+
+    line = talk_of(path)[-1]
+    assert (line["type"], line["isApiErrorMessage"], line["message"]["model"]) == ("assistant", True, "<synthetic>")
+    assert line["message"]["content"] == [{"type": "text", "text": "overloaded"}]
+    assert rounded([failed]) == list(load_session(path).messages)[1:]
+
+
+@pytest.mark.parametrize("content", [(), (Text("partial"),)])
+def test_interrupted_reply_ends_with_the_line_that_claude_code_writes(content: tuple[Text, ...], tmp_path: Path):
+    stopped = AssistantMessage(content, "m-1", "demo", Usage(5, 6), "aborted", "stopped by the user")
+    path = written(tmp_path, user("go"), stopped, user("next"))
+
+    *_, line, following = talk_of(path)
+    assert line["type"] == "user"
+    assert line["message"] == {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}
+    assert following["parentUuid"] == line["uuid"]
+    assert rounded([stopped]) == list(load_session(path).messages)[1:2]
+    assert len(load_session(path).messages) == 3
+
+
+@pytest.mark.parametrize(
+    ("thinking", "model", "shown"),
+    [
+        (Thinking("hm", "sig"), "claude-x", True),
+        (Thinking("", redacted="xyz"), "anthropic.claude-x-v1:0", True),
+        (Thinking("hm"), "claude-x", False),
+        (Thinking("hm", "sig"), "gpt-x", False),
+    ],
+)
+def test_thinking_that_claude_would_refuse_is_kept_for_cinch_only(
+    thinking: Thinking, model: str, shown: bool, tmp_path: Path
+):
+    said = AssistantMessage((thinking, Text("so")), model, "demo")
+    path = written(tmp_path, user("go"), said)
+
+    assert [len(line["message"]["content"]) for line in talk_of(path)[1:]] == [int(shown), 1]
+    assert rounded([said]) == list(load_session(path).messages)[1:]
+
+
+def spent(model: str, tokens: int) -> MessageEnd:
+    return MessageEnd(message=AssistantMessage((Text("x"),), model, "demo", Usage(tokens, 1, cost=Cost(0.5))))
+
+
+def test_usage_that_no_reply_carries_is_kept_and_counts_in_a_fork_too(store: SessionStore):
+    tell(store, user("go"), reply(call("c", "delegate_sub_agent")))
+    store.store(SubagentEvent(call_id="c", event=spent("small", 10)))
+    store.store(SubagentEvent(call_id="c", event=SubagentEvent(call_id="d", event=spent("smaller", 20))))
+    store.store(SubagentEvent(call_id="c", event=MessageEnd(message=user("the task"))))
+    tell(store, result("c"), reply("done"))
+    store.store(UsageAdded(model="demo/aside", usage=Usage(30)))
+    store.store(ParallelEnd(selected_loop_id="x", selected_index=0, usage_beside=Usage(40)))
+    store.close()
+
+    session = load_session(store.path)
+    expected = (
+        ("demo/small", Usage(10, 1, cost=Cost(0.5))),
+        ("demo/smaller", Usage(20, 1, cost=Cost(0.5))),
+        ("demo/aside", Usage(30)),
+        ("parallel", Usage(40)),
+    )
+    assert session.other_usage == expected
+    assert len(session.messages) == 4
+    assert load_session(fork_session(store.path, new_id())).other_usage == expected
+
+
+def test_usage_of_an_earlier_conversation_in_the_file_is_not_counted(store: SessionStore):
+    tell(store, user("go"), reply("done"))
+    store.store(UsageAdded(model="judge", usage=Usage(30)))
+    store.restart()
+    tell(store, user("afresh"))
+    store.store(UsageAdded(model="judge", usage=Usage(40)))
+
+    assert load_session(store.path).other_usage == (("judge", Usage(40)),)

@@ -8,10 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from cinch_tui import __version__
-
-COMMANDS = ("sessions", "config", "models", "doctor", "keys", "reset-terminal")
+from cinch_tui.subcommands.finding import meant_command, split_at_command
 
 IMAGE_FLAGS = ("-i", "--image")
+_WITH_VALUE = "-i -m --image --model --base-url --thinking --system --approve --allow --max-turns --max-cost"
+WITH_VALUE = frozenset(f"{_WITH_VALUE} --output-format --cwd --add-dir --config --record".split())
+"""Flags whose value is the next argument."""
+FOR_COMMANDS = ("--cwd", "--verbose", "-h", "--help")
+"""Flags that may stand before a subcommand."""
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 EPILOG = """\
@@ -19,11 +23,11 @@ commands:
   cinch sessions list|show|search|export|import|rename|rm|doctor
   cinch config show|path|edit|trust
   cinch models [PROVIDER]    providers, their keys and their models
-  cinch doctor [PROVIDER]    what works, what does not, and how to mend it
-  cinch keys [--list]        what arrives when a key is pressed; a list of all
-  cinch reset-terminal       mend a terminal that a program has left broken
+  cinch doctor [PROVIDER]    check configuration, connections and keys
+  cinch keys [--list]        show what a key sends, or list all keys
+  cinch reset-terminal       repair a terminal that a program left broken
   cinch demo                 a tour with a scripted model; needs no key
-A prompt that begins with one of these words goes after two dashes:
+Put a prompt that begins with one of these words after two dashes:
 cinch -- sessions
 
 exit status: 0 done · 1 the run failed · 2 usage or configuration
@@ -82,11 +86,24 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         UsageError: they cannot be understood, or contradict each other.
         SystemExit: help or the version was asked for, and printed.
     """
-    if argv and argv[0] in COMMANDS:
-        return _parse([], command=argv[0], rest=argv[1:])
+    flags, command, rest = split_at_command(argv, WITH_VALUE)
+    if command and "-p" not in flags and "--print" not in flags:
+        _check_flags_of_command(command, flags)
+        return _parse(flags, command=command, rest=rest)
     # Split here, since argparse loses the dashes when words and flags are mixed.
     at = list(argv).index("--") if "--" in argv else len(argv)
-    return _parse(each_with_its_flag(argv[:at]), words=argv[at + 1 :])
+    arguments = _parse(each_with_its_flag(argv[:at]), words=argv[at + 1 :])
+    # What follows two dashes is a prompt.
+    if at == len(argv) and not arguments.print_mode and (meant := meant_command(arguments.words)):
+        raise UsageError(f'did you mean "{meant}"? To send it as a prompt: cinch -- {arguments.prompt}')
+    return arguments
+
+
+def _check_flags_of_command(command: str, flags: Sequence[str]) -> None:
+    for flag in flags:
+        name = flag.partition("=")[0]
+        if name.startswith("-") and name not in FOR_COMMANDS:
+            raise UsageError(f"{name} has no effect on cinch {command}; see cinch {command} --help")
 
 
 def each_with_its_flag(argv: Sequence[str]) -> list[str]:
@@ -134,11 +151,11 @@ def _parser() -> _Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("words", nargs="*", metavar="prompt", help="what to do; without it the app opens and waits")
+    parser.add_argument("words", nargs="*", metavar="prompt", help="what to do; without it the app opens")
     for group in (_add_prompt, _add_front, _add_model, _add_safety, _add_session, _add_place):
         group(parser.add_argument)
     parser.add_argument(
-        "--verbose", action="store_true", help="log more; in print mode also tell of each step on stderr"
+        "--verbose", action="store_true", help="log more; in print mode also report each step on stderr"
     )
     parser.add_argument("-V", "--version", action="version", version=f"cinch {__version__}")
     return parser
@@ -151,47 +168,58 @@ def _add_prompt(add: Callable[..., object]) -> None:
         dest="images",
         default=[],
         metavar="FILE",
-        help="show the model a picture with the prompt: PNG, JPEG, GIF or WebP; several, or repeated",
+        help="send an image with the prompt: PNG, JPEG, GIF or WebP; may be repeated",
     )
 
 
 def _add_front(add: Callable[..., object]) -> None:
-    add("--plain", action="store_true", default=None, help="lines in place of the screen, as for a screen reader")
+    add(
+        "--plain",
+        action="store_true",
+        default=None,
+        help="plain line output instead of the full-screen app, as for a screen reader",
+    )
     add("-p", "--print", dest="print_mode", action="store_true", help="print the answer and exit; stdin is appended")
     add(
         "--output-format",
         choices=("text", "json", "stream-json", "events"),
         default="text",
-        help="of print mode: text, one JSON object, JSON lines as Claude Code prints them, or our events",
+        help="for print mode: text, one JSON object, JSON lines as Claude Code prints them, or cinch's own events",
     )
 
 
 def _add_model(add: Callable[..., object]) -> None:
-    add("-m", "--model", metavar="PROVIDER/MODEL", help="which model to ask")
-    add("--base-url", metavar="URL", help="where the provider's API is")
+    add("-m", "--model", metavar="MODEL", help="the model: provider/model, or an unambiguous part of its name")
+    add("--base-url", metavar="URL", help="API base URL")
     add("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high, extra-high")
-    add("--system", default="", metavar="TEXT", help="instead of the system prompt of cinch")
+    add("--system", default="", metavar="TEXT", help="replace the system prompt")
 
 
 def _add_safety(add: Callable[..., object]) -> None:
     add("--plan", action="store_true", default=None, help="start in plan mode: read only until you accept a plan")
     add("--approve", metavar="on|smart|off", help="ask before every call, not before reading, or never")
-    add("--allow", action="append", default=[], metavar="TOOL[:PREFIX]", help="no asking for this; may be repeated")
-    add("--max-turns", type=int, metavar="N", help="end a run after N replies of the model")
+    add("--allow", action="append", default=[], metavar="TOOL[:PREFIX]", help="allow without asking; may be repeated")
+    add("--max-turns", type=int, metavar="N", help="end a run after N model replies")
     add("--max-cost", type=float, metavar="USD", help="end a run when it has cost this much")
 
 
 def _add_session(add: Callable[..., object]) -> None:
     add(
-        "-c", "--continue", dest="continue_last", action="store_true", help="go on with the last session of this folder"
+        "-c", "--continue", dest="continue_last", action="store_true", help="continue the latest session in this folder"
     )
-    add("-r", "--resume", nargs="?", const="", metavar="ID", help="go on with a session; without an id, pick one")
-    add("--fork", action="store_true", help="with -c or -r: go on in a copy")
-    add("--no-session", dest="keep_session", action="store_false", help="write no session file")
+    add("-r", "--resume", nargs="?", const="", metavar="ID", help="resume a session; without an ID, pick one")
+    add("--fork", action="store_true", help="with -c or -r: continue in a copy")
+    add("--no-session", dest="keep_session", action="store_false", help="do not save the session")
 
 
 def _add_place(add: Callable[..., object]) -> None:
-    add("--cwd", default="", metavar="DIR", help="work there instead of here")
-    add("--add-dir", action="append", default=[], metavar="DIR", help="another folder the agent may touch")
-    add("--config", default="", metavar="FILE", help="instead of the configuration file of yours")
-    add("--record", default="", metavar="FILE", help="add all that models are sent and answer to FILE, without keys")
+    add("--cwd", default="", metavar="DIR", help="work in DIR instead of the current folder")
+    add(
+        "--add-dir",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="another folder the agent may use; repeatable",
+    )
+    add("--config", default="", metavar="FILE", help="use FILE instead of your configuration file")
+    add("--record", default="", metavar="FILE", help="record requests and responses to FILE (keys are redacted)")

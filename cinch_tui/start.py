@@ -40,7 +40,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         ConfigError: a folder, file, picture, key or value cannot be used.
     """
     paths = find_paths(os.environ)
-    cwd = _folder(arguments.cwd, "--cwd")
+    cwd = working_folder(arguments.cwd, "--cwd")
     if record := arguments.record or os.environ.get("CINCH_RECORD", ""):
         _record_to(record)
     sources = sources_for(paths, cwd, arguments)
@@ -62,7 +62,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         beginning=_beginning(arguments),
         fork=arguments.fork,
         keep_session=arguments.keep_session,
-        add_dirs=tuple(_folder(name, "--add-dir") for name in arguments.add_dir),
+        add_dirs=tuple(working_folder(name, "--add-dir") for name in arguments.add_dir),
         system=arguments.system,
         verbose=arguments.verbose,
         notices=config.notices,
@@ -134,19 +134,24 @@ def _images(names: Sequence[str], root: Path) -> tuple[Attachment, ...]:
         raise ConfigError(f"--image: {error}") from error
 
 
-def _folder(name: str, flag: str) -> Path:
-    what = f"{flag} {name}" if name else "the current folder"
+def working_folder(name: str, flag: str) -> Path:
+    """The folder that a flag names; without a name, the current one.
+
+    Raises:
+        ConfigError: it is no folder, or cannot be entered.
+    """
+    what = f"{flag}: {name}" if name else "the current folder"
     try:
         folder = Path(name).expanduser().resolve()
         is_folder = folder.is_dir()
     except PermissionError as error:
-        raise ConfigError(f"{what} cannot be looked at: {error.strerror}") from error
+        raise ConfigError(f"{what} cannot be read: {error.strerror}") from error
     except OSError as error:
         raise ConfigError(f"the current folder is gone: {error.strerror}") from error
     except RuntimeError as error:
         raise ConfigError(f"{what} is a link that leads to itself") from error
     if not is_folder:
-        raise ConfigError(f"{what}: is no folder")
+        raise ConfigError(f"{name or folder} is not a folder")
     if not os.access(folder, os.X_OK):
         raise ConfigError(f"{what} may not be entered: {os.strerror(errno.EACCES)}")
     return folder

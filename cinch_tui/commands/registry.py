@@ -28,6 +28,9 @@ class Choice:
     shown: str = ""
 
 
+DESTRUCTIVE = frozenset(("/quit", "/reset"))
+"""Commands that end or discard something: never the first suggestion for a mistyped one."""
+
 Completer: TypeAlias = Callable[[Front], Sequence[Choice]]
 
 
@@ -91,11 +94,15 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """Input probably meant as a command that is none. `reason` is for the person, `suggestions` may be empty."""
+    """Input probably meant as a command that is none.
+
+    `suggestions`, which may be empty, are whole inputs, the harmless ones first. `is_safe`: the first is harmless.
+    """
 
     word: str
     suggestions: tuple[str, ...]
     reason: str
+    is_safe: bool = True
 
 
 class Declined(CinchError):
@@ -134,7 +141,8 @@ class Registry:
         if command is None:
             return self._near_miss(word, argument)
         if argument and not command.takes_argument:
-            return NearMiss(word, (command.name,), f"{command.name} takes nothing after it")
+            is_safe = command.name not in DESTRUCTIVE
+            return NearMiss(word, (command.name,), f"{command.name} takes nothing after it", is_safe)
         return Invocation(command, argument)
 
     def literal(self, text: str) -> str:
@@ -177,14 +185,20 @@ class Registry:
         suggestions = self._nearest(bare, cutoff=0.8 if argument else 0.66)
         if argument and not suggestions:
             return None
-        return NearMiss(word, suggestions, f"there is no command {word}")
+        is_safe = not suggestions or suggestions[0] not in DESTRUCTIVE
+        whole = tuple(self._with_argument(name, argument) for name in suggestions)
+        return NearMiss(word, whole, f"there is no command {word}", is_safe)
+
+    def _with_argument(self, name: str, argument: str) -> str:
+        return f"{name} {argument}" if argument and self._by_name[name].takes_argument else name
 
     def _nearest(self, bare: str, *, cutoff: float) -> tuple[str, ...]:
         by_bare: dict[str, list[str]] = {}
         for name, command in self._by_name.items():
             by_bare.setdefault(name[1:], []).append(command.name)
         near = difflib.get_close_matches(bare, by_bare, n=3, cutoff=cutoff)
-        return tuple(dict.fromkeys(name for match in near for name in by_bare[match]))
+        names = dict.fromkeys(name for match in near for name in by_bare[match])
+        return tuple(sorted(names, key=lambda name: name in DESTRUCTIVE))
 
 
 def has_to_wait(name: str, front: Front) -> str:

@@ -14,7 +14,7 @@ async def plan(front: Front, argument: str) -> None:
     front.toggle_plan()
 
 
-@SESSION.command("/new", "start a new session", while_running=False)
+@SESSION.command("/new", "start a new session; the old one is kept", aliases=("/clear",), while_running=False)
 async def new(front: Front, argument: str) -> None:
     del argument
     await front.new_session()
@@ -64,12 +64,6 @@ async def reset(front: Front, argument: str) -> None:
     del argument
     front.reset()
     front.notice("the agent has forgotten this conversation; the session file still has it")
-
-
-@SESSION.command("/compact [focus]", "replace old history by a summary (in a later release)", while_running=False)
-async def compact(front: Front, argument: str) -> None:
-    del argument
-    front.notice("this release cannot compact yet; /new starts with an empty window, /reset keeps the file", "warning")
 
 
 def _bases(front: Front) -> tuple[Choice, ...]:

@@ -280,6 +280,8 @@ class Conversation:
         async with self.menus.turn:
             self.paper.say("Question", f"{miss.reason}; what did you mean?")
             options = [Option(name) for name in miss.suggestions] + [Option(AS_IT_IS), Option(NOTHING)]
+            if not miss.is_safe:
+                options.insert(0, options.pop())
             try:
                 chosen = options[await self.menus.number(options)].text
             except NobodyThere:

@@ -40,6 +40,7 @@ REPEATED_WITHIN = 0.1
 COMPLAINT_SECONDS = 10
 
 AS_IT_IS = "Send it as it is"
+TO_THE_PROMPT = "Back to the prompt"
 
 
 class ChatScreen(PanelledScreen):
@@ -278,13 +279,15 @@ class ChatScreen(PanelledScreen):
         from cinch_tui.transcript.blocks import as_sentence
 
         choices = [(name, "run this command") for name in miss.suggestions]
+        if not miss.is_safe:
+            choices.insert(0, (TO_THE_PROMPT, "to correct it"))
         title = as_sentence(f"{miss.reason}; what did you mean?")
         chosen = await self._desk.pick(title, [*choices, (AS_IT_IS, "to the model, as a prompt")])
-        if chosen is None:
+        if chosen in (None, TO_THE_PROMPT):
             self.prompt.restore(words)
         elif chosen == AS_IT_IS:
             self._send(words)
-        else:
+        elif chosen:
             self.take(chosen)
 
     def send(self, said: Said) -> None:

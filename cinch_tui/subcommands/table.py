@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from cinch_tui.arguments import Arguments
 from cinch_tui.paths import find_paths
 from cinch_tui.printing.output import Output
+from cinch_tui.start import working_folder
 from harness.errors import ConfigError
 
 ASKS_FOR_HELP = (["--help"], ["-h"])
@@ -23,7 +23,7 @@ cinch config trust    let this project's .cinch/config.toml set everything""",
 cinch keys            show what arrives when a key is pressed, and what it does
   --list              print every key, with a star before those that you changed""",
     "reset-terminal": """\
-cinch reset-terminal  mend a terminal that a program has left broken""",
+cinch reset-terminal  repair a terminal that a program left broken""",
 }
 """The subcommands whose arguments are a word at most; the others tell their own."""
 
@@ -42,7 +42,7 @@ def run_subcommand(arguments: Arguments) -> int:
 
 
 def _run(arguments: Arguments, out: Output) -> int:
-    argv, cwd = arguments.rest, _cwd()
+    argv, cwd = arguments.rest, working_folder(arguments.cwd, "--cwd")
     if list(argv) in ASKS_FOR_HELP and (text := HELP.get(arguments.command)):
         out.write_text(text)
         return 0
@@ -80,10 +80,3 @@ def _reset(argv: Sequence[str]) -> int:
 
     reset_terminal()
     return 0
-
-
-def _cwd() -> Path:
-    try:
-        return Path.cwd()
-    except OSError as error:
-        raise ConfigError(f"the current folder is gone: {error.strerror}") from error

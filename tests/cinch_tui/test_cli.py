@@ -57,6 +57,43 @@ def test_a_commands_arguments_are_its_own(command: str) -> None:
     assert (arguments.command, arguments.rest, arguments.print_mode) == (command, ["--list", "-p"], False)
 
 
+def test_global_options_may_stand_before_a_subcommand(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+
+    arguments = parse_arguments(["--cwd", str(tmp_path), "sessions", "list", "--all"])
+    done = cinch("--cwd", str(tmp_path), "sessions", "list", cwd=Path("/"))
+
+    assert (arguments.command, arguments.rest, arguments.cwd) == ("sessions", ["list", "--all"], str(tmp_path))
+    assert f"no sessions in {tmp_path}" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["session", "list"], "cinch sessions list"),
+        (["sesions", "serch", "x"], "cinch sessions search"),
+        (["--cwd", "/", "doctr"], "cinch doctor"),
+        (["confg", "show"], "cinch config show"),
+    ],
+)
+def test_mistyped_subcommand_is_an_error_with_the_nearest(argv: list[str], meant: str) -> None:
+    with pytest.raises(UsageError, match=rf'did you mean "{meant}"\? .*cinch -- '):
+        parse_arguments(argv)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["session list"], ["--", "session", "list"], ["model", "the", "data"], ["-p", "session", "list"], ["fix", "it"]],
+)
+def test_prompt_is_not_taken_for_a_mistyped_subcommand(argv: list[str]) -> None:
+    assert parse_arguments(argv).command == ""
+
+
+def test_flag_without_effect_on_a_subcommand_is_refused() -> None:
+    with pytest.raises(UsageError, match="--model has no effect on cinch sessions"):
+        parse_arguments(["--model", "demo", "sessions", "list"])
+
+
 @pytest.mark.parametrize("command", ["sessions", "config", "models", "doctor", "keys", "reset-terminal"])
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 def test_every_subcommand_tells_how_it_is_used(command: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,8 +172,8 @@ def test_how_to_begin_is_one_choice(argv: list[str], beginning: object) -> None:
         (["--approve", "maybe"], "--approve must be one of on, smart, off, not 'maybe'"),
         (["--max-turns", "-1"], "--max-turns must be 0 or more"),
         (["--max-cost", "nan"], "--max-cost must be a number"),
-        (["--cwd", "/no/such"], "--cwd /no/such: is no folder"),
-        (["--add-dir", "/no/such"], "--add-dir /no/such: is no folder"),
+        (["--cwd", "/no/such"], "/no/such is not a folder"),
+        (["--add-dir", "/no/such"], "/no/such is not a folder"),
         (["--config", "/no/such"], "/no/such: cannot be read"),
     ],
 )

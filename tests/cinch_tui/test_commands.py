@@ -61,9 +61,7 @@ async def test_command_reaches_the_front(front: RecordingFront, text: str, call:
     assert front.calls == [call]
 
 
-@pytest.mark.parametrize(
-    "text", ["/reset", "/new", "#clear", "#load first", "#save", "/system x", "/compact", "/resume"]
-)
+@pytest.mark.parametrize("text", ["/reset", "/new", "#clear", "#load first", "#save", "/system x", "/resume"])
 async def test_command_that_would_change_the_conversation_waits_for_the_run(front: RecordingFront, text: str):
     front.is_running = True
 
@@ -182,11 +180,10 @@ async def test_one_key_steps_through_the_ways_to_approve_by_the_strictest(front:
     assert [level for level, _ in front.notices] == ["info", "warning", "info"]
 
 
-async def test_compact_says_honestly_that_it_cannot(front: RecordingFront):
-    await run("/compact the tests", front)
+async def test_clear_starts_a_new_session(front: RecordingFront):
+    await run("/clear", front)
 
-    assert front.notices[0][0] == "warning"
-    assert "cannot compact yet" in front.notices[0][1]
+    assert front.calls == [("new_session",)]
 
 
 async def test_approval_mode_is_set(front: RecordingFront):

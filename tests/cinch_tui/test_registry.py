@@ -9,7 +9,7 @@ from fakes.recording_front import RecordingFront
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.front import Front
 from cinch_tui.commands.installed import installed_families
-from cinch_tui.commands.registry import Declined, Family, Invocation, NearMiss, Registry
+from cinch_tui.commands.registry import DESTRUCTIVE, Declined, Family, Invocation, NearMiss, Registry
 from cinch_tui.commands.secrets import TypedKey, take_keys
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 
@@ -71,12 +71,12 @@ def test_prompt_that_looks_like_a_command_stays_a_prompt(registry: Registry, tex
     ("text", "suggestion"),
     [
         ("#aprove", "#approve"),
-        ("#aprove on", "#approve"),
+        ("#aprove on", "#approve on"),
         ("/hlep", "#help"),
-        ("/clear", "#clear"),
+        ("/claer", "/new"),
         ("#plan", "/plan"),
-        ("/approve on", "#approve"),
-        ("/thinkin high", "/thinking"),
+        ("/approve on", "#approve on"),
+        ("/thinkin high", "/thinking high"),
     ],
 )
 def test_near_miss_names_what_was_probably_meant(registry: Registry, text: str, suggestion: str):
@@ -84,6 +84,15 @@ def test_near_miss_names_what_was_probably_meant(registry: Registry, text: str, 
 
     assert isinstance(parsed, NearMiss)
     assert parsed.suggestions[0] == suggestion
+
+
+@pytest.mark.parametrize("text", ["/exprt", "/qiut", "/exitt", "/rest", "/quit now"])
+def test_mistyped_command_never_suggests_a_destructive_one_as_safe(text: str):
+    parsed = builtin_commands().parse(text)
+
+    assert isinstance(parsed, NearMiss)
+    assert not parsed.is_safe or not {*parsed.suggestions[:1]} & DESTRUCTIVE
+    assert [name for name in parsed.suggestions if name in DESTRUCTIVE] == list(parsed.suggestions[-1:])
 
 
 def test_unknown_single_word_is_asked_about_without_suggestions(registry: Registry):

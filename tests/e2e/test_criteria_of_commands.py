@@ -250,10 +250,10 @@ def test_what_has_to_wait_for_the_run_says_so_and_is_not_lost(cinch):
     app.enter("hello")
     app.see("half")
 
-    app.enter("/compact")
+    app.enter("/reset")
 
-    app.see("/compact has to wait until the agent rests")
-    app.see("│ /compact")
+    app.see("/reset has to wait until the agent rests")
+    app.see("│ /reset")
 
 
 def test_a_question_that_nobody_answers_in_time_is_timed_out_and_one_choice_is_none(cinch):

@@ -315,9 +315,12 @@ class ChatScreen(PanelledScreen):
             self.prompt.run_is_on = False
 
     def action_abort(self) -> None:
-        """Esc: forget a selection, else end a search, else stop one's own command, a side question, or the agent."""
+        """Esc: drop a selection, else close help or search, else stop a command, a side question, or the agent."""
+        help_panel = self.query("HelpPanel")
         if self.get_selected_text():
             self.clear_selection()
+        elif help_panel:
+            help_panel.remove()
         elif not (self.leave_search() or (self._shell and self._shell.stop()) or self._front.stop_aside()):
             self._desk.abort()
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import select
+import shutil
+import textwrap
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -53,8 +56,9 @@ def run_keys(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
 
 def _list(config: Config, file: Path, out: Output) -> None:
     own = config.settings.keys
+    is_terminal = out.stream.isatty()
     for line in listed(own):
-        out.write_text(line)
+        out.write_text(_in_columns(line) if is_terminal else line)
     out.write_text(
         f'\nTo change one, put a line under [keys] in {file}: "chat.search" = "Ctrl+F, F12"; "none" takes it away.'
     )
@@ -62,6 +66,16 @@ def _list(config: Config, file: Path, out: Output) -> None:
         out.write_text(f"* {len(own)} {'is' if len(own) == 1 else 'are'} yours.")
     for warning in config.warnings:
         out.write_text(f"! {warning}")
+
+
+def _in_columns(line: str) -> str:
+    """A row of the list, whose description goes on below itself where the terminal is narrow."""
+    width = max(40, shutil.get_terminal_size().columns)
+    if len(line) <= width or not line.strip():
+        return line
+    columns = re.match(r"(?s)\n*(?:\S| ) .*? {2,}\S+ {2,}", line)
+    indent = " " * min(len(columns[0]) if columns else 2, width // 2)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True)
 
 
 def _show(config: Config, file: Path, out: TextIO) -> None:
@@ -130,6 +144,18 @@ def as_bytes(arrived: bytes) -> str:
     return f"{start.hex(' ')}{' …' if len(arrived) > len(start) else ''}  {signs}"
 
 
+def wrapped(line: str) -> str:
+    """The line as several, broken between words at the terminal's width."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    width = max(20, shutil.get_terminal_size().columns)
+    if len(line.rstrip("\n")) <= width:
+        return line
+    # A sample for the settings file stays in one piece.
+    rest, *change = re.split(r"(?<= ) {2}(?=\")", line.strip(), maxsplit=1)
+    texts = textwrap.wrap(rest, width - len(indent), break_long_words=False, break_on_hyphens=False)
+    return "".join(f"{indent}{each}\n" for each in (*texts, *change))
+
+
 def _say(out: TextIO, text: str) -> None:
-    out.write(text)
+    out.write("".join(map(wrapped, text.splitlines(keepends=True))))
     out.flush()

@@ -11,14 +11,15 @@ from textual.content import Content
 from textual.widgets import Static
 
 from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.keys.keymap import hint
 from cinch_tui.keys.table import KEYS
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
 WIDTH = 36
-LEAST_BESIDE = 44
-"""Cells that the conversation needs to be worth reading; with them the screen is not `-narrow`."""
+LEAST_BESIDE = 84
+"""Cells that the conversation keeps beside it; where there are fewer, the help takes the whole screen."""
 
 
 class HelpPanel(VerticalScroll, can_focus=False):
@@ -57,7 +58,7 @@ def toggle_help(screen: Screen[object]) -> bool:
 
 
 def _lines() -> Iterator[Content]:
-    yield Content.styled("#help closes this, F1 tells of all keys", "$foreground-muted")
+    yield Content.styled(hint("chat.abort closes this", "chat.help shows all keys"), "$foreground-muted")
     for family in builtin_commands().families:
         yield Content.styled(f"\n{family.title}", "bold underline")
         for command in family.commands:

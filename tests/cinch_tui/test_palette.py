@@ -38,7 +38,7 @@ async def test_a_palette_left_while_a_choice_is_on_its_way_closes_alone(
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-palette")
     app = chat(tmp_path)
-    async with app.run_test() as pilot:
+    async with app.run_test(size=(120, 24)) as pilot:
         await ready(pilot, app)
         await pilot.press("ctrl+p", *"#help")
         palette = app.screen

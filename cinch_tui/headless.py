@@ -25,6 +25,7 @@ from harness.agent import Agent
 from harness.cost import priced
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
+from harness.messages import UserContent
 from harness.person import Nobody
 from harness.result import AgentResult
 
@@ -116,12 +117,24 @@ async def _prompt(job: Job, agent: Agent) -> Outcome:
     for subscriber in (tally, job.narrator, printer.tell):
         agent.subscribe(subscriber)
     printer.begin(agent)
-    result = await agent.prompt(job.prompt.prompt)
+    result = await agent.prompt(await _with_files(job, agent))
     if job.options.output_format in ("json", "stream-json"):
         result = await _priced(agent, result)
     outcome = Outcome(result, tally, agent.session_id, agent.state.model.spec.name)
     printer.end(outcome)
     return outcome
+
+
+async def _with_files(job: Job, agent: Agent) -> str | tuple[UserContent, ...]:
+    """The prompt, with the files that it names."""
+    if "@" not in job.prompt.text:
+        return job.prompt.prompt
+    from cinch_tui.attached_files import attach_files
+
+    files = await attach_files(job.prompt.text, agent)
+    for reason in files.skipped:
+        job.narrator.say(reason)
+    return job.prompt.followed_by(files.content)
 
 
 async def _priced(agent: Agent, result: AgentResult) -> AgentResult:

@@ -53,6 +53,15 @@ class Words:
         # Services refuse a text of blanks.
         return (*content, Text(rest)) if rest.strip() else tuple(content)
 
+    def followed_by(self, content: Sequence[UserContent]) -> str | tuple[UserContent, ...]:
+        """As `prompt`, with this content behind it."""
+        from harness.messages import Text  # not before the first paint
+
+        said = self.prompt
+        if not content:
+            return said
+        return (Text(said), *content) if isinstance(said, str) else (*said, *content)
+
 
 Said: TypeAlias = str | Words
 
@@ -63,11 +72,13 @@ def as_words(said: Said) -> Words:
 
 def words_in(message: UserMessage) -> Words:
     """What a message says, as it was typed; an image that has no mark gets one."""
+    # As above; a file that was attached was not typed.
+    from cinch_tui.attached_files import without_attached
     from harness.messages import Text  # not before the first paint
 
     said, images = "", list[Attachment]()
     numbers = count(1)
-    for block in message.content:
+    for block in without_attached(message.content):
         if isinstance(block, Text):
             said += block.text
             continue

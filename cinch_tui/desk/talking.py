@@ -10,8 +10,11 @@ from cinch_tui.words import Words
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cinch_tui.desk.branches import Contest
     from cinch_tui.desk.desk import Desk
+    from harness.messages import UserContent
 
 
 class Talk:
@@ -65,17 +68,42 @@ class Talk:
             await self._desk.agent.continue_run()
             return
         if self.contest is None:
-            await self._desk.agent.prompt(words.prompt)
+            await self._desk.agent.prompt(await self._with_files(words))
             return
         try:
-            await self.contest.ask(words.prompt)
+            await self.contest.ask(await self._with_files(words))
         finally:
             self.contest = None
 
     def steer(self, words: Words) -> None:
-        self._desk.agent.steer(words.prompt)
-        self.waiting.follow(None)
+        self._send_meanwhile(words, self._desk.agent.steer)
 
     def follow_up(self, words: Words) -> None:
-        self._desk.agent.follow_up(words.prompt)
-        self.waiting.follow(None)
+        self._send_meanwhile(words, self._desk.agent.follow_up)
+
+    def _send_meanwhile(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
+        if "@" in words.text:
+            self._desk.screen.run_worker(self._send_with_files(words, send), group="attach")
+        else:
+            send(words.prompt)
+            self.waiting.follow(None)
+
+    async def _send_with_files(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
+        prompt = await self._with_files(words)
+        if self._desk.is_running:
+            send(prompt)
+            self.waiting.follow(None)
+        else:
+            # The run ended meanwhile.
+            self._desk.screen.prompt.restore(words)
+
+    async def _with_files(self, words: Words) -> str | tuple[UserContent, ...]:
+        """What the words say, with the files that they name."""
+        if "@" not in words.text:
+            return words.prompt
+        from cinch_tui.attached_files import attach_files
+
+        files = await attach_files(words.text, self._desk.agent)
+        for reason in files.skipped:
+            self._desk.notice(reason, "warning")
+        return words.followed_by(files.content)

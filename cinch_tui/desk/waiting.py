@@ -45,7 +45,7 @@ class Waiting:
         from cinch_tui.widgets.queue_line import WaitingRow
 
         rows = [
-            WaitingRow(message.id, kind, message.text)
+            WaitingRow(message.id, kind, words_in(message).text)
             for kind, queue in self._queues().items()
             for message in queue.messages
         ]

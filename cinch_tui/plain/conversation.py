@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cinch_tui import __version__
 from cinch_tui.api_keys.guard import ask_about_keys
 from cinch_tui.assembly import Assembly, assemble, read_messages, wanted_session
+from cinch_tui.attached_files import attach_files
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation, NearMiss
 from cinch_tui.commands.secrets import take_keys, without_keys
@@ -25,7 +26,7 @@ from cinch_tui.plain.telling import Teller, own_output
 from cinch_tui.printing.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.shell_line import OwnCommands, ShellLine, shell_line
 from cinch_tui.start import collect_garbage
-from cinch_tui.words import Attachment, Said, Words, as_words, illustrated, name_of
+from cinch_tui.words import Attachment, Said, Words, as_words, illustrated, name_of, words_in
 from harness.agent import Agent
 from harness.errors import CinchError, NoSessionYet
 from harness.filters import find_secrets
@@ -35,6 +36,7 @@ from harness.result import AgentResult
 
 if TYPE_CHECKING:
     from cinch_tui.pictures.taking import Shot
+    from harness.messages import UserContent
     from harness.session.resume import LoadedSession
 
 AS_IT_IS = "Send it to the model as it is"
@@ -216,7 +218,7 @@ class Conversation:
         self._is_warned = False
         if self._own is not None:
             self._own.hand_over()
-        prompt = None if said is None else as_words(said).prompt
+        prompt = None if said is None else await self._with_files(as_words(said))
         if prompt is not None and self.is_running:
             self.agent.steer(prompt)
             self.paper.say("Notice", "The agent hears this at its next step.")
@@ -231,6 +233,15 @@ class Conversation:
             self.paper.say("Error", str(error))
         finally:
             unsubscribe()
+
+    async def _with_files(self, words: Words) -> str | tuple[UserContent, ...]:
+        """The prompt, with the files that it names."""
+        files = await attach_files(words.text, self.agent)
+        for each in files.skipped:
+            self.paper.say("Warning", each)
+        if files.attached:
+            self.paper.say("Notice", f"Attached {', '.join(files.attached)}.")
+        return words.followed_by(files.content)
 
     def go_on(self) -> None:
         """Let the agent go on once the command is done."""
@@ -256,7 +267,7 @@ class Conversation:
         self.paper.say("Notice", f"Session {self.agent.session_id} goes on after {count}.")
         replies = [each for each in messages if isinstance(each, AssistantMessage) and each.text]
         if prompts:
-            self.paper.say("You, last", prompts[-1].text)
+            self.paper.say("You, last", words_in(prompts[-1]).text)
         if replies:
             self.paper.say("Assistant, last", replies[-1].text.strip())
 

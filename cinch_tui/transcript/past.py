@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from cinch_tui.app_hints import app_hints
+from cinch_tui.attached_files import attached_names, without_attached
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
@@ -117,10 +118,13 @@ def said_blocks(message: UserMessage) -> list[Block]:
     """What was said, and under it the pictures that were shown."""
     if is_report(message):
         return [report_block(message)]
-    said = NoticeBlock(message.text) if message.synthetic else UserBlock(message.text)
+    typed = "".join(block.text for block in without_attached(message.content) if isinstance(block, Text))
+    said = NoticeBlock(message.text) if message.synthetic else UserBlock(typed)
     said.channel = "reminder" if message.synthetic else ""
     pictures = [PictureBlock(Picture.of(each.image, name_of(each.mark))) for each in words_in(message).images]
-    return [*([said] if message.text.strip() or not pictures else []), *pictures]
+    files = attached_names(message.content)
+    chip = [NoticeBlock(f"Attached {', '.join(files)}")] if files else []
+    return [*([said] if typed.strip() or not pictures else []), *pictures, *chip]
 
 
 def _images(content: Sequence[UserContent]) -> list[Image]:

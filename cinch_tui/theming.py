@@ -11,7 +11,8 @@ from typing import TypeAlias, cast
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-from harness.errors import ConfigError
+from harness.disk import read_small_text
+from harness.errors import ConfigError, NotAFile
 
 BUILTIN_FOLDER = Path(__file__).resolve().parent.parent / "themes"
 DEFAULT_THEME = "cinch-dark"
@@ -24,6 +25,9 @@ _COLOURS = (
 )  # fmt: skip
 _SWITCHES = ("dark", "ansi")
 _KEYS = {"based_on", "variables", *_SWITCHES, *_COLOURS}
+
+LARGEST = 256 * 1024
+"""Bytes of a theme."""
 
 Toml: TypeAlias = dict[str, object]
 
@@ -74,8 +78,8 @@ def _whole(path: Path, folders: Sequence[Path], derived: tuple[Path, ...]) -> To
 
 def _read(path: Path) -> Toml:
     try:
-        table: Toml = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        table: Toml = tomllib.loads(read_small_text(path, LARGEST))
+    except (OSError, NotAFile, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
     for key in table:
         if key not in _KEYS:

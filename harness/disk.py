@@ -61,6 +61,21 @@ def is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112  pathlib raises for such a name
 
 
+def read_small_text(path: Path, most: int) -> str:
+    """Return the UTF-8 text of a regular file of at most `most` bytes; links are followed.
+
+    Raises:
+        NotAFile: it is a pipe, a device or a folder, or larger; the text says which.
+        OSError: it cannot be opened.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    data, size = read_beginning(path, most + 1)
+    if len(data) > most:
+        raise NotAFile(f"a file of {size:,} bytes; at most {most:,} are read")
+    # As text mode reads it.
+    return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
 def read_beginning(path: Path, most: int) -> tuple[bytes, int]:
     """The first bytes of a regular file, links followed, and its size.
 

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from harness.errors import ConfigError
+from harness.disk import read_small_text
+from harness.errors import ConfigError, NotAFile
 from harness.lazy_dataclass import dataclass
 
+LARGEST = 256 * 1024
+"""Bytes of a file of settings."""
+DEEPEST = 16
+"""Levels of tables and lists in it."""
+
 PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+LONG_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:{PART}[ \t]*\.[ \t]*){{{DEEPEST}}}")
 DOTTED = rf"{PART}(?:\s*\.\s*{PART})*"
 TABLE = re.compile(rf"^\s*\[\[?\s*({DOTTED})\s*\]")
 ASSIGNMENT = re.compile(rf"^\s*({DOTTED})\s*=\s*(.*)")
@@ -41,21 +48,50 @@ def read_config_file(path: Path) -> ConfigFile:
     """Read a file.
 
     Raises:
-        ConfigError: it cannot be read, is no UTF-8 or no TOML; with path and line.
+        ConfigError: it cannot be read, is too large or nested too deeply, is no UTF-8 or no TOML; with path and line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_small_text(path, LARGEST)
+    except NotAFile as error:
+        raise ConfigError(f"{path}: is not read: it is {error}") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
+    # The parser keeps every beginning of a dotted key, gigabytes of a long one.
+    if LONG_KEY.search(text):
+        raise ConfigError(f"{path}: is nested too deeply")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(_explain(path, text, str(error))) from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: is nested too deeply") from error
+    if not _is_shallow(data):
+        raise ConfigError(f"{path}: is nested too deeply")
     lines = _lines_of_keys(text)
     entries = {name: Entry(value, _line_of(name, lines)) for name, value in flattened(data)}
     return ConfigFile(path, text, entries)
+
+
+def _is_shallow(data: object) -> bool:
+    """True if no value is nested more than `DEEPEST` levels."""
+    level: list[object] = [data]
+    for _ in range(DEEPEST):
+        level = [item for value in level for item in _items_of(value)]
+        if not level:
+            return True
+    return False
+
+
+def _items_of(value: object) -> Iterable[object]:
+    match value:
+        case dict():
+            return value.values()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] only looked into
+        case list():
+            return value  # pyright: ignore[reportUnknownVariableType] as above
+        case _:
+            return ()
 
 
 def _explain(path: Path, text: str, problem: str) -> str:

@@ -39,8 +39,8 @@ def setting(default: T, doc: str, *, minimum: float | None = None, guard: Guard 
 class ModelSettings:
     name: str = setting("", "provider/model; empty: the first provider that has a key", guard="held")
     base_url: str = setting("", "where that provider's API is, when not at its usual address", guard="held")
-    thinking: ThinkingLevel = setting("off", "off, minimal, low, medium, high, extra-high")
-    max_tokens: int = setting(0, "longest reply in tokens; 0: as long as the model allows", minimum=0)
+    thinking: ThinkingLevel = setting("off", "off, minimal, low, medium, high, extra-high", guard="held")
+    max_tokens: int = setting(0, "longest reply in tokens; 0: as long as the model allows", minimum=0, guard="held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class LimitSettings:
 
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
-    max_retries: int = setting(3, "how often a failed request is sent again", minimum=0)
-    max_retry_after_s: float = setting(120.0, "longest wait that a service may ask for", minimum=0)
+    max_retries: int = setting(3, "how often a failed request is sent again", minimum=0, guard="held")
+    max_retry_after_s: float = setting(120.0, "longest Retry-After to honor, in seconds", minimum=0, guard="held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class CacheSettings:
     tools: bool = setting(default=True, doc="with manual: what the model is told of the tools")
     system: bool = setting(default=True, doc="with manual: the system prompt")
     messages: bool = setting(default=True, doc="with manual: the conversation")
-    lifetime: Lifetime = setting("5m", "how long: 5m, or 1h, which costs more")
+    lifetime: Lifetime = setting("5m", "how long: 5m, or 1h, which costs more", guard="held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,10 @@ class ToolSettings:
     batch_size: int = setting(0, "how many of them run at once, when parallel; 0: all", minimum=0)
     timeout_s: float = setting(0.0, "longest time of a call; 0: as long as the tool allows", minimum=0)
     max_result_chars: int = setting(
-        30_000, "what is longer is cut for the model and kept whole in a file; 0: never cut", minimum=0
+        30_000,
+        "what is longer is cut for the model and kept whole in a file; 0: never cut",
+        minimum=0,
+        guard="tighten",
     )
     cache_entries: int = setting(100, "results kept so that the same call need not run again; 0: none", minimum=0)
     cache_ttl_rounds: int = setting(10, "for how many replies of the model they are kept", minimum=1)

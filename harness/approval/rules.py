@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from harness.disk import read_small_text
+from harness.errors import NotAFile
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, new_id
 from harness.tool import Risk
@@ -19,6 +21,7 @@ LONGEST_EXACT = 200
 ALL_EDITS = "all edits"
 """Short form of the session grant for every call that changes files in the workspace."""
 _LOCK_SECONDS = 5.0
+_LARGEST = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +225,10 @@ class Grants:
 def load_rules(path: Path) -> StoredRules:
     """The rules of a file; none where there is no file. A file that cannot be understood grants nothing."""
     try:
-        data: JsonValue = json.loads(path.read_text(encoding="utf-8"))
+        data: JsonValue = json.loads(read_small_text(path, _LARGEST))
     except FileNotFoundError:
         return StoredRules()
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, NotAFile, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         return StoredRules(problem=f"{path}: cannot be read, so nothing in it is allowed: {why}")
     rules = _decode(data)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,18 @@ import pytest
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import Config, Sources, load_config
 from cinch_tui.config.trust import TrustStore
+from cinch_tui.theming import load_theme
+from harness.errors import ConfigError
 
 STRANGER = """\
 [model]
 name = "elsewhere/model"
 base_url = "https://evil.example"
+thinking = "extra-high"
+max_tokens = 1
+[retry]
+max_retries = 1000000
+max_retry_after_s = 1000000
 [providers]
 fallback = ["elsewhere/model"]
 [agents]
@@ -45,6 +53,10 @@ def test_a_strangers_file_sets_only_what_is_harmless(tmp_path: Path, trust_file:
     assert set(config.held_back) == {
         "model.name",
         "model.base_url",
+        "model.thinking",
+        "model.max_tokens",
+        "retry.max_retries",
+        "retry.max_retry_after_s",
         "providers.fallback",
         "agents.max_depth",
         "approval.mode",
@@ -55,6 +67,45 @@ def test_a_strangers_file_sets_only_what_is_harmless(tmp_path: Path, trust_file:
     }
     assert list(config.origins) == ["ui.theme"]
     assert config.notices[0].endswith("run: cinch config trust")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "[" * 5_000 + "]" * 5_000,
+        "a = " + "[" * 40 + "]" * 40,
+        "a = " + "{b = " * 5_000 + "1" + "}" * 5_000,
+        "a." * 5_000 + "b = 1",
+    ],
+)
+def test_deeply_nested_file_is_a_clear_error(tmp_path: Path, trust_file: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match=r"project\.toml: is nested too deeply"):
+        load(tmp_path, text, trust_file)
+
+
+def test_huge_sparse_file_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    with path.open("wb") as file:
+        file.truncate(3_000_000_000)
+
+    with pytest.raises(ConfigError, match=r"it is a file of 3,000,000,000 bytes; at most 262,144 are read"):
+        read_config_file(path)
+
+
+def test_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    os.mkfifo(path)
+
+    with pytest.raises(ConfigError, match="it is a named pipe"):
+        read_config_file(path)
+
+
+def test_huge_theme_is_a_clear_error(tmp_path: Path) -> None:
+    with (tmp_path / "huge.toml").open("wb") as file:
+        file.truncate(3_000_000_000)
+
+    with pytest.raises(ConfigError, match=r"huge\.toml: a file of 3,000,000,000 bytes"):
+        load_theme("huge", [tmp_path])
 
 
 @pytest.mark.parametrize(

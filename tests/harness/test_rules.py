@@ -119,7 +119,7 @@ def test_corrupt_file_grants_nothing_is_named_and_kept(path: Path, content: byte
 
 
 def test_a_file_that_cannot_be_read_is_named_once_with_the_reason(tmp_path: Path) -> None:
-    assert load_rules(tmp_path).problem == f"{tmp_path}: cannot be read, so nothing in it is allowed: Is a directory"
+    assert load_rules(tmp_path).problem == f"{tmp_path}: cannot be read, so nothing in it is allowed: a folder"
 
 
 def test_rule_that_cannot_be_written_still_holds_for_the_session(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _git(root: Path, *words: str) -> bytes:
-    environment = git_environment(os.environ, root, "read")
+    environment = git_environment(os.environ, [root], "read")
     try:
         done = subprocess.run(
             ["git", *words], cwd=root, env=environment, capture_output=True, timeout=SECONDS, check=False

@@ -22,7 +22,7 @@ from tools.git_environment import git_environment
 from tools.model_keys import without_model_keys
 from tools.output import LARGEST_FILE, CapturedOutput, for_model
 from tools.process import Command, Ended, quiet_environment, run_command
-from tools.shell_git import use_of_git
+from tools.shell_git import folders_of_git, use_of_git
 from tools.shell_risk import assess
 from tools.typed import Parameters, TypedTool
 
@@ -112,8 +112,9 @@ class BashTool(TypedTool[BashArguments]):
     async def _command(self, arguments: BashArguments, context: ToolContext) -> Command:
         environment = quiet_environment(without_model_keys(os.environ, self._secrets))
         folder, use = context.workspace.root, use_of_git(arguments.command)
+        folders = folders_of_git(arguments.command, folder)
         # To look for drivers may start git itself.
-        environment = await asyncio.to_thread(git_environment, environment, folder, use)
+        environment = await asyncio.to_thread(git_environment, environment, folders, use)
         return Command(arguments.command, folder, environment, is_users=context.by_user)
 
 

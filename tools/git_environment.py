@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, product
 from pathlib import Path
@@ -59,8 +59,8 @@ _MOST_MODULES = 500
 _PATIENCE_SECONDS = 5.0
 
 
-def git_environment(base: Mapping[str, str], folder: Path, use: GitUse) -> dict[str, str]:
-    """Return `base` with what makes git safe to run in `folder`. Runs git where its config is unusual: use a thread."""
+def git_environment(base: Mapping[str, str], folders: Sequence[Path], use: GitUse) -> dict[str, str]:
+    """Return `base` with what makes git safe to run in `folders`. It may run git itself, so call it in a thread."""
     settings = _ALWAYS | ({} if use == "none" else _NAMED) | (_READ_ONLY if use == "read" else {})
     environment = {name: value for name, value in base.items() if name != "GIT_EXTERNAL_DIFF"}
     environment |= {"GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
@@ -68,7 +68,7 @@ def git_environment(base: Mapping[str, str], folder: Path, use: GitUse) -> dict[
         # Refreshing the index would write to the repository, and run a hook.
         environment["GIT_OPTIONAL_LOCKS"] = "0"
     environment = _configured(environment, settings)
-    return _configured(environment, _without_drivers(environment, folder, use))
+    return _configured(environment, _without_drivers(environment, folders, use))
 
 
 def _configured(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
@@ -81,11 +81,11 @@ def _configured(environment: Mapping[str, str], settings: Mapping[str, str]) -> 
     return result
 
 
-def _without_drivers(environment: Mapping[str, str], folder: Path, use: GitUse) -> dict[str, str]:
-    """The settings that replace the drivers which the repository at `folder` configures; git cannot turn off all."""
+def _without_drivers(environment: Mapping[str, str], folders: Sequence[Path], use: GitUse) -> dict[str, str]:
+    """The settings that replace the drivers which the repositories configure; git cannot turn off all of them."""
     patterns = _DRIVERS | (_FILTERS if use == "read" else {})
     replaced: dict[str, str] = {}
-    for path in _config_files(folder):
+    for path in dict.fromkeys(path for folder in folders for path in _config_files(folder)):
         keys = _keys(environment, path) if _MAY_NAME_DRIVERS.search(_beginning(path)) else ()
         for key, (pattern, value) in product(keys, patterns.items()):
             if pattern.fullmatch(key):

@@ -27,7 +27,7 @@ def risk_of_change(path: str) -> Risk:
     if pure.name.lower() == "head":
         return Risk(
             "dangerous",
-            f"git takes a folder with {pure.name} for a repository, and runs what it configures",
+            f"a file named {pure.name} can turn its folder into a git repository, and git runs what that configures",
             paths=(path,),
         )
     if pure.name.lower() in _NAMES:

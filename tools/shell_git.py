@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from harness.tool import Risk
 from tools.git_environment import GitUse
@@ -90,6 +92,8 @@ _RULES: dict[str, tuple[Callable[[list[str]], bool], str]] = {
 }
 
 
+# Programs around a git command that never use git themselves.
+_FILTERS = re.compile(r"cd|echo|printf|pwd|true|head|tail|grep|rg|wc|sort|uniq|cut|tr|cat|ls|nl|column")
 _NAMES_GIT = re.compile(r"\bgit\b")
 _READERS = re.compile(
     r"status|diff|log|show|blame|annotate|grep|ls-files|ls-tree|cat-file|rev-parse|rev-list|describe|shortlog|name-rev"
@@ -102,11 +106,21 @@ def use_of_git(command: str) -> GitUse:
     if not _NAMES_GIT.search(command):
         return "none"
     commands = parse(command).commands
-    return "read" if commands and all(_is_reader(each.words) for each in commands) else "any"
+    reads = any(each.words[:1] == ("git",) for each in commands) and all(_is_reader(each.words) for each in commands)
+    return "read" if reads else "any"
+
+
+def folders_of_git(command: str, root: Path) -> list[Path]:
+    """Return the folders in which a command line may use git: `root`, and those it enters with `cd`."""
+    folders = [root]
+    for each in parse(command).commands if "cd" in command and _NAMES_GIT.search(command) else ():
+        if len(each.words) == 2 and each.words[0] == "cd" and "\0" not in each.words[1]:
+            folders.append(Path(posixpath.normpath(folders[-1] / each.words[1])))
+    return folders
 
 
 def _is_reader(words: tuple[str, ...]) -> bool:
     if words[:1] != ("git",):
-        return False
+        return bool(words) and _FILTERS.fullmatch(words[0]) is not None
     rest = [word for word in words[1:] if word not in ("--no-pager", "-P", "--no-optional-locks")]
     return bool(rest) and _READERS.fullmatch(rest[0]) is not None

@@ -153,7 +153,7 @@ async def test_keys_of_model_services_do_not_reach_a_command(tmp_path: Path, mon
     assert text_of(output) == "Exit code: 0\nGITHUB_TOKEN=secret-GITHUB_TOKEN"
 
 
-@pytest.mark.parametrize("command", ["a\0b", ": " + "x" * 200_000])
+@pytest.mark.parametrize("command", ["a\0b", "cd 'a\0b' && git status", ": " + "x" * 200_000])
 async def test_a_command_that_cannot_be_started_is_a_failure(command: str, tmp_path: Path) -> None:
     output = await run(tmp_path, command)
 

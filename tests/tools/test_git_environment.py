@@ -92,6 +92,22 @@ async def test_reading_runs_no_program_that_a_submodule_configures(attack: Hosti
     assert not attack.has_run
 
 
+@pytest.mark.parametrize("enter", ["cd project", "cd a/../project/ && cd .", "cd {root}"])
+@pytest.mark.parametrize("key", ["diff.evil.textconv", "filter.evil.clean"])
+async def test_reading_in_a_folder_that_the_command_enters_runs_no_program(
+    attack: HostileRepository, key: str, enter: str
+):
+    attack.repository(**{key: str(attack.program)})
+    (attack.root / ".gitattributes").write_text("* diff=evil filter=evil\n")
+    (attack.root.parent / "a").mkdir()
+    tool, command = BashTool(), f"{enter.format(root=attack.root)} && git diff | head -20"
+
+    output = await tool.run(tool.validate({"command": command}), tool_context(attack.root.parent))
+
+    assert "+two" in str(output.content)
+    assert not attack.has_run
+
+
 async def test_driver_in_an_included_file_is_not_run(attack: HostileRepository):
     attack.repository(include__path="../innocent.txt")
     (attack.root / "innocent.txt").write_text(f"[diff]\nexternal = {attack.program}\n")
@@ -148,7 +164,7 @@ async def test_filters_of_the_user_work_for_other_git_commands(attack: HostileRe
 def test_configuration_that_the_environment_holds_already_is_kept(tmp_path: Path):
     base = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "me"}
 
-    environment = git_environment(base | os.environ, tmp_path, "any")
+    environment = git_environment(base | os.environ, [tmp_path], "any")
     told = subprocess.run(
         ["git", "config", "--list", "--show-scope"],
         cwd=tmp_path,
@@ -174,6 +190,7 @@ async def test_code_of_the_project_may_work_in_bare_repositories(attack: Hostile
         ("git status", "read"),
         ("git --no-pager log --oneline -5", "read"),
         ("git diff && git show HEAD", "read"),
+        ("cd src && git log -p | head -50", "read"),
         ("git commit -m x", "any"),
         ("git status; ./build.sh", "any"),
         ("git -c core.pager=x log", "any"),

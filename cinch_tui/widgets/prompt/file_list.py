@@ -59,7 +59,7 @@ async def paths_at_work(root: Path) -> list[str]:
     # Late: files are listed after the first paint, which needs nothing of the tools.
     from tools.git_environment import git_environment
 
-    environment = await asyncio.to_thread(git_environment, os.environ, root, "read")
+    environment = await asyncio.to_thread(git_environment, os.environ, [root], "read")
     found: dict[str, None] = {}
     for arguments in _AT_WORK:
         with suppress(TimeoutError):

@@ -115,7 +115,7 @@ class Answers:
 
     async def review_plan(self, plan: str) -> PlanVerdict:
         verdict = await self._plans.wait(THE_PLAN, plan, self._timeout)
-        return verdict or PlanVerdict(accepted=False, feedback="nobody answered in time; your plan is the answer")
+        return verdict or PlanVerdict(accepted=False, unasked=True)
 
     def hear(self, event: Event) -> None:
         """Know what is about to be asked. An agent whose person this is tells it before any other subscriber."""

@@ -17,7 +17,7 @@ MODULES: dict[str, str] = {
     "harness.context.window": "Window",
     "harness.limits": "Limits",
     "harness.retry": "RetryPolicy RetryStrategy",
-    "harness.modes": "EXECUTE PLAN",
+    "harness.modes": "EXECUTE PLAN Planning",
     "harness.presets": "preset preset_model preset_names",
     "harness.workspace": "Workspace",
     # What comes of a run
@@ -213,6 +213,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.messages import user as user
     from harness.modes import EXECUTE as EXECUTE
     from harness.modes import PLAN as PLAN
+    from harness.modes import Planning as Planning
     from harness.options import AgentOptions as AgentOptions
     from harness.options import Execution as Execution
     from harness.options import Subagents as Subagents

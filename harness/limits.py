@@ -29,6 +29,7 @@ class Meter:
 
     limits: Limits
     turns: int = 0
+    planning_turns: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     started: float = field(default_factory=time.monotonic)
 

@@ -12,6 +12,7 @@ from harness.filters import Reject, filtered
 from harness.hooks.points import Stop
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, Text, ToolResult, UserMessage
+from harness.plan import planning_limit, skip_planning_without_tool
 from harness.polling import poll_follow_up, poll_steering
 from harness.run import Ending, Run
 from harness.stopping import pass_cancellation
@@ -35,6 +36,7 @@ async def run_loop(run: Run) -> Ending:
     pending = let_in(run, run.entry.prompts)
     if isinstance(pending, Reject):
         return rejected(pending.reason)
+    skip_planning_without_tool(run)
     if run.entry.continuation is not None and not pending:
         pending = _next_words(run, at_rest=True)
         if run.history.at_rest and not (pending or run.inbox.has_word):
@@ -147,7 +149,7 @@ async def _ending(run: Run, turn: _Turn) -> Ending | None:
         await poll_follow_up(run)
     if not (turn.results or run.inbox):
         return Ending(reply.stop_reason, reply.error)
-    limit = _limit(run)
+    limit = planning_limit(run) or _limit(run)
     if limit is None:
         return None
     run.bus.publish(limit)

@@ -33,6 +33,20 @@ class Mode:
         return _prompt(self.prompt) if self.prompt else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """How a planning phase ends, besides by a plan that the user accepts."""
+
+    max_turns: int = 20
+    """Turns of a run in plan mode; 0 = unlimited. They do not count towards `Limits.max_turns`, unless unlimited."""
+
+    on_limit: Literal["end", "execute"] = "end"
+    """end: the run ends, in plan mode · execute: the phase is over, and the run continues with all tools."""
+
+    review: bool = True
+    """Ask the user about a submitted plan; without a review, it is accepted as submitted."""
+
+
 def _all_but_submit_plan(tool: Tool) -> bool:
     return tool.name != SUBMIT_PLAN
 

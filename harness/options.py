@@ -17,7 +17,7 @@ from harness.inbox import QueueMode
 from harness.lazy_dataclass import dataclass
 from harness.limits import Limits
 from harness.messages import CustomMessage, Message, ModelMessage
-from harness.modes import EXECUTE, Mode
+from harness.modes import EXECUTE, Mode, Planning
 from harness.person import Nobody, Person
 from harness.prompt import Prompt
 from harness.provider import CacheStrategy, Model
@@ -87,6 +87,8 @@ class Subagents:
 class AgentOptions:
     """How an agent is to work; the defaults ask nobody and therefore change nothing.
 
+    `planning`: how a planning phase ends, which begins with `mode=PLAN`.
+
     `workspace` None is the current folder. `spill_dir` takes output too long to hand back; None is a folder of the
     system's temporary ones. `messages` is a conversation to go on with. `patience`: seconds that a cancelled tool gets
     to clean up, before it is left behind.
@@ -113,6 +115,7 @@ class AgentOptions:
     approval: ApprovalMode = "smart"
     grants: Grants | None = None
     mode: Mode = EXECUTE
+    planning: Planning = Planning()
     limits: Limits = Limits()
     retry: RetryStrategy = RetryPolicy()
     max_tokens: int | None = None

@@ -38,6 +38,7 @@ from harness.judging import Outcome, PickFirst, Selection, Strategy, Transparent
 from harness.lazy_dataclass import dataclass
 from harness.loop import go_on_after, hear, let_in, rejected
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
+from harness.modes import Planning
 from harness.options import AgentOptions
 from harness.prompt import Prompt, messages_of
 from harness.provider import Model
@@ -294,6 +295,7 @@ def _beside(agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -
         agent.options,
         workspace=run.workspace.for_another(),
         person=AskedBy(run.person, branch.model.spec.name),
+        planning=Planning(max_turns=0),
         max_tokens=state.max_tokens,
         routing=None,
         fallback=(),

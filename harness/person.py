@@ -180,6 +180,8 @@ class PlanVerdict:
     feedback: str = ""
     allow_edits: bool = False
     plan: str = ""
+    unasked: bool = False
+    """Nobody could be asked: the run ends with the plan as its answer."""
 
 
 class Person(Protocol):
@@ -242,4 +244,4 @@ class Nobody:
 
     async def review_plan(self, plan: str) -> PlanVerdict:
         del plan
-        return PlanVerdict(accepted=False, feedback="nobody is there to accept a plan; your plan is the answer")
+        return PlanVerdict(accepted=False, unasked=True)

@@ -23,8 +23,11 @@ result cache        100 · 10  -           -                 -           -
 approval            off       on          smart             -           off
 steering            -         -           interrupt         after_batch -
 queues              -         -           one · one         one · one   -
+planning turns      10        -           -                 -           -
 
-cinch: cinch-rs-data-flow.md sections 5 and 7 (without a handler everything is approved). trustee: the `[execution]` and
+cinch: cinch-rs-data-flow.md sections 2, 5 and 7 (without a handler everything is approved). It plans first, with the
+tools that only read, and carries out the submitted plan without a review; an agent without submit_plan does not plan.
+trustee: the `[execution]` and
 `[tools]` of its configuration; `confirm` asks about everything. swink: swink-agent-prd.md sections 11 to 13, its window
 (the second number after an overflow), and the turns and cost of its recommended policies. phi: phi-core-architecture.md
 sections 4 to 7; its window includes the system prompt. cersei: its builder; 0.90 of a window of 200,000; more than 165
@@ -39,6 +42,7 @@ from collections.abc import Callable
 from harness.context.window import Window
 from harness.errors import ConfigError
 from harness.limits import Limits
+from harness.modes import PLAN, Planning
 from harness.options import AgentOptions, Execution
 from harness.retry import RetryPolicy
 
@@ -78,6 +82,8 @@ def _known(name: str) -> Callable[[], AgentOptions]:
 def _cinch() -> AgentOptions:
     return AgentOptions(
         approval="off",
+        mode=PLAN,
+        planning=Planning(max_turns=10, on_limit="execute", review=False),
         limits=Limits(max_turns=10),
         max_tokens=1_024,
         temperature=0.7,

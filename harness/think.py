@@ -25,6 +25,7 @@ from harness.events import (
     UsageAdded,
 )
 from harness.messages import AssistantMessage, ModelMessage, Usage
+from harness.plan import count_turn
 from harness.provider import Model, Request, ToolSpec
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy, RetryStrategy, in_words, retry_delay
@@ -94,7 +95,7 @@ class _Thought:
         if not self.builder.started:
             run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
         run.bus.publish(MessageEnd(message=reply))
-        run.meter.turns += 1
+        count_turn(run)
         account(run, self._model, reply)
         if reply.tool_calls:
             run.bus.publish(ToolCallsReceived(count=len(reply.tool_calls)))

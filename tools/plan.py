@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from harness.messages import JsonObject
+from harness.messages import JsonObject, Text
 from harness.person import PlanVerdict
 from harness.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
+
+UNASKED = "The plan was not reviewed, because no user could be asked. The run ends here, with the plan as its answer."
 
 
 class PlanArguments(Parameters):
@@ -34,6 +36,8 @@ class PlanTool(TypedTool[PlanArguments]):
     async def execute(self, arguments: PlanArguments, context: ToolContext) -> ToolOutput:
         verdict = await context.propose_plan(arguments.plan)
         view = TextView(verdict.plan or arguments.plan, language="markdown")
+        if verdict.unasked:
+            return ToolOutput((Text(UNASKED),), view, {"accepted": False}, ends_run=True)
         return ToolOutput.text(_told(verdict), view=view, details={"accepted": verdict.accepted})
 
 

@@ -11,7 +11,7 @@ from cinch_tui.config.settings import (
     ToolSettings,
 )
 from harness.limits import Limits
-from harness.modes import EXECUTE, PLAN
+from harness.modes import EXECUTE, PLAN, Planning
 from harness.options import AgentOptions, Concurrency, Execution, Subagents
 from harness.provider import NO_CACHE, CacheStrategy
 from harness.retry import RetryPolicy
@@ -22,6 +22,7 @@ def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:
     return AgentOptions(
         approval=settings.approval.mode,
         mode=PLAN if settings.plan.first else EXECUTE,
+        planning=Planning(max_turns=settings.plan.max_turns),
         limits=limits_of(settings.limits, headless=headless),
         retry=retry_of(settings.retry),
         cache=cache_of(settings.cache),

@@ -112,6 +112,12 @@ class ApprovalSettings:
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
     first: bool = setting(default=False, doc="start in plan mode: read only, until you accept a plan", guard="tighten")
+    max_turns: int = setting(
+        20,
+        "turns of one run in plan mode, counted apart from limits.max_turns; 0: no limit",
+        minimum=0,
+        guard="tighten",
+    )
 
 
 @dataclass(frozen=True, slots=True)

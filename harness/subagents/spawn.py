@@ -14,7 +14,7 @@ from harness.events import Event, TurnStart
 from harness.lazy_dataclass import dataclass
 from harness.limits import Limits
 from harness.messages import new_id
-from harness.modes import SUBMIT_PLAN, tools_of
+from harness.modes import SUBMIT_PLAN, Planning, tools_of
 from harness.options import AgentOptions
 from harness.provider import Model
 from harness.run import Run, State, specs_of
@@ -112,6 +112,8 @@ class Spawner:
             workspace=run.workspace.for_another(),
             person=AskedBy(run.person, _who(delegation)),
             limits=Limits(max_turns=self._turns(delegation)),
+            # The phase is its caller's; its own turns are limited above.
+            planning=Planning(max_turns=0),
             hooks=inherited(run, share),
             execution=replace(run.options.execution, cache_entries=0),
             config_id="sub",

@@ -247,9 +247,16 @@ def test_a_limit_is_status_3(folder: Path) -> None:
 def test_plan_mode_answers_with_the_plan(folder: Path) -> None:
     plan = Reply(calls=[("submit_plan", {"plan": "1. Read.\n2. Write."})])
 
-    done, _ = ask(folder, [plan, Reply("That is my plan.")], "plan it", "--plan")
+    done, server = ask(folder, [plan, Reply("never asked for")], "plan it", "--plan")
 
-    assert done.stdout == "1. Read.\n2. Write.\n\nThat is my plan.\n"
+    assert (done.stdout, done.returncode, len(server.requests)) == ("1. Read.\n2. Write.\n", 0, 1)
+
+
+def test_plan_mode_without_a_plan_ends_at_its_limit_with_a_message(folder: Path) -> None:
+    done, server = ask(folder, [READ] * 30, "plan it", "--plan")
+
+    assert (done.returncode, len(server.requests)) == (3, 20)
+    assert "planning used its 20 turns, and no plan was accepted" in done.stderr
 
 
 def test_plan_mode_that_is_asked_for_is_not_left_for_the_mode_of_an_old_session(folder: Path, own_home: Path) -> None:

@@ -76,7 +76,18 @@ def test_a_preset_sets_what_its_seed_says(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_seed_does_not_say_is_as_it_is_with_us(name):
     ours = AgentOptions()
-    said = {"approval", "limits", "max_tokens", "temperature", "retry", "window", "execution", "steering_mode"}
+    said = {
+        "approval",
+        "limits",
+        "max_tokens",
+        "temperature",
+        "retry",
+        "window",
+        "execution",
+        "steering_mode",
+        "mode",
+        "planning",
+    }
 
     options = preset(name)
 

@@ -1,0 +1,125 @@
+"""The planning phase: its own limit on turns, and how it ends without a user."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fakes.family import cast, delegates
+from fakes.runs import calls, results_of, texts_of
+from fakes.simple_tools import SimpleTool
+
+from harness.agent import Agent
+from harness.events import LimitReached, ModeChanged, PlanSubmitted
+from harness.limits import Limits
+from harness.modes import EXECUTE, PLAN, Planning
+from harness.options import AgentOptions
+from harness.plan import LAST_TURN, MOVED_ON
+from harness.presets import preset
+from harness.tool import Tool
+from providers.demo import Reply, scripted
+from tools.delegate import DelegateTool
+from tools.plan import UNASKED, PlanTool
+
+LOOK = [calls("look", at=str(number)) for number in range(40)]
+PLANNED = calls("submit_plan", plan="1. Do it.")
+
+
+def tools() -> tuple[SimpleTool, SimpleTool, list[Tool]]:
+    look, run = SimpleTool("look"), SimpleTool("run", risk="execute")
+    return look, run, [look, run, PlanTool()]
+
+
+def planner(*script: Reply | str, options: AgentOptions, offered: list[Tool]) -> tuple[Agent, list[object]]:
+    agent = Agent(scripted(*script), offered, options=options)
+    seen: list[object] = []
+    agent.subscribe(seen.append)
+    return agent, seen
+
+
+async def test_planning_that_uses_its_turns_is_asked_for_the_plan_and_then_ends() -> None:
+    look, _, offered = tools()
+    options = AgentOptions(mode=PLAN, planning=Planning(max_turns=3))
+    agent, seen = planner(*LOOK, options=options, offered=offered)
+
+    result = await agent.prompt("go")
+
+    assert len(look.ran) == 3
+    assert texts_of(agent)[1] == LAST_TURN
+    assert (result.limit, result.stop_message) == ("turns", "planning used its 3 turns, and no plan was accepted")
+    assert [event.limit for event in seen if isinstance(event, LimitReached)] == ["turns"]
+    assert agent.state.mode is PLAN
+
+
+async def test_plan_execute_moves_on_to_execution_when_planning_uses_its_turns() -> None:
+    look, run, offered = tools()
+    options = replace(preset("cinch"), limits=Limits(max_turns=3))
+    agent, seen = planner(*LOOK[:10], calls("run"), "done", options=options, offered=offered)
+
+    result = await agent.prompt("go")
+
+    assert (len(look.ran), len(run.ran), result.text, result.limit) == (10, 1, "done", "")
+    assert texts_of(agent) == ["go", LAST_TURN, MOVED_ON]
+    assert [event.mode for event in seen if isinstance(event, ModeChanged)] == ["execute"]
+
+
+async def test_plan_execute_carries_out_a_submitted_plan_without_a_review() -> None:
+    _, run, offered = tools()
+    agent, seen = planner(calls("run"), PLANNED, calls("run"), "done", options=preset("cinch"), offered=offered)
+
+    result = await agent.prompt("go")
+
+    assert "plan mode" in results_of(agent)[0].text.lower()
+    assert (len(run.ran), result.text, agent.state.mode) == (1, "done", EXECUTE)
+    assert [event.plan for event in seen if isinstance(event, PlanSubmitted)] == ["1. Do it."]
+
+
+async def test_plan_execute_without_the_plan_tool_begins_with_execution() -> None:
+    run = SimpleTool("run", risk="execute")
+    agent, _ = planner(calls("run"), "done", options=preset("cinch"), offered=[run])
+
+    await agent.prompt("go")
+
+    assert len(run.ran) == 1
+
+
+async def test_planning_turns_do_not_count_towards_the_limit_of_the_run() -> None:
+    look, run, offered = tools()
+    options = replace(preset("cinch"), limits=Limits(max_turns=2))
+    agent, _ = planner(*LOOK[:5], PLANNED, calls("run"), calls("run"), "done", options=options, offered=offered)
+
+    result = await agent.prompt("go")
+
+    assert (len(look.ran), len(run.ran), result.limit) == (5, 2, "turns")
+
+
+async def test_a_plan_that_nobody_can_review_ends_the_run_as_its_answer() -> None:
+    _, run, offered = tools()
+    agent, _ = planner(PLANNED, PLANNED, options=AgentOptions(mode=PLAN), offered=offered)
+
+    result = await agent.prompt("go")
+
+    assert (result.stop_reason, result.limit, run.ran) == ("stop", "", [])
+    assert [each.text for each in results_of(agent)] == [UNASKED]
+    assert agent.state.mode is PLAN
+
+
+@pytest.mark.parametrize("max_turns", [0, 40])
+async def test_planning_without_a_limit_of_its_own_has_that_of_the_run(max_turns: int) -> None:
+    look, _, offered = tools()
+    options = AgentOptions(mode=PLAN, planning=Planning(max_turns=max_turns), limits=Limits(max_turns=30))
+    agent, _ = planner(*LOOK, options=options, offered=offered)
+
+    await agent.prompt("go")
+
+    assert len(look.ran) == (40 if max_turns else 30)
+
+
+async def test_a_subagent_neither_ends_nor_extends_the_phase_of_its_caller() -> None:
+    look, _, offered = tools()
+    model = cast({"go": [delegates("dig"), "a plan in prose"], "dig": [*LOOK[:12], "found"]})
+    agent = Agent(model, [*offered, DelegateTool()], options=preset("cinch"))
+
+    await agent.prompt("go")
+
+    assert (len(look.ran), agent.state.mode) == (12, PLAN)

@@ -134,14 +134,14 @@ async def put_back(workspace: Workspace, change: FileChange, refused: Sequence[i
     if view is None or len(refused) == hunks:
         await hand.restore(change.path, change.before, now=now)
         if change.before is None:
-            return f"The person removed {change.shown} again."
-        return f"The person put {change.shown} back as it was. Read it again before you change it."
+            return f"The user removed {change.shown} again."
+        return f"The user reverted {change.shown}. Read it again before you change it."
     text = applied(view, [number for number in range(hunks) if number not in refused])
     if (await hand.read(change.path)).digest != now:
         raise CinchError(f"{change.shown} has just been changed; look at it again")
     await hand.write(change.path, text or "")
     return (
-        f"The person took back {len(refused)} of {hunks} changes in {change.shown}. Read it again before you change "
+        f"The user reverted {len(refused)} of {hunks} changes in {change.shown}. Read it again before you change "
         "it, and do not make those changes anew unless they ask for it."
     )
 

@@ -62,7 +62,7 @@ class ScreenPerson:
         from cinch_tui.screens.plan_review import PlanScreen
 
         async with self._one_at_a_time:
-            return await self._ask(PlanScreen(plan, grace=self._grace()))
+            return await self._ask(PlanScreen(plan, grace=self._grace(), editor=self._editor))
 
     async def _ask(self, dialog: Dialog[ResultT]) -> ResultT:
         try:

@@ -19,8 +19,8 @@ from cinch_tui.changes import Base, FileChange, Ledger
 from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.review import Review
+from cinch_tui.screens.confirmation import Confirmation
 from cinch_tui.screens.dialog import Dialog, stylesheets
-from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.errors import CinchError
@@ -35,14 +35,14 @@ _EMPTY: dict[Base, tuple[str, str]] = {
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-wide")]
 _LIST_HINT = (
     "list.choose looks",
-    "changes.put_back_file puts the file back",
-    "changes.base other base",
+    "changes.put_back_file reverts the file",
+    "changes.base compares with git",
     "changes.back closes",
 )
 _PANE_HINT = (
-    "review.leave leave out",
+    "review.leave skip",
     "review.take keep",
-    "changes.put_back_marked put back what is left out",
+    "changes.put_back_marked revert skipped",
     "changes.back back",
 )
 
@@ -122,7 +122,7 @@ class ChangesScreen(Dialog[None]):
         if self._current is not None and self._review.refused:
             self._put_back(self._current, sorted(self._review.refused))
         else:
-            keys = hint("review.leave leaves out the change you are at", "changes.put_back_marked then puts it back")
+            keys = hint("review.leave skips the current change", "changes.put_back_marked then reverts it")
             self.notify(keys, markup=False)
 
     def action_split(self) -> None:
@@ -173,7 +173,7 @@ class ChangesScreen(Dialog[None]):
             return
         try:
             await self._ledger.put_back(change, refused)
-            self.notify(f"Done; the model is told with your next words: {change.shown}", markup=False)
+            self.notify(f"Reverted: {change.shown}. The model is informed with your next prompt.", markup=False)
         except CinchError as error:
             self.notify(str(error), severity="error", markup=False)
         self.load()
@@ -199,11 +199,10 @@ def _line(change: FileChange) -> Content:
 def _why_no_diff(change: FileChange) -> str:
     if not change.is_known:
         return "What it held before was too large to keep, or could not be read."
-    return ". ".join(("One of its two sides is no text", hint("changes.put_back_file puts the whole file back.")))
+    return ". ".join(("One of its two sides is no text", hint("changes.put_back_file reverts the whole file.")))
 
 
-def _confirmation(change: FileChange, count: int, of: int) -> Picker[bool]:
+def _confirmation(change: FileChange, count: int, of: int) -> Confirmation:
     what = f"{count} of {of} changes in {change.shown}" if count < of else f"all of {change.shown}"
-    gone = "the file goes" if change.before is None and count >= of else "what is there now is lost"
-    items = [Item("Yes, put it back", gone, value=True), Item("No, leave it as it is", "", value=False)]
-    return Picker(f"Put back {what}?", items)
+    gone = "the file is deleted" if change.before is None and count >= of else "what is there now is lost"
+    return Confirmation(f"Revert {what}? ({gone})", yes="Revert", no="Keep")

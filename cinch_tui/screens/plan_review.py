@@ -1,60 +1,56 @@
-"""A plan of the model's, to be accepted or sent back with a word."""
+"""Plan review: accept a plan, edit it, or send it back with feedback."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import var
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Input, Static
 
+from cinch_tui.asking.call_words import PLAN_ANSWERS
 from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.rendering.harmless import harmless
-from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
+from cinch_tui.screens.dialog import GRACE, stylesheets
+from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
+from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from harness.person import PlanVerdict
 
-_ANSWERS = (
-    ("accept", "Accept it and start the work"),
-    ("keep_planning", "Keep planning, and say what to change"),
-)
-_HINT = ("plan.page_up plan.page_down scroll", "plan.back keeps planning")
+_HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT, "plan.back keeps planning")
 _WRITING_HINT = ("Enter sends", "plan.back goes back")
 
 
-class PlanScreen(Dialog[PlanVerdict]):
-    """Shows a plan. Esc keeps planning without a word."""
+class PlanScreen(DockedDialog[PlanVerdict]):
+    """Shows a plan. Esc keeps planning without feedback. `editor` is the user's editor, empty for the usual one."""
 
-    CSS_PATH = stylesheets("plan_review")
+    CSS_PATH = stylesheets("docked", "plan_review")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("plan")]
+    FIRST_FOCUS = "AnswerBar"
 
     explaining = var(default=False, toggle_class="-explaining")
 
-    def __init__(self, plan: str, *, grace: float = GRACE) -> None:
+    def __init__(self, plan: str, *, grace: float = GRACE, editor: str = "") -> None:
         super().__init__(grace=grace)
+        self._proposed = plan
         self._plan = plan
+        self._editor = editor
 
     def compose(self) -> ComposeResult:
         # The Markdown parser costs 40 ms of import that only a plan pays for.
         from textual.widgets import Markdown
 
-        with Vertical(id="dialog") as dialog:
+        with DialogFrame(id="dialog") as dialog:
             dialog.border_subtitle = hint(*_HINT)
-            yield Static(Content.assemble(("The plan", "bold")), id="heading", markup=False)
+            yield Static(Content.styled("Plan", "bold"), id="heading", markup=False)
             with VerticalScroll(id="plan"):
                 yield Markdown(harmless(self._plan), open_links=False)
-            yield OptionList(
-                *(
-                    Option(Content.assemble((label_of(f"plan.{action}"), "bold"), f"  {label}"), id=action)
-                    for action, label in _ANSWERS
-                ),
+            yield AnswerBar(
+                (Answer(action, label_of(f"plan.{action}"), text, short) for _, action, text, short in PLAN_ANSWERS),
                 id="answers",
-                markup=False,
-                compact=True,
             )
             yield Input(
                 placeholder=f"what to change? Enter sends, {label_of('plan.back')} goes back",
@@ -78,7 +74,33 @@ class PlanScreen(Dialog[PlanVerdict]):
         self.query_one("#feedback" if self.explaining else "#answers").focus()
 
     def action_accept(self) -> None:
-        self.answer(PlanVerdict(accepted=True))
+        self._accept()
+
+    def action_accept_with_edits(self) -> None:
+        self._accept(allow_edits=True)
+
+    def action_reject(self) -> None:
+        self.answer(PlanVerdict(accepted=False))
+
+    def _accept(self, *, allow_edits: bool = False) -> None:
+        edited = self._plan if self._plan != self._proposed else ""
+        self.answer(PlanVerdict(accepted=True, allow_edits=allow_edits, plan=edited))
+
+    @work(group="editor", exclusive=True)
+    async def action_edit(self) -> None:
+        from textual.widgets import Markdown
+
+        from cinch_tui.terminal.editor import Edited, EditorFailed, rewrite
+
+        match await rewrite(self._plan, "plan.md", self._editor, self.give_away):
+            case EditorFailed(reason, _):
+                self.notify(reason, severity="error", markup=False)
+            case Edited(text) if text.strip() and text != self._plan:
+                self._plan = text
+                self.query_one("#heading", Static).update(Content.styled("Plan (edited by you)", "bold"))
+                await self.query_one(Markdown).update(harmless(text))
+            case _:
+                self.notify("Nothing was changed.", markup=False)
 
     def action_keep_planning(self) -> None:
         self.explaining = True
@@ -98,10 +120,9 @@ class PlanScreen(Dialog[PlanVerdict]):
         else:
             plan.scroll_page_down(animate=False)
 
-    @on(OptionList.OptionSelected, "#answers")
-    async def take_selected(self, event: OptionList.OptionSelected) -> None:
-        if event.option_id:
-            await self.run_action(event.option_id)
+    @on(AnswerBar.Chosen)
+    async def take_chosen(self, event: AnswerBar.Chosen) -> None:
+        await self.run_action(event.action)
 
     @on(Input.Submitted, "#feedback")
     def refuse(self, event: Input.Submitted) -> None:

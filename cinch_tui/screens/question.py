@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, TypeAlias
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
@@ -21,7 +21,8 @@ from textual.widgets.option_list import Option
 from cinch_tui.asking.answer_sheet import Blank, Sheet
 from cinch_tui.keys.keymap import bindings, hint, keys_in_force, label_of
 from cinch_tui.rendering.harmless import harmless
-from cinch_tui.screens.dialog import GRACE, Dialog, stylesheets
+from cinch_tui.screens.dialog import GRACE, stylesheets
+from cinch_tui.screens.docked import DialogFrame, DockedDialog
 from cinch_tui.transcript.plain import one_line
 from harness.person import Answer, Choice, Question, shortest
 
@@ -30,10 +31,10 @@ OTHER = "Other…"
 LONGEST_TITLE = 16
 
 
-class QuestionScreen(Dialog[tuple[Answer, ...]]):
+class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
     """Asks. Esc goes back from writing to the choices, and from the choices skips the question."""
 
-    CSS_PATH = stylesheets("question")
+    CSS_PATH = stylesheets("docked", "question")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("question")]
 
     writing: var[Writing] = var("")
@@ -45,7 +46,7 @@ class QuestionScreen(Dialog[tuple[Answer, ...]]):
         self._deadline = 0.0
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="dialog"):
+        with DialogFrame(id="dialog"):
             yield Static("", id="tabs", markup=False)
             with VerticalScroll(id="prompt", can_focus=False):
                 yield Static("", id="asked", markup=False)
@@ -275,7 +276,7 @@ class QuestionScreen(Dialog[tuple[Answer, ...]]):
 
     def _show_countdown(self) -> None:
         left = max(0, round(self._deadline - time.monotonic()))
-        self.query_one("#countdown", Static).update(f"goes on without an answer in {_in_words(left)}")
+        self.query_one("#countdown", Static).update(f"continues without an answer in {_in_words(left)}")
         self.add_class("-counting")
 
 

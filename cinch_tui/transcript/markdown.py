@@ -91,7 +91,8 @@ def _draw(element: Sequence[Token], page: Page, item: int | None) -> list[Line]:
 
 
 def _heading(element: Sequence[Token], page: Page) -> list[Line]:
-    runs = inline_runs(element[1], page.look, page.look.on_base("heading"))
+    style = page.look.on_base("heading")
+    runs = inline_runs(element[1], page.look, style + Style(underline=True) if element[0].tag == "h1" else style)
     return wrap_runs(runs, page.width)
 
 

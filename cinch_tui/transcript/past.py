@@ -140,8 +140,10 @@ def show_result(block: ToolBlock, result: ToolResult) -> None:
     ]
     block.text = result.text
     block.view = result.view
-    block.stays_open = result.tool_name == "ask_user" and isinstance(result.view, TextView) and "\n" in result.view.text
-    if result.details and result.details.get("denied"):
+    details = result.details or {}
+    is_answered = result.tool_name == "ask_user" and isinstance(result.view, TextView) and "\n" in result.view.text
+    block.stays_open = is_answered or details.get("accepted") is True
+    if details.get("denied"):
         block.status = "denied"
     else:
-        block.status = "failed" if result.is_error else "done"
+        block.status = "failed" if result.is_error or details.get("accepted") is False else "done"

@@ -14,7 +14,7 @@ from textual.widgets import OptionList, Static
 
 from cinch_tui.changes import Base, Ledger, against_git
 from cinch_tui.screens.changes import ChangesScreen
-from cinch_tui.screens.picker import Picker
+from cinch_tui.screens.confirmation import Confirmation
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.errors import CinchError
 from harness.session.originals import Originals
@@ -84,7 +84,7 @@ def lines(app: Host) -> Iterator[str]:
 
 async def answer(app: Host, pilot: Pilot[object], key: str) -> None:
     """Press it in the question that comes up."""
-    await until(pilot, lambda: isinstance(app.screen, Picker))
+    await until(pilot, lambda: isinstance(app.screen, Confirmation))
     await pilot.press(key)
     await settled(pilot)
 
@@ -144,7 +144,7 @@ async def test_hunks_are_put_back_one_by_one_and_the_model_is_told(shop: Shop):
     await shop.ledger.put_back(change, [1])
 
     assert (shop.root / "a.py").read_text() == NEW.replace("fifteen\n", "line 15\n")
-    assert shop.told[0].startswith("The person took back 1 of 3 changes in a.py.")
+    assert shop.told[0].startswith("The user reverted 1 of 3 changes in a.py.")
 
 
 def made(text: str, *lines: str) -> str:
@@ -189,8 +189,8 @@ async def test_a_file_is_put_back_whole_and_a_new_one_is_removed(shop: Shop):
     assert (shop.root / "a.py").read_text() == OLD
     assert not (shop.root / "new.py").exists()
     assert shop.told == [
-        "The person put a.py back as it was. Read it again before you change it.",
-        "The person removed new.py again.",
+        "The user reverted a.py. Read it again before you change it.",
+        "The user removed new.py again.",
     ]
 
 
@@ -242,7 +242,7 @@ async def test_g_compares_with_git(shop: Shop):
     ],
 )
 async def test_putting_back_is_asked_about_first(shop: Shop, keys: str, content: str):
-    for key, expected in (("escape", NEW), ("enter", content)):
+    for key, expected in (("escape", NEW), ("enter", NEW), ("y", content)):
         app = host(shop)
         async with app.run_test(size=(120, 30)) as pilot:
             await settled(pilot)
@@ -258,10 +258,7 @@ async def test_putting_back_is_answered_by_letter_too(shop: Shop, letter: str, c
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
         await pilot.press("x")
-        await until(pilot, lambda: isinstance(app.screen, Picker))
-        await pilot.press(letter)
-        await pilot.pause()
-        await answer(app, pilot, "enter")
+        await answer(app, pilot, letter)
 
     assert (shop.root / "a.py").read_text() == content
 
@@ -301,7 +298,7 @@ async def test_a_file_that_is_no_text_is_listed_and_put_back_as_a_whole(shop: Sh
         await settled(pilot)
         assert "M b.py  binary" in files(app)
         await pilot.press("down", "x")
-        await answer(app, pilot, "enter")
+        await answer(app, pilot, "y")
 
     assert (shop.root / "b.py").read_text() == "b\n"
 

@@ -1,10 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import pytest
 from fakes.dialogs import Host
+from textual.widgets import Static
 
 from cinch_tui.screens.plan_review import PlanScreen
+from cinch_tui.transcript.past import show_result
+from cinch_tui.transcript.tool_block import ToolBlock
+from harness.messages import Text, ToolResult
 from harness.person import PlanVerdict
+from harness.views import TextView
 
 PLAN = """# Move prices to cents
 
@@ -31,12 +40,14 @@ def host(plan: str = PLAN, grace: float = 0.0) -> Host:
         ("y", ACCEPTED),
         ("enter", ACCEPTED),
         ("escape", REFUSED),
-        ("n enter", REFUSED),
-        ("n l e s s enter", PlanVerdict(accepted=False, feedback="less")),
-        ("down enter l e s s enter", PlanVerdict(accepted=False, feedback="less")),
-        ("n l escape y", ACCEPTED),
+        ("a", PlanVerdict(accepted=True, allow_edits=True)),
+        ("n", REFUSED),
+        ("d enter", REFUSED),
+        ("d l e s s enter", PlanVerdict(accepted=False, feedback="less")),
+        ("down down down enter l e s s enter", PlanVerdict(accepted=False, feedback="less")),
+        ("d l escape y", ACCEPTED),
         ("j k enter", ACCEPTED),
-        ("j enter enter", REFUSED),
+        ("j j enter", REFUSED),
     ],
 )
 async def test_each_key_gives_its_verdict(keys: str, verdict: PlanVerdict):
@@ -78,7 +89,7 @@ async def test_a_word_that_was_left_goes_to_the_prompt_and_the_frame_tells_what_
 
     async with app.run_test(size=(80, 24)) as pilot:
         frame = app.screen.query_one("#dialog")
-        await pilot.press("n", *"less")
+        await pilot.press("d", *"less")
         writing = frame.border_subtitle
         await pilot.press("escape")
         read = frame.border_subtitle or ""
@@ -88,3 +99,37 @@ async def test_a_word_that_was_left_goes_to_the_prompt_and_the_frame_tells_what_
     assert writing == "Enter sends · Esc goes back"
     assert read.endswith("Esc keeps planning")
     assert (app.results, app.typed) == ([ACCEPTED], ["less"])
+
+
+async def test_plan_edited_in_the_editor_is_what_is_accepted(tmp_path: Path):
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nprintf '# Only step 1\\n' > \"$1\"\n")
+    editor.chmod(0o755)
+
+    class Giving(Host):
+        @contextmanager
+        def suspend(self) -> Iterator[None]:
+            yield
+
+    app = Giving(PlanScreen(PLAN, grace=0, editor=str(editor)))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("e")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        heading = str(app.screen.query_one("#heading", Static).render())
+        await pilot.press("y")
+
+    assert heading == "Plan (edited by you)"
+    assert app.results == [PlanVerdict(accepted=True, plan="# Only step 1\n")]
+
+
+@pytest.mark.parametrize(("accepted", "status", "folded"), [(True, "done", False), (False, "failed", True)])
+def test_accepted_plan_stays_visible_and_rejected_one_is_marked(accepted: bool, status: str, folded: bool):
+    block = ToolBlock("1", "Plan", "Move prices to cents")
+    text = (Text("The plan was not accepted: too big"),)
+
+    show_result(block, ToolResult("1", "submit_plan", text, view=TextView(PLAN), details={"accepted": accepted}))
+
+    assert (block.status, block.folded) == (status, folded)
+    assert ("not accepted: too big" in block.shown_text) is not accepted

@@ -19,6 +19,7 @@ from harness.options import AgentOptions
 from harness.workspace import Workspace
 from providers import connect
 from tools import builtin_tools
+from tools.process_guard import process_guard
 
 FAKES = Path(__file__).parent
 SECONDS = f"86399.{os.getpid()}"
@@ -44,6 +45,8 @@ class Held:
 
 
 def held() -> Held:
+    # The first command starts it, and it stays: it is not left behind by a run.
+    process_guard().start()
     links = [_link(each) for each in Path("/proc/self/fd").iterdir()]
     files = [each for each in links if each and not each.startswith("/proc")]
     return Held(

@@ -16,9 +16,12 @@ It levels off after some minutes; what is alive is counted in this process, see 
 POOL = 4
 """Threads that Python starts for errands as they are needed, and keeps."""
 
-KEPT = {"socket": 4, ".log": 1, ".jsonl": 1, ".lock": 1}
-"""Open files, by how their names end: connections to a model that stay open for the next request, the log, which is
-opened when there is something to tell, and the session that goes on."""
+KEPT = {"socket": 4, "pipe": 1, ".log": 1, ".jsonl": 1, ".lock": 1}
+"""Open files, by how their names end: connections to a model that stay open for the next request, the pipe to the
+process guard, the log, which is opened when there is something to tell, and the session that goes on."""
+
+GUARD = 1
+"""The process guard, started by the first command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ def grown(before: Vitals, after: Vitals) -> list[str]:
     more = [
         ("memory", after.memory_kb - before.memory_kb, GROWTH_KB),
         ("threads", after.threads - before.threads, POOL),
-        ("children", after.children - before.children, 0),
+        ("children", after.children - before.children, GUARD),
     ]
     old, new = _by_kind(before), _by_kind(after)
     more += [(f"open files {kind}", new[kind] - old[kind], KEPT.get(kind, 0)) for kind in new]

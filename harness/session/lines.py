@@ -57,6 +57,9 @@ class Layout:
     lost: dict[str, str] = field(default_factory=dict[str, str])
     removed: set[str] = field(default_factory=set[str])
     tool_names: dict[str, str] = field(default_factory=dict[str, str])
+    by_id: dict[str, Line] = field(default_factory=dict[str, Line])
+    leaf: Line | None = None
+    """The end of the conversation, which its next line hangs under."""
     torn: bool = False
     count: int = 0
 
@@ -81,6 +84,11 @@ def scan(path: Path) -> Layout:
                 layout.torn = True
             offset += len(last)
     _attach_orphans(layout)
+    for line in layout.lines:
+        # Of lines that have the same id the last one counts, in its place.
+        layout.by_id.pop(line.id, None)
+        layout.by_id[line.id] = line
+    layout.leaf = _leaf(layout.by_id)
     return layout
 
 
@@ -91,32 +99,17 @@ def read_line(file: BinaryIO, line: Line) -> bytes:
 
 def conversation(layout: Layout) -> list[tuple[Line, ...]]:
     """The lines from the root to the last leaf, those of one reply together and its results after it, in call order."""
-    by_id = _by_id(layout)
+    by_id = layout.by_id
     replies, results = _families(by_id.values())
     done: set[str] = set()
     ordered: list[tuple[Line, ...]] = []
-    for line in list(_ancestors(_leaf(by_id), by_id))[::-1]:
+    for line in list(_ancestors(layout.leaf, by_id))[::-1]:
         for family in _together(line, replies, results):
             kept = tuple(each for each in family if each.id not in layout.removed)
             if kept and kept[0].id not in done:
                 ordered.append(kept)
             done.update(each.id for each in family)
     return ordered
-
-
-def last_leaf(layout: Layout) -> str | None:
-    """The line that the next one hangs under."""
-    leaf = _leaf(_by_id(layout))
-    return leaf.id if leaf else None
-
-
-def _by_id(layout: Layout) -> dict[str, Line]:
-    """The lines by their ids; of those that have the same id the last one counts, in its place."""
-    by_id: dict[str, Line] = {}
-    for line in layout.lines:
-        by_id.pop(line.id, None)
-        by_id[line.id] = line
-    return by_id
 
 
 def _attach_orphans(layout: Layout) -> None:
@@ -156,19 +149,28 @@ def _add(layout: Layout, raw: bytes, offset: int) -> None:
     match = _ENVELOPE.match(raw)
     # Searching from the end takes half as long.
     if match and raw.endswith((b"}\n", b"}")) and raw.rfind(_JOINED) < 0:
-        layout.lines.append(_recognised(match, layout.count, offset, len(raw)))
+        layout.lines.append(_recognised(layout, match, offset, len(raw)))
     elif not raw.isspace():
         _add_parsed(layout, raw, offset)
 
 
-def _recognised(match: re.Match[bytes], number: int, offset: int, size: int) -> Line:
-    parent, kind, own_id, key, group = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
-    if key == "requestId":
-        # The line that closes an interrupted reply is a user's for other readers.
-        kind = "assistant"
+def _recognised(layout: Layout, match: re.Match[bytes], offset: int, size: int) -> Line:
+    parent, own_id, group = (_text(part) for part in match.group(1, 3, 5))
+    if layout.lines and parent == layout.lines[-1].id:
+        # One string for both: ids are most of what the lines of a long session take.
+        parent = layout.lines[-1].id
+    # The line that closes an interrupted reply is a user's for other readers.
+    kind = "assistant" if match[2] == b"assistant" or match[4] == b"requestId" else "user"
     if kind == "assistant":
-        group = group or own_id
-    return Line(number, offset, size, kind, own_id, parent, group, key == "sourceToolAssistantUUID")
+        group = own_id if group in ("", own_id) else group
+    is_result = match[4] == b"sourceToolAssistantUUID"
+    if is_result and group == parent:
+        group = parent
+    return Line(layout.count, offset, size, kind, own_id, parent, group, is_result)
+
+
+def _text(part: bytes | None) -> str:
+    return part.decode("utf-8", "replace") if part else ""
 
 
 def _add_parsed(layout: Layout, raw: bytes, offset: int) -> None:
@@ -231,15 +233,14 @@ def _together(line: Line, replies: dict[str, list[Line]], results: dict[str, lis
 def _leaf(by_id: dict[str, Line]) -> Line | None:
     """The nearest word of a person or model above the last line that is nobody's parent."""
     parents = {line.parent for line in by_id.values()}
-    order = {own_id: place for place, own_id in enumerate(by_id)}
     best: Line | None = None
     for end in reversed(by_id.values()):
         if end.id in parents:
             continue
-        if best and order[end.id] < order[best.id]:
+        if best and end.offset < best.offset:
             break
         said = next((line for line in _ancestors(end, by_id) if line.kind in ("user", "assistant")), None)
-        if said and (best is None or order[said.id] > order[best.id]):
+        if said and (best is None or said.offset > best.offset):
             best = said
     return best
 

@@ -17,7 +17,7 @@ from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult, Usage
 from harness.session.chain import call_lines
-from harness.session.lines import Layout, Line, conversation, last_leaf, read_line, scan
+from harness.session.lines import Layout, Line, conversation, read_line, scan
 from harness.session.places import open_session_file, session_descriptor
 from harness.session.reading import (
     object_at,
@@ -157,7 +157,7 @@ def load_session(path: Path) -> LoadedSession:
         path.stem,
         Path(text_at(first, "cwd") or "."),
         messages,
-        last_leaf(layout),
+        layout.leaf.id if layout.leaf else None,
         title=title_of(layout.notes),
         spec=_spec(layout.notes),
         mode=_last(layout.notes, "cinch-mode", "mode"),

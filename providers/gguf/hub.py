@@ -7,6 +7,7 @@ words of a pull are ours.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -29,12 +30,14 @@ from harness.errors import (
 )
 from harness.lazy_dataclass import dataclass
 from providers.net.failures import plain
+from providers.net.inflate import InflateError, inflater
 from providers.net.trust import trusted
 
 ADDRESS = "https://huggingface.co"
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 TIMEOUT = httpx.Timeout(30.0, read=60.0)
 CHUNK = 1 << 20
+LARGEST_LIST = 16 * 1024 * 1024
 PARTIAL = 206
 # Broken connections in a row that bring nothing new.
 PATIENCE = 3
@@ -85,8 +88,7 @@ class Hub:
         found: list[HubFile] = []
         while url:
             with self._asked(repository, url) as response:
-                response.read()
-                found.extend(_files_in(response))
+                found.extend(_files_in(response.url.host, _body(response)))
                 url = response.links.get("next", {}).get("url", "")
         return found
 
@@ -222,12 +224,27 @@ def _make_sure_of_room(part: Path, file: HubFile) -> None:
         )
 
 
-def _files_in(response: httpx.Response) -> Sequence[HubFile]:
+def _body(response: httpx.Response) -> bytes:
+    """The whole of a small answer, also where it is compressed without being asked to be."""
+    body = bytearray()
     try:
-        entries: list[Any] = response.json()
+        decoder = inflater(response.headers.get("content-encoding", ""))
+        for received in response.iter_raw():
+            for piece in decoder.feed(received):
+                body += piece
+                if len(body) > LARGEST_LIST:
+                    raise StreamError(f"{response.url.host} sent a list of files of more than {LARGEST_LIST:,} bytes")
+    except InflateError as error:
+        raise StreamError(f"{response.url.host} cannot be read: {error}") from error
+    return bytes(body)
+
+
+def _files_in(host: str, body: bytes) -> Sequence[HubFile]:
+    try:
+        entries: list[Any] = json.loads(body)
         files = [_file(entry) for entry in entries if entry["type"] == "file"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StreamError(f"{response.url.host} sent a list of files that cannot be read") from error
+        raise StreamError(f"{host} sent a list of files that cannot be read") from error
     # They become paths of this machine.
     return [file for file in files if _stays_inside(file.path)]
 

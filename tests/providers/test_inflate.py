@@ -16,6 +16,7 @@ from fakes.model_server import Reply
 from harness.errors import ModelOverloaded, ProviderError, StreamError
 from harness.provider import BlockDelta
 from providers import connect, list_models
+from providers.gguf.hub import Hub, HubFile
 from providers.net.inflate import LARGEST_INFLATED, PIECE_BYTES, InflateError, inflater
 
 MIB = 1024 * 1024
@@ -130,3 +131,16 @@ def test_a_body_compressed_twice_is_refused() -> None:
 @pytest.mark.parametrize("encoding", ["", "identity", "br"])
 def test_other_bodies_pass_as_they_are(encoding: str) -> None:
     assert list(inflater(encoding).feed(b"as it is")) == [b"as it is"]
+
+
+async def test_a_list_of_files_that_inflates_without_end_is_given_up(
+    answer_raw: AnswerRaw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", await answer_raw(answer(BOMB, "gzip", kind="application/json")))
+
+    def files() -> list[HubFile]:
+        with Hub() as hub:
+            return hub.files("some/model")
+
+    with pytest.raises(StreamError, match=r"far too large|more than"):
+        await asyncio.to_thread(files)

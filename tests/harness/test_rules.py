@@ -42,8 +42,8 @@ def test_only_what_is_understood_can_be_remembered() -> None:
 
 
 def test_rule_is_described_in_words() -> None:
-    assert describe(GIT_STATUS) == "commands that start with `git status`"
-    assert describe(Rule("edit_file")) == "every use of edit_file"
+    assert describe(GIT_STATUS) == "`git status …`"
+    assert describe(Rule("edit_file")) == "all edit_file calls"
     assert describe(Rule("bash", exact="git status -s")) == "exactly `git status -s` with bash"
 
 

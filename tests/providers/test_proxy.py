@@ -363,7 +363,7 @@ def test_calls_without_an_id_get_different_ones() -> None:
 
 
 def test_where_the_proxy_is_must_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match="Proxy: say where, with --base-url or export LLM_BASE_URL="):
+    with pytest.raises(ConfigError, match="Proxy: no address; set LLM_BASE_URL="):
         connect("proxy/m")
     monkeypatch.setenv("LLM_BASE_URL", "https://models.example.com")
     with pytest.raises(ConfigError, match="say which model, as in proxy/NAME"):

@@ -159,6 +159,9 @@ class ConversationScreen(PacedScreen):
     def on_transcript_grabbed(self, message: Transcript.Grabbed) -> None:
         self._front.copy(message.text)
 
+    def on_transcript_keys_changed(self, message: Transcript.KeysChanged) -> None:
+        self.prompt.field.keys_elsewhere = message.hint
+
     def on_transcript_typed(self, message: Transcript.Typed) -> None:
         self.prompt.insert(message.text)
 

@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from cinch_tui.keys.keymap import bindings, bound
+from cinch_tui.transcript.acting_keys import acting_keys
 from cinch_tui.transcript.blocks import UserBlock
 from cinch_tui.transcript.copying import code_of
 from cinch_tui.transcript.layout import Row, row_key
@@ -22,8 +23,11 @@ from cinch_tui.transcript.sheet import SLICE
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.style import Style
     from textual import events
+    from textual.selection import Selection
     from textual.strip import Strip
     from textual.timer import Timer
 
@@ -34,8 +38,6 @@ if TYPE_CHECKING:
 
 # So many seconds after a call is over it is folded.
 SEEN_AFTER = 3.0
-OF_A_BLOCK = {"mark", "links", "open", "stamps"}
-"""Actions whose keys are letters that only mean something when a block is selected."""
 
 
 class Transcript(PicturedSheet, can_focus=True):
@@ -68,8 +70,14 @@ class Transcript(PicturedSheet, can_focus=True):
         text: str
 
     @dataclass
+    class KeysChanged(Message):
+        """The keys that act here now, as a short hint; empty while the focus is elsewhere."""
+
+        hint: str
+
+    @dataclass
     class Typed(Message):
-        """Keys that mean nothing here: the person goes on writing."""
+        """Text for the prompt, typed while the conversation had the focus."""
 
         text: str
 
@@ -82,6 +90,7 @@ class Transcript(PicturedSheet, can_focus=True):
         self._selected: Block | None = None
         self._found: int | None = None
         self._code_taken = 0
+        self._keys_hint = ""
         self._fresh: list[tuple[float, ToolBlock]] = []
         self._folding: Timer | None = None
         self._banner: StartBanner | None = None
@@ -153,10 +162,12 @@ class Transcript(PicturedSheet, can_focus=True):
     def drop(self, block: Block) -> None:
         if self._selected is block:
             self._selected = None
+            self._show_keys()
         super().drop(block)
 
     def clear(self) -> None:
         self._selected = None
+        self._show_keys()
         self._fresh.clear()
         super().clear()
 
@@ -207,10 +218,10 @@ class Transcript(PicturedSheet, can_focus=True):
         return found is not None
 
     def action_previous_block(self) -> None:
-        self._select(self._page.beside(self._beginning(-1), -1, _is_foldable))
+        self._step(-1, _is_foldable)
 
     def action_next_block(self) -> None:
-        self._select(self._page.beside(self._beginning(1), 1, _is_foldable))
+        self._step(1, _is_foldable)
 
     def action_previous_prompt(self) -> None:
         """To the prompt before what stands at the top of the screen."""
@@ -232,10 +243,16 @@ class Transcript(PicturedSheet, can_focus=True):
             self._schedule()
 
     def action_above(self) -> None:
-        self._select(self._page.beside(self._beginning(-1), -1, _is_shown))
+        self._step(-1, _is_shown)
 
     def action_below(self) -> None:
-        self._select(self._page.beside(self._beginning(1), 1, _is_shown))
+        self._step(1, _is_shown)
+
+    def _step(self, by: int, wanted: Callable[[Block], bool]) -> None:
+        """Select the next block of that kind; at the last one the selection stays."""
+        block = self._page.beside(self._beginning(by), by, wanted)
+        if block is not None:
+            self._select(block)
 
     def action_unfold(self) -> None:
         """What cannot be unfolded is opened, where it can be."""
@@ -251,7 +268,7 @@ class Transcript(PicturedSheet, can_focus=True):
             self.post_message(self.PictureOpened(self._selected.pictures[0]))
 
     def action_copy(self) -> None:
-        """Copy what is marked, else the selected block, or the last reply."""
+        """Copy the marked lines, else the selected block."""
         if marked := self.marked_text:
             self.post_message(self.Grabbed(marked))
             self.end_marking()
@@ -273,6 +290,7 @@ class Transcript(PicturedSheet, can_focus=True):
         block = self._selected or (self._rows[-1].block if self._rows else None)
         if block is not None and block.index >= 0:
             self.begin_marking(block, self._found)
+            self._show_keys()
 
     def action_links(self) -> None:
         """Offer the links of the selected block, or of the last reply."""
@@ -297,15 +315,16 @@ class Transcript(PicturedSheet, can_focus=True):
             event.stop()
             event.prevent_default()
             self.end_marking()
-        elif event.character and event.is_printable and not self._means_something(event.key):
+        elif event.character and event.is_printable and not self._is_command(event.key):
             event.stop()
             event.prevent_default()
+            # Keys that arrive together are all delivered here before the focus moves: the rest of a word is text, too.
+            self._select(None)
             self.post_message(self.Typed(event.character))
 
-    def _means_something(self, key: str) -> bool:
-        """Some letters do only where a block is selected: who begins to write a word is not to be stopped."""
-        actions = self._actions_of(key)
-        return bool(actions) and (self._selected is not None or not actions <= OF_A_BLOCK)
+    def _is_command(self, key: str) -> bool:
+        """Letters are commands only while a block is selected or lines are marked; all others are text."""
+        return (self._selected is not None or self.is_marking) and bool(self._actions_of(key))
 
     def _actions_of(self, key: str) -> set[str]:
         return {binding.action for binding in bound(self._bindings, key)}
@@ -313,6 +332,25 @@ class Transcript(PicturedSheet, can_focus=True):
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
         self.post_message(self.Typed(event.text))
+
+    def watch_has_focus(self, value: bool) -> None:  # noqa: FBT001  Textual's signature
+        super().watch_has_focus(value)
+        self._show_keys()
+
+    def end_marking(self) -> None:
+        super().end_marking()
+        self._show_keys()
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        super().selection_updated(selection)
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        """Report the keys that act now, if they are others than before."""
+        keys = acting_keys(self._selected, is_marking=self.is_marking) if self.has_focus else ""
+        if keys != self._keys_hint:
+            self._keys_hint = keys
+            self.post_message(self.KeysChanged(keys))
 
     def _beginning(self, step: int) -> int:
         """Where going from block to block starts: at the selected one, else beside what is seen."""
@@ -344,8 +382,9 @@ class Transcript(PicturedSheet, can_focus=True):
         for other, selected in ((self._selected, False), (block, True)):
             if other is not None:
                 other.selected = selected
-                self.changed(other)
+                self.turned(other)
         self._selected = block
+        self._show_keys()
 
     def _toggle(self, block: Block) -> None:
         block.folded = not block.folded

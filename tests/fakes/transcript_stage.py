@@ -30,6 +30,7 @@ class Stage(App[None]):
         self.view = Transcript()
         self.view.extend(blocks)
         self.heard: list[object] = []
+        self.keys_hint = ""
 
     def compose(self) -> ComposeResult:
         yield self.view
@@ -57,6 +58,9 @@ class Stage(App[None]):
 
     def on_transcript_grabbed(self, message: Transcript.Grabbed) -> None:
         self.heard.append(message.text)
+
+    def on_transcript_keys_changed(self, message: Transcript.KeysChanged) -> None:
+        self.keys_hint = message.hint
 
     def on_transcript_typed(self, message: Transcript.Typed) -> None:
         self.heard.append(("typed", message.text))

@@ -54,6 +54,7 @@ class PromptInput(LineInput):
         self._receive = receive
         self._pastes = Pastes()
         self._hint = ""
+        self._keys_elsewhere = ""
         self._vim: VimKeys | None = None
 
     @dataclass
@@ -84,9 +85,20 @@ class PromptInput(LineInput):
         self._hint = hint
         self._tell()
 
+    @property
+    def keys_elsewhere(self) -> str:
+        """The keys of the widget that has the focus, shown in the frame instead of the hint."""
+        return self._keys_elsewhere
+
+    @keys_elsewhere.setter
+    def keys_elsewhere(self, keys: str) -> None:
+        self._keys_elsewhere = keys
+        self._tell()
+
     def _tell(self) -> None:
         mode = self._vim.shown if self._vim else ""
-        self.border_subtitle = " · ".join(word for word in (mode, self._hint) if word)
+        hint = " · ".join(word for word in (mode, self._hint) if word)
+        self.border_subtitle = self._keys_elsewhere or hint
 
     @property
     def words(self) -> Words:

@@ -142,7 +142,7 @@ class Prompt(CompletingField):
         self._input.border_title = hint(f"↓ {lines}", "chat.scroll_end") if unseen else ""
 
     @property
-    def field(self) -> TextArea:
+    def field(self) -> PromptInput:
         """Where the text stands."""
         return self._input
 

@@ -23,10 +23,9 @@ async def test_a_block_is_chosen_by_key_and_copied_as_it_was_written() -> None:
     app = Stage(UserBlock("Do **it**"), call(), ReplyBlock("Done, *really*."))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
-        await pilot.press("y", "shift+up", "y", "shift+up", "y", "shift+up", "y", "shift+down", "y")
+        await pilot.press("shift+up", "y", "shift+up", "y", "shift+up", "y", "shift+down", "y")
 
         assert app.heard == [
-            "Done, *really*.",
             "Done, *really*.",
             "$ make -k\none\ntwo",
             "Do **it**",
@@ -61,7 +60,7 @@ async def test_each_press_copies_the_code_before_and_then_begins_anew() -> None:
     app = Stage(UserBlock("Do"), call(), ReplyBlock(CODES))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
-        await pilot.press("c", "c", "c", "c", "shift+left", "c")
+        await pilot.press("shift+up", "c", "c", "c", "c", "shift+left", "c")
 
         assert app.heard == ["c = 3", "b = 2", "a = 1", "c = 3", "make -k"]
 
@@ -74,6 +73,41 @@ async def test_what_is_typed_over_the_conversation_is_for_the_prompt() -> None:
         assert app.heard == [("typed", "H"), ("typed", "i"), ("typed", " "), Transcript.Left]
 
 
+async def test_command_letters_are_prompt_text_while_no_block_is_selected() -> None:
+    app = Stage(ReplyBlock("Some `code` in a reply."))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        await pilot.press(*"cvlyot")
+
+        assert app.heard == [("typed", letter) for letter in "cvlyot"]
+
+
+async def test_text_typed_over_a_selected_block_ends_the_selection() -> None:
+    app = Stage(ReplyBlock("Some `code` in a reply."))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        await pilot.press("shift+up", *"rely")
+
+        assert app.heard == [("typed", letter) for letter in "rely"]
+
+
+async def test_acting_keys_are_reported_for_the_selected_block() -> None:
+    app = Stage(call(), ReplyBlock("Done."))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        hints = [app.keys_hint]
+        for key in ("shift+up", "v", "escape", "shift+up", "escape"):
+            await pilot.press(key)
+            await pilot.pause()
+            hints.append(app.keys_hint)
+
+        reading, reply, marking, again, of_call, after = hints
+        assert reading == after == "In the conversation: ↑ ↓ scroll · Shift+↑ selects a block · Esc back"
+        assert reply == again == "Esc back · y copy · c code · v mark · l links · t times"
+        assert marking == "↑ ↓ extend · y copy · Esc back"
+        assert of_call == "Esc back · y copy · Enter open/fold · c code · v mark · l links · t times"
+
+
 async def test_a_growing_reply_can_be_copied() -> None:
     reply = ReplyBlock()
     app = Stage(UserBlock("Do"), reply)
@@ -81,7 +115,7 @@ async def test_a_growing_reply_can_be_copied() -> None:
         reply.append("Half a sent")
         app.view.changed(reply)
         await app.view.drained()
-        await pilot.press("y")
+        await pilot.press("shift+up", "y")
         reply.append("ence")
         app.view.changed(reply)
         await app.view.drained()
@@ -98,9 +132,9 @@ async def test_a_dropped_block_is_chosen_no_more() -> None:
         await pilot.press("shift+up")
         app.view.drop(reply)
         await app.view.drained()
-        await pilot.press("y")
+        await pilot.press("y", "shift+up", "y")
 
-        assert app.heard == ["Kept."]
+        assert app.heard == [("typed", "y"), "Kept."]
 
 
 def test_a_chosen_reply(snap_compare: Callable[..., bool]) -> None:

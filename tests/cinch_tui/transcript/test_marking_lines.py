@@ -69,7 +69,7 @@ async def test_esc_ends_marking_and_only_then_leaves() -> None:
         assert (app.view.is_marking, app.heard) == (False, [])
 
 
-async def test_a_mark_by_mouse_is_copied_by_the_same_key() -> None:
+async def test_letters_after_a_mouse_selection_are_prompt_text() -> None:
     app = Stage(ReplyBlock("alpha beta"))
     async with app.run_test(size=SMALL) as pilot:
         await app.view.drained()
@@ -78,13 +78,5 @@ async def test_a_mark_by_mouse_is_copied_by_the_same_key() -> None:
         await pilot.mouse_up(app.view, offset=(5, 0))
         await pilot.press("y")
 
-        assert app.heard[-1] == "alpha"
-
-
-async def test_a_word_that_begins_with_such_a_letter_is_for_the_prompt() -> None:
-    app = Stage(ReplyBlock("One"))
-    async with app.run_test(size=SMALL) as pilot:
-        await app.view.drained()
-        await pilot.press("v", "l", "o", "t")
-
-        assert app.heard == [("typed", letter) for letter in "vlot"]
+        assert app.view.marked_text == "alpha"
+        assert app.heard == [("typed", "y")]

@@ -28,6 +28,16 @@ async def test_what_a_reader_opens_is_not_new_to_them() -> None:
         assert not any(app.heard)
 
 
+async def test_selecting_blocks_reports_no_new_lines() -> None:
+    app = Stage(*numbered(30), *(bash() for _ in range(10)), *numbered(30))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        await pilot.press(*["shift+up"] * 40, "escape", *["shift+left"] * 5, "shift+right")
+        await app.view.drained()
+
+        assert not any(isinstance(each, int) and each for each in app.heard)
+
+
 async def test_no_more_is_told_as_new_than_is_below() -> None:
     app = Stage(*numbered(5))
     call = bash("running")

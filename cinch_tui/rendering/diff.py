@@ -13,6 +13,7 @@ from rich.text import Text
 from cinch_tui.rendering.code import Lines, height, tops, wrapped
 from cinch_tui.rendering.diff_ink import Ink, nothing_in
 from cinch_tui.rendering.hunks import Row, RowKind, diff_rows
+from cinch_tui.rendering.line_anchor import NumberedRows
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
@@ -108,6 +109,10 @@ class DiffLayout:
         """The line at which a hunk begins."""
         found = (index for index, row in enumerate(self._rows) if row.kind == "head" and row.hunk == hunk)
         return self._tops[next(found, 0)]
+
+    @property
+    def numbered(self) -> NumberedRows:
+        return NumberedRows([(row.old, row.new) for row in self._rows], self._tops)
 
 
 @dataclass(frozen=True, slots=True)

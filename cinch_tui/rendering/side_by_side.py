@@ -9,6 +9,7 @@ from rich.text import Text
 from cinch_tui.rendering.code import height, tops, wrapped
 from cinch_tui.rendering.diff_ink import Ink, nothing_in
 from cinch_tui.rendering.hunks import Pair, Row, diff_pairs
+from cinch_tui.rendering.line_anchor import NumberedRows
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.styles import DiffStyles
 from harness.hunks import Sides, hunks_of
@@ -79,6 +80,11 @@ class SideBySide:
             if pair.left and pair.left.kind == "head" and pair.left.hunk == hunk
         )
         return self._tops[next(heads, 0)]
+
+    @property
+    def numbered(self) -> NumberedRows:
+        numbers = [(pair.left and pair.left.old, pair.right and pair.right.new) for pair in self._pairs]
+        return NumberedRows(numbers, self._tops)
 
     def _height(self, pair: Pair) -> int:
         if pair.left and pair.left.kind in _WIDE:

@@ -14,7 +14,8 @@ from textual.strip import Strip
 
 from cinch_tui.keys.keymap import bindings
 from cinch_tui.rendering.code import CodeLayout, Lines, lexer_for_language
-from cinch_tui.rendering.diff import CHANGES, WHOLE, Shape, diff_layout
+from cinch_tui.rendering.diff import CHANGES, WHOLE, DiffLayout, Shape, diff_layout
+from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DIFF_CLASSES, code_styles, diff_styles
 from cinch_tui.transcript.code import text_runs
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
@@ -65,9 +66,15 @@ class ViewPane(ScrollView, can_focus=True):
             self._lay_out_anew()
 
     def toggle_fold(self) -> None:
-        """The unchanged lines of a diff all, or only those around changes."""
+        """Show all unchanged lines of a diff, or only those around changes; the line at the top keeps its place."""
+        before, top = self.lines, self.scroll_offset.y
+        anchor = before.numbered.anchor(top) if isinstance(before, DiffLayout | SideBySide) else None
         self._shape = replace(self._shape, context=CHANGES.context if self._shape.context == WHOLE else WHOLE)
         self._lay_out_anew()
+        after = self.lines
+        if anchor is not None and isinstance(after, DiffLayout | SideBySide):
+            row = after.numbered.row_of(anchor) - (anchor.row - top)
+            self.scroll_to(y=max(0, row), animate=False, force=True)
 
     def page(self, where: str) -> None:
         """Scroll: `page_up`, `page_down`, `up`, `down`, `home` or `end`."""

@@ -220,6 +220,29 @@ async def test_one_key_shows_the_unchanged_lines_and_folds_them_again():
         assert shown(app.screen) == folded
 
 
+@pytest.mark.parametrize("keys", [[], ["v"]])
+async def test_unfolding_a_diff_keeps_the_line_that_is_read_in_its_place(keys: list[str]):
+    app = host()
+
+    async with app.run_test(size=(120, 14)) as pilot:
+        await pilot.press(*keys, "ctrl+end")
+        await pilot.pause()
+        read = "line 38 of the file"
+        before = row_of(app.screen, read)
+        await pilot.press("u")
+        await pilot.pause()
+        unfolded = row_of(app.screen, read)
+        await pilot.press("u")
+        await pilot.pause()
+
+        assert before == unfolded == row_of(app.screen, read)
+        assert before > 0
+
+
+def row_of(screen: Screen[object], text: str) -> int:
+    return next(y for y, row in enumerate(shown(screen).splitlines()) if text in row)
+
+
 async def review_two(pilot) -> None:
     await pilot.press("h", "down", "d", *"later", "enter")
     await pilot.pause()

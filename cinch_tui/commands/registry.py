@@ -7,7 +7,7 @@ a command is a `NearMiss`, to be asked about: neither is ever dropped.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
@@ -53,6 +53,11 @@ class Command:
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name, *self.aliases)
+
+    @property
+    def twin(self) -> str:
+        """The same name with a slash, as users of other tools type it; empty where the name begins with one."""
+        return f"/{self.name[1:]}" if self.name[0] == "#" else ""
 
     @property
     def takes_several(self) -> bool:
@@ -116,16 +121,24 @@ class Registry:
     def __init__(self, families: Iterable[Family], extensions: Iterable[Family] = ()) -> None:
         own, foreign = tuple(families), tuple(extensions)
         self.families = (*foreign, *own)
-        self._own = _by_name(own)
+        self._own = _with_twins(_by_name(own))
         # Of two strangers the first counts: none may keep cinch from starting.
         extra = [command for family in foreign for command in family.commands]
-        self._by_name = self._own | {name: command for command in reversed(extra) for name in command.names}
+        self._by_name = self._own | _with_twins({name: each for each in reversed(extra) for name in each.names})
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """Those that are run by their name."""
         named = (command for family in self.families for command in family.commands)
         return tuple(command for command in named if self._by_name[command.name] is command)
+
+    @property
+    def named(self) -> Iterator[tuple[str, Command]]:
+        """Every name that runs a command, and that command; the twin of a name follows its other names."""
+        for command in self.commands:
+            for name in (*command.names, command.twin):
+                if self._by_name.get(name) is command:
+                    yield name, command
 
     def find(self, name: str) -> Command | None:
         return self._by_name.get(name.lower())
@@ -203,7 +216,14 @@ class Registry:
 
 def has_to_wait(name: str, front: Front) -> str:
     """Why a command is not for now."""
-    return f"{name} has to wait until the agent rests" + (f"; {front.stop_key} stops it" if front.stop_key else "")
+    return f"{name} is not available while the agent is running" + (
+        f"; {front.stop_key} stops it" if front.stop_key else ""
+    )
+
+
+def _with_twins(by_name: dict[str, Command]) -> dict[str, Command]:
+    """Every `#name` also as `/name`, unless that is another command."""
+    return {command.twin: command for command in by_name.values() if command.twin} | by_name
 
 
 def _by_name(families: Iterable[Family]) -> dict[str, Command]:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from cinch_tui.commands.front import Front, TranscriptPart
 from cinch_tui.commands.registry import Choice, Family
+from harness.lazy_dataclass import dataclass
 
 VIEW = Family("Screen")
 
-_COPIES: dict[str, tuple[TranscriptPart, str]] = {
-    "": ("reply", "the last reply"),
-    "all": ("all", "the whole conversation"),
-    "code": ("code", "the code of the last reply"),
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    part: TranscriptPart
+    description: str
+    missing: str
+
+
+_COPIES = {
+    "": _Copy("reply", "the last reply", "there is no reply to copy yet"),
+    "all": _Copy("all", "the whole conversation", "there is nothing to copy yet"),
+    "code": _Copy("code", "the code of the last reply", "the last reply has no code"),
 }
 
 
-@VIEW.command("#help", "show keys and commands beside the conversation, or no more", aliases=("/help",))
+@VIEW.command("#help", "show keys and commands beside the conversation, or no more")
 async def show_help(front: Front, argument: str) -> None:
     del argument
     front.toggle_help()
@@ -40,13 +49,12 @@ async def timestamps(front: Front, argument: str) -> None:
 
 def _copy_choices(front: Front) -> tuple[Choice, ...]:
     del front
-    return tuple(Choice(value, what) for value, (_, what) in _COPIES.items() if value)
+    return tuple(Choice(value, each.description) for value, each in _COPIES.items() if value)
 
 
 @VIEW.command(
     "#copy [all|code|n]",
     "copy the last reply, the n-th last, all, or its code",
-    aliases=("/copy",),
     arguments=_copy_choices,
 )
 async def copy(front: Front, argument: str) -> None:
@@ -54,10 +62,10 @@ async def copy(front: Front, argument: str) -> None:
     if (argument not in _COPIES and not argument.isdecimal()) or number < 1:
         front.notice(f"#copy takes all, code or a number from 1, not {argument!r}", "warning")
         return
-    part, what = _COPIES.get(argument, ("reply", f"reply {number} from the end"))
+    part: TranscriptPart = _COPIES[argument].part if argument in _COPIES else "reply"
     source = front.transcript_source(part, number)
     if not source:
-        front.notice(f"there is nothing to copy: {what} is empty", "warning")
+        front.notice(_COPIES[argument].missing if argument in _COPIES else f"there is no reply {number}", "warning")
         return
     front.copy(source)
 

@@ -43,8 +43,7 @@ def completions(before: str, word: str, root: Path) -> list[str]:
 
 
 def _commands() -> Iterator[str]:
-    for command in builtin_commands().commands:
-        yield from command.names
+    yield from (name for name, _ in builtin_commands().named)
 
 
 def _paths(typed: str, root: Path) -> list[str]:

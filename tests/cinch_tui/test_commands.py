@@ -68,7 +68,7 @@ async def test_command_that_would_change_the_conversation_waits_for_the_run(fron
     await run(text, front)
 
     name = text.split()[0]
-    assert front.notices == [("warning", f"{name} has to wait until the agent rests; Esc stops it")]
+    assert front.notices == [("warning", f"{name} is not available while the agent is running; Esc stops it")]
     assert front.calls == []
 
 
@@ -78,7 +78,7 @@ async def test_other_commands_work_during_a_run(front: RecordingFront, text: str
 
     await run(text, front)
 
-    assert not any("has to wait" in text for _, text in front.notices)
+    assert not any("is not available" in text for _, text in front.notices)
 
 
 async def test_load_without_an_id_says_what_it_needs(front: RecordingFront):

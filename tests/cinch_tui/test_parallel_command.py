@@ -125,7 +125,7 @@ async def test_while_an_answer_is_to_be_picked_the_status_says_who_is_waited_for
         await pilot.press("enter")
         await until(pilot, lambda: app.desk.talk.contest is None)
 
-        assert (waiting, app.desk.screen.board.status.status.note) == ("waits for you", "")
+        assert (waiting, app.desk.screen.board.status.status.note) == ("needs input", "")
 
 
 async def test_they_may_look_but_not_change_anything(app: CinchApp, server: ModelServer):
@@ -307,7 +307,7 @@ async def test_it_has_to_wait_for_the_run(text: str):
     await registry.run(invocation, front)
 
     assert front.calls == []
-    assert front.notices == [("warning", "/parallel has to wait until the agent rests; Esc stops it")]
+    assert front.notices == [("warning", "/parallel is not available while the agent is running; Esc stops it")]
 
 
 @pytest.mark.parametrize(

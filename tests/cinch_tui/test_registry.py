@@ -75,7 +75,6 @@ def test_prompt_that_looks_like_a_command_stays_a_prompt(registry: Registry, tex
         ("/hlep", "#help"),
         ("/claer", "/new"),
         ("#plan", "/plan"),
-        ("/approve on", "#approve on"),
         ("/thinkin high", "/thinking high"),
     ],
 )
@@ -120,6 +119,28 @@ def test_text_after_a_command_that_takes_none_is_not_swallowed(registry: Registr
 )
 def test_escape_sends_the_literal_command(registry: Registry, text: str, sent: str):
     assert registry.literal(text) == sent
+
+
+@pytest.mark.parametrize("name", ["keys", "approve", "info", "help", "copy", "save", "load"])
+def test_hash_command_is_also_found_by_its_slash_twin(registry: Registry, name: str):
+    assert registry.find(f"/{name}") is registry.find(f"#{name}") is not None
+
+
+def test_slash_command_keeps_its_name_when_a_hash_command_has_the_same():
+    family = Family("Same")
+
+    @family.command("#same", "with a hash")
+    async def hashed(front: object, argument: str) -> None: ...
+
+    @family.command("/same", "with a slash")
+    async def slashed(front: object, argument: str) -> None: ...
+
+    registry = Registry([family])
+
+    assert [(name, command.summary) for name, command in registry.named] == [
+        ("#same", "with a hash"),
+        ("/same", "with a slash"),
+    ]
 
 
 def test_two_commands_of_one_name_are_refused():

@@ -252,7 +252,7 @@ def test_what_has_to_wait_for_the_run_says_so_and_is_not_lost(cinch):
 
     app.enter("/reset")
 
-    app.see("/reset has to wait until the agent rests")
+    app.see("/reset is not available while the agent is")
     app.see("│ /reset")
 
 

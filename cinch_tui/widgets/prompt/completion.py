@@ -93,9 +93,9 @@ class CommandCompletion:
         return Completion(len(before) - len(argument), argument, found) if found else None
 
     def _names(self, word: str) -> Completion | None:
-        # A bare sigil asks what there is: other names of the same would only push something off the list.
-        named = ((c, name) for c in self._commands().commands for name in (c.names if len(word) > 1 else (c.name,)))
-        found = best(word, (_candidate(command, name) for command, name in named if name[0] == word[0]))
+        # A bare sigil lists each command once: its aliases would only push others off the list.
+        named = (each for each in self._commands().named if len(word) > 1 or each[0] in (each[1].name, each[1].twin))
+        found = best(word, (_candidate(command, name) for name, command in named if name[0] == word[0]))
         return Completion(0, word, found) if found else None
 
 

@@ -142,7 +142,7 @@ async def put_back(workspace: Workspace, change: FileChange, refused: Sequence[i
     await hand.write(change.path, text or "")
     return (
         f"The user reverted {len(refused)} of {hunks} changes in {change.shown}. Read it again before you change "
-        "it, and do not make those changes anew unless they ask for it."
+        "it, and do not make those changes again unless the user asks for it."
     )
 
 

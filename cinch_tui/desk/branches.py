@@ -78,7 +78,7 @@ class Contest:
         """The person is the judge, and may read for as long as they like."""
         del prompts
         # Set back at the end of the run.
-        self._desk.screen.board.note("waits for you")
+        self._desk.screen.board.note("needs input")
         while True:
             index = await self._pick(candidates(outcomes))
             if index is not None:

@@ -228,12 +228,12 @@ class Bridge:
 
     def _asked(self) -> None:
         self._questions += 1
-        self._set(note="waits for you")
+        self._set(note="needs input")
 
     def _answered(self) -> None:
         """Sub-agents may ask before another of them has its answer."""
         self._questions = max(0, self._questions - 1)
-        self._set(note="waits for you" if self._questions else "")
+        self._set(note="needs input" if self._questions else "")
 
     def _tool_started(self, event: ToolExecutionStart) -> None:
         block = ToolBlock(event.call.id, event.label, event.summary)
@@ -330,7 +330,7 @@ class Bridge:
         self._board.notice(f"The conversation was too long for the model: {what}.", "info")
 
     def _input_rejected(self, event: InputRejected) -> None:
-        self._board.notice(f"The model was not told this: {event.reason}", "warning")
+        self._board.notice(f"Message blocked: {event.reason}", "warning")
 
     def _limit_reached(self, event: LimitReached) -> None:
         self._board.notice(f"Stopped: {event.message}. Say “go on” to continue.", "warning")

@@ -272,8 +272,6 @@ class ChatFront(AgentFront):
             self.notice(f"The next prompt goes to {', '.join(contest.names)}; /parallel off takes that back.")
 
     def ask_one(self) -> None:
-        if self._desk.talk.contest is None:
-            raise CinchError("the next prompt goes to the session's model anyway")
         self._desk.talk.contest = None
         self.notice(f"The next prompt goes to {self._desk.agent.state.model.spec.name}.")
 

@@ -298,7 +298,7 @@ KEYS: tuple[Key, ...] = (
     Key("plan.page_up", "pageup,alt+k", "page up", does="scroll(-1)", first=True),
     Key("plan.page_down", "pagedown,alt+j", "page down", does="scroll(1)", first=True),
     Key("changes.back", "escape,q", "back, or close", needed=True),
-    Key("changes.base", "g", "since the session began, or against git"),
+    Key("changes.base", "g", "compare with the start of the session, or with git"),
     Key("changes.put_back_file", "x", "revert the whole file"),
     Key("changes.put_back_marked", "w", "revert the skipped changes"),
     Key("confirmation.no", "n,escape", "no", needed=True),

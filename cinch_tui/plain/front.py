@@ -241,7 +241,7 @@ class PlainFront(AgentFront):
         raise CinchError("/parallel needs the screen, where answers stand side by side; start cinch without --plain")
 
     def ask_one(self) -> None:
-        raise CinchError("the next prompt goes to the session's model anyway")
+        self.notice(f"The next prompt goes to {self._talk.agent.state.model.spec.name}.")
 
     def pick_answer(self) -> None:
         raise CinchError("there are no answers to pick from")

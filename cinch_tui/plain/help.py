@@ -13,7 +13,7 @@ KEYS = (
     "Ctrl+C stops the agent, and leaves at the second time. Ctrl+D leaves.",
     "? says what the agent is at, and for how long.",
     "A question is answered by a number; ? lists the choices once more.",
-    "!command runs a command of your own, and the model hears of it with what you say next; with !! it does not.",
+    "!command runs a command of your own and shares its output with the model in your next prompt; !! does not.",
 )
 OF_THE_SCREEN = ("/parallel", "/panel", "/agents", "/changes", "#clear", "/timestamps", "/theme", "/editor", "/vim")
 """Commands that say here that they need the screen."""

@@ -266,7 +266,7 @@ def _told_of_jobs(event: Event) -> tuple[str, str] | None:
 def _told_of_limits(event: Event) -> tuple[str, str] | None:
     match event:
         case InputRejected(reason=reason):
-            return "Warning", f"The model was not told this: {reason}"
+            return "Warning", f"Message blocked: {reason}"
         case LimitReached(message=message):
             return "Warning", f"Stopped: {message}. Say “go on” to continue."
         case ContextWarning(level="critical"):

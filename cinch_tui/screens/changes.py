@@ -33,12 +33,7 @@ _EMPTY: dict[Base, tuple[str, str]] = {
     "git": ("Nothing differs from the last commit", "changes.base shows what this session changed"),
 }
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (110, "-wide")]
-_LIST_HINT = (
-    "list.choose looks",
-    "changes.put_back_file reverts the file",
-    "changes.base compares with git",
-    "changes.back closes",
-)
+_OTHER_BASE: dict[Base, str] = {"session": "git", "git": "session start"}
 _PANE_HINT = (
     "review.leave skip",
     "review.take keep",
@@ -68,7 +63,7 @@ class ChangesScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog") as dialog:
-            dialog.border_subtitle = hint(*_LIST_HINT)
+            dialog.border_subtitle = hint(*self._list_keys)
             yield Static(id="heading", markup=False)
             with Container(id="parts"):
                 yield OptionList(id="files", markup=False, compact=True)
@@ -101,8 +96,21 @@ class ChangesScreen(Dialog[None]):
         places = [place for place, change in enumerate(self._changes) if change.shown == wanted]
         return places[0] if places else min(before, len(self._changes) - 1)
 
-    def watch_looking(self, looking: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
-        self.query_one("#dialog").border_subtitle = hint(*(_PANE_HINT if looking else _LIST_HINT))
+    def watch_looking(self) -> None:
+        self.query_one("#dialog").border_subtitle = self._keys
+
+    @property
+    def _keys(self) -> str:
+        return hint(*(_PANE_HINT if self.looking else self._list_keys))
+
+    @property
+    def _list_keys(self) -> tuple[str, ...]:
+        return (
+            "list.choose view",
+            "changes.put_back_file revert file",
+            f"changes.base compare with {_OTHER_BASE[self._base]}",
+            "changes.back close",
+        )
 
     def action_back(self) -> None:
         if self.looking:
@@ -112,6 +120,7 @@ class ChangesScreen(Dialog[None]):
 
     def action_base(self) -> None:
         self._base = "git" if self._base == "session" else "session"
+        self.query_one("#dialog").border_subtitle = self._keys
         self.load()
 
     def action_put_back_file(self) -> None:

@@ -127,7 +127,10 @@ def _search(arguments: Namespace, desk: Desk) -> int:
     for hit in hits:
         desk.say(f"{hit.session_id[:8]}  {when(hit.time)}  {hit.role}: {harmless(hit.snippet)}")
     if not hits:
-        desk.say(f"{arguments.text!r} was not said" + ("" if arguments.all else " in this folder; --all looks in all"))
+        desk.say(
+            f"no matches for {arguments.text!r}"
+            + ("" if arguments.all else " in this folder; --all searches all folders")
+        )
     return 0 if hits else 1
 
 

@@ -7,7 +7,7 @@ from cinch_tui.transcript.tool_block import ToolBlock
 from harness.messages import UserMessage
 
 LABEL = "You ran"
-PRIVATE_LABEL = "You ran, unheard"
+PRIVATE_LABEL = "You ran (not shared with the model)"
 
 
 def report_block(message: UserMessage) -> ToolBlock:

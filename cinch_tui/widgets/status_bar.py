@@ -173,7 +173,7 @@ def parts_of(status: Status, elapsed: float | None) -> list[Part]:
         first = f"allowed: {one_line(status.allowed[0])}{f' +{count - 1}' if count > 1 else ''}"
         parts.append(Part(first, "approval", 72, "approval", short=f"allowed: {count}"))
     if status.hides:
-        parts.append(Part("HIDDEN", "note", 60, "note"))
+        parts.append(Part("thinking hidden", "note", 60, "note"))
     if status.queued:
         parts.append(Part(f"{status.queued} queued", "note", 70, "queue"))
     if status.note:

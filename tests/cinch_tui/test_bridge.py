@@ -106,7 +106,7 @@ async def test_questions_of_sub_agents_show_that_they_wait_for_the_person():
             bridge.receive(SubagentEvent(call_id="1", event=event))
             notes.append(board.status.status.note)
 
-        assert notes == ["waits for you", "waits for you", "waits for you", ""]
+        assert notes == ["needs input", "needs input", "needs input", ""]
 
 
 async def test_a_command_that_ends_with_a_status_has_failed_in_the_panel_too():
@@ -168,7 +168,7 @@ async def test_a_question_shows_that_it_waits_for_the_person(name: str):
             bridge.receive(SubagentEvent(call_id="2", event=event))
             notes.append(board.status.status.note)
 
-        assert notes == ["waits for you", "waits for you", "waits for you", ""]
+        assert notes == ["needs input", "needs input", "needs input", ""]
 
 
 @pytest.mark.parametrize(("answers", "folded"), [("Colour: Blue\nName: till", False), ("Blue", True)])

@@ -15,13 +15,13 @@ async def test_the_status_line_tells_that_thoughts_are_hidden(monkeypatch: pytes
     async with app.run_test() as pilot:
         await ready(pilot, app)
         line = app.screen.query_one(StatusLine)
-        assert "HIDDEN" not in str(line.render())
+        assert "thinking hidden" not in str(line.render())
 
         await pilot.press("f5")
-        await until(pilot, lambda: "HIDDEN" in str(line.render()))
+        await until(pilot, lambda: "thinking hidden" in str(line.render()))
         assert not app.desk.shows_thinking
 
         await pilot.press("f5")
-        await until(pilot, lambda: "HIDDEN" not in str(line.render()))
+        await until(pilot, lambda: "thinking hidden" not in str(line.render()))
         await pilot.press(*"/thinking hide", "enter")
-        await until(pilot, lambda: "HIDDEN" in str(line.render()))
+        await until(pilot, lambda: "thinking hidden" in str(line.render()))

@@ -98,7 +98,7 @@ def test_search_tells_where(run: Run, tmp_path: Path):
 
     assert run("search", "FIRST")[:2] == (0, run("search", "first")[1])
     assert run("search", "first")[1].startswith(path.stem[:8])
-    assert run("search", "nowhere")[:2] == (1, "'nowhere' was not said in this folder; --all looks in all\n")
+    assert run("search", "nowhere")[:2] == (1, "no matches for 'nowhere' in this folder; --all searches all folders\n")
 
 
 def test_export_as_markdown_fences_what_holds_fences(run: Run, tmp_path: Path):

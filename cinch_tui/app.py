@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import BindingType
 from textual.events import Event, Key, Paste
 from textual.screen import Screen
@@ -66,7 +65,7 @@ class CinchApp(App[object]):
     TITLE = "cinch"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
     CSS_PATH = _stylesheets("chat", "prompt", "status")
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False
     NOTIFICATION_TIMEOUT = 4
 
     def __init__(self, options: Options, settings: Settings, frame: FirstFrame | None = None) -> None:
@@ -124,23 +123,16 @@ class CinchApp(App[object]):
             prompt.uses_vim = True
         return ChatScreen(self.desk, front, prompt, _commands, self.frame)
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: our commands, and what has none. One that needs an argument is begun in the prompt."""
-        if not isinstance(screen, ChatScreen):
-            return
-        for command in _commands().commands:
-            begin, text = (
-                (screen.prompt.insert, f"{command.name} ") if "<" in command.usage else (screen.take, command.name)
-            )
-            yield SystemCommand(command.usage, command.summary, partial(begin, text))
-        yield SystemCommand("Screenshot", "save a picture of the screen", self.deliver_screenshot)
-
     def action_command_palette(self) -> None:
         # No start needs it.
-        from cinch_tui.screens.palette import Palette
+        from cinch_tui.screens.palette import Run, palette
 
-        if not Palette.is_open(self):
-            self.push_screen(Palette())
+        def run(chosen: Run | None) -> None:
+            if chosen is not None:
+                chosen()
+
+        if isinstance(self.screen, ChatScreen):
+            self.push_screen(palette(self.screen, _commands(), self.deliver_screenshot), run)
 
     async def on_unmount(self) -> None:
         """The terminal is the person's again; what is on is stopped, and what waits is written."""

@@ -121,10 +121,10 @@ class Registry:
     def __init__(self, families: Iterable[Family], extensions: Iterable[Family] = ()) -> None:
         own, foreign = tuple(families), tuple(extensions)
         self.families = (*foreign, *own)
-        self._own = _with_twins(_by_name(own))
+        self._own = _by_name(own)
         # Of two strangers the first counts: none may keep cinch from starting.
         extra = [command for family in foreign for command in family.commands]
-        self._by_name = self._own | _with_twins({name: each for each in reversed(extra) for name in each.names})
+        self._by_name = _with_twins(self._own | {name: each for each in reversed(extra) for name in each.names})
 
     @property
     def commands(self) -> tuple[Command, ...]:

@@ -104,12 +104,13 @@ def _parts(sections: Sequence[Section]) -> Iterator[RenderableType]:
             table.add_row(Text(left, style="bold"), Text(right))
         yield table
     if not sections:
-        yield Text("nothing is called so")
+        yield Text("no matches")
 
 
 def help_screen() -> HelpScreen:
-    """The help of this program: every key in the table, as the person has it, and every command in the registry."""
+    """The help of this program: the essentials, every key with the user's own bindings, and every command."""
     from cinch_tui.commands.builtin import builtin_commands
+    from cinch_tui.keys.essentials import essentials
     from cinch_tui.keys.listing import rows_of
     from cinch_tui.keys.table import KEYS, PLACES
 
@@ -124,4 +125,5 @@ def help_screen() -> HelpScreen:
         Section(family.title, tuple((command.usage, command.summary) for command in family.commands))
         for family in builtin_commands().families
     )
-    return HelpScreen([*(section for section in keys if section.rows), *families])
+    first = Section("The essentials", tuple(essentials()))
+    return HelpScreen([first, *(section for section in keys if section.rows), *families])

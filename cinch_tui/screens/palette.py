@@ -1,14 +1,73 @@
-"""All commands in one list, found by a few letters of them."""
+"""Command palette: every command and the actions that only have a key, found by a few letters."""
 
 from __future__ import annotations
 
-from textual.await_complete import AwaitComplete
-from textual.command import CommandPalette
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from cinch_tui.keys.keymap import label_of
+from cinch_tui.keys.table import KEYS
+from cinch_tui.screens.picker import Item, Picker
+
+if TYPE_CHECKING:
+    from cinch_tui.commands.registry import Registry
+    from cinch_tui.screens.chat import ChatScreen
+
+Run: TypeAlias = Callable[[], object]
+
+KEYS_OF_COMMANDS = {
+    "/plan": "chat.toggle_plan",
+    "/resume": "chat.sessions",
+    "/context": "chat.context",
+    "/editor": "prompt.open_editor",
+    "/paste": "prompt.paste",
+    "/quit": "app.quit",
+}
+"""Commands that a key runs, too, and the id of that key."""
+
+WITHOUT_COMMAND = (
+    "chat.help",
+    "chat.search",
+    "chat.toggle_channels",
+    "chat.next_approval",
+    "chat.next_model",
+    "chat.next_colours",
+    "chat.next_panel",
+    "chat.page_transcript",
+)
+"""Ids of keys whose action has no command."""
 
 
-class Palette(CommandPalette):
-    """Textual's own, which closes whatever is on top: a question that came meanwhile, or, closed twice, the chat."""
+class Palette(Picker[Run]):
+    """Answers with what is to be run."""
 
-    def dismiss(self, result: None = None) -> AwaitComplete:
-        is_on_top = self.app.screen is self  # pyright: ignore[reportUnknownMemberType] as its App
-        return super().dismiss(result) if is_on_top else AwaitComplete.nothing()
+    def __init__(self, items: list[Item[Run]]) -> None:
+        super().__init__("Commands", items)
+
+
+def palette(chat: ChatScreen, registry: Registry, screenshot: Run) -> Palette:
+    """A command that needs an argument is begun in the prompt."""
+    return Palette(
+        [*_commands(chat, registry), *_actions(chat), Item("Screenshot", "save a picture of the screen", screenshot)]
+    )
+
+
+def _commands(chat: ChatScreen, registry: Registry) -> Iterator[Item[Run]]:
+    for command in registry.commands:
+        begin = partial(chat.prompt.insert, f"{command.name} ")
+        run = begin if "<" in command.usage else partial(chat.take, command.name)
+        yield Item(command.usage, _with_key(command.summary, KEYS_OF_COMMANDS.get(command.name, "")), run)
+
+
+def _actions(chat: ChatScreen) -> Iterator[Item[Run]]:
+    by_id = {key.id: key for key in KEYS}
+    for key_id in WITHOUT_COMMAND:
+        key = by_id[key_id]
+        run = partial(chat.call_later, chat.run_action, key.action)
+        yield Item(key.action.replace("_", " ").capitalize(), _with_key(key.description, key_id), run)
+
+
+def _with_key(summary: str, key_id: str) -> str:
+    label = label_of(key_id) if key_id else ""
+    return f"{label} · {summary}" if label else summary

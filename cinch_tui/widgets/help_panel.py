@@ -35,7 +35,7 @@ class HelpPanel(VerticalScroll, can_focus=False):
         width: 36;
         height: 100%;
         padding: 0 1;
-        border-left: vkey $foreground 20%;
+        border-left: vkey $foreground 40%;
         background: $surface;
         scrollbar-size-vertical: 1;
     }

@@ -22,13 +22,13 @@ from cinch_tui.transcript.code import text_runs
 from harness.lazy_dataclass import dataclass
 
 DETAIL_SHARE = 0.45
-"""Of the width, where the label needs the rest."""
+"""The least share of the width for details, where labels are long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """A line: what it is on the left, what else is known of it on the right; or a title over others. `key` tells
-    which it is, wherever it stands."""
+    """A line: its label, and its detail in a second column; or a title over others. `key` identifies it wherever it
+    stands."""
 
     label: str
     detail: str
@@ -62,11 +62,15 @@ class ItemList(ScrollView):
         super().__init__(id=id)
         self._rows: Sequence[ItemRow] = ()
         self._query = ""
+        self._widest = self._widest_detail = 0
 
     def show(self, rows: Sequence[ItemRow], query: str, cursor: int) -> None:
         """Show these lines, with the letters of `query` marked, and the cursor on one of them."""
         self._rows = rows
         self._query = query
+        both = [row for row in rows if row.detail and row.label]
+        self._widest = max((cell_len(row.label) for row in both), default=0)
+        self._widest_detail = max((cell_len(row.detail) for row in both), default=0)
         self.virtual_size = Size(self.scrollable_content_region.width, len(rows))
         self.cursor = self.validate_cursor(cursor)
         self._follow()
@@ -109,17 +113,19 @@ class ItemList(ScrollView):
         return Strip([Segment(text, style) for text, style in runs]).crop_extend(0, width, base)
 
     def _line(self, row: ItemRow, width: int) -> Text:
-        spare = width - cell_len(row.label) - 2
-        detail = _cropped(row.detail, max(spare, int(width * DETAIL_SHARE))) if row.label else row.detail
-        room = width - cell_len(detail) - (2 if detail else 0)
+        # One column for all details, wherever it leaves the most of both.
+        details = min(self._widest_detail, int(width * DETAIL_SHARE))
+        room = min(self._widest, width - 2 - details) if row.detail and row.label else width
         label = Text(_cropped(row.label, room))
         if row.is_title:
             label.stylize(component_style(self, "item-list--title"))
         mark: Style = component_style(self, "item-list--match")
         for start, end in matched(self._query, label.plain):
             label.stylize(mark, start, end)
-        label.pad_right(max(0, room - cell_len(label.plain)))
-        return label.append(f"  {detail}" if detail else "", component_style(self, "item-list--detail"))
+        if row.detail and row.label:
+            label.pad_right(room - cell_len(label.plain) + 2)
+        detail = _cropped(row.detail, width - cell_len(label.plain))
+        return label.append(detail, component_style(self, "item-list--detail"))
 
     def _follow(self) -> None:
         if not self.size.height:

@@ -25,8 +25,9 @@ UNNEEDED = (
     "--rule",
     "--quote-mark",
     "scrollbar",
-    "-waiting",
-    "border: round $panel",
+    "border: round $foreground 40%",
+    "border-top: round $foreground 40%",
+    "border-left: vkey $foreground 40%",
     "#choices",
 )
 """Marks that say nothing which is not said beside them."""
@@ -83,7 +84,7 @@ class Palette:
 
     def over(self, value: str, ground: Color) -> Color:
         """What is seen of a colour on a ground."""
-        name, _, share = value.removeprefix("round ").partition(" ")
+        name, _, share = re.sub("^(round|outer|vkey) ", "", value).partition(" ")
         written = self._variables[name.removeprefix("$")]
         shown, _, alpha = written.partition(" ")
         colour = ground.get_contrast_text(1.0) if shown == "auto" else Color.parse(shown)
@@ -180,3 +181,22 @@ def test_marks_can_be_seen(name: str):
 
     assert len(marks) > 8
     assert not list(chain(*found))
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_every_frame_can_be_seen(name: str):
+    palette = Palette(name)
+    frames = [rule for rule in rules() if rule.sets.startswith("border") and not rule.sets.endswith("color")]
+
+    found = [unreadable(palette, frames, palette.solid(ground), 2) for ground in ("$background", "$surface")]
+
+    assert len(frames) >= 8
+    assert not list(chain(*found))
+
+
+@pytest.mark.parametrize("name", sorted(set(theme_names()) - set(COLOURED)))
+def test_frames_of_terminal_themes_have_the_terminals_own_letter_colour(name: str):
+    variables = load_theme(name).to_color_system().generate()
+
+    assert len(theme_names()) == 11
+    assert Color.parse(variables["foreground"]).ansi == Color.parse(variables["background"]).ansi == -1

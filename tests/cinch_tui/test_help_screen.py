@@ -88,7 +88,7 @@ async def test_where_nothing_is_found_it_says_so_and_a_title_finds_its_rows():
         await pilot.pause()
         titled = shown_in(app)
 
-    assert "nothing is called so" in nothing
+    assert "no matches" in nothing
     assert "/load" in titled
     assert "/quit" in titled
 
@@ -114,8 +114,23 @@ async def test_the_programs_help_tells_every_key_and_command():
 
     assert all(row.label.split(" or ")[0] in shown for row in rows_of(KEYS, {}))
     assert all(command.name in shown for command in builtin_commands().commands)
-    for words in ("h ", "choose among the changes", "leave this change out and say why", "put the whole file back"):
+    for words in ("h ", "choose among the changes", "skip this change and give a reason", "revert the whole file"):
         assert words in shown
+
+
+async def test_help_opens_with_the_essentials_and_the_users_own_keys():
+    use_own_keys({"chat.abort": "f12"})
+    try:
+        app = Host(help_screen())
+    finally:
+        use_own_keys({})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        first = [line.strip() for line in shown_in(app).splitlines()[:12]]
+
+    assert first[0] == "The essentials"
+    for start in ("@  ", "!  ", "/  ", "Enter  ", "Alt+Enter  ", "F12  ", "y / n  "):
+        assert any(line.startswith(start) for line in first), start
 
 
 def test_picture_of_the_help(snap_compare):

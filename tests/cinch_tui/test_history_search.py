@@ -7,6 +7,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from cinch_tui.widgets.prompt.history_search import HistorySearch
+from cinch_tui.widgets.prompt.popup import CompletionPopup
 
 SENT = ("fix the parser", "run the tests", "two\nlines of text", "run the tests", "explain Parser errors")
 
@@ -142,3 +143,26 @@ async def test_search_tells_its_keys_in_the_frame_and_shows_what_it_found(tmp_pa
         assert "Esc back" in str(app.input.border_subtitle)
         await pilot.press("escape")
         assert app.input.border_subtitle == ""
+
+
+async def test_short_prompts_are_shown_whole_and_no_match_is_shown_in_the_frame(tmp_path: Path):
+    app = PromptApp(tmp_path)
+    async with app.run_test() as pilot:
+        await send(pilot, app, *SENT)
+        await pilot.press("ctrl+r")
+        popup = app.prompt.query_one(CompletionPopup)
+        found, rows = str(app.prompt.field.border_subtitle), str(popup.render()).splitlines()
+        await type_text(pilot, "zzz")
+        await pilot.pause()
+        none = str(app.prompt.field.border_subtitle)
+        await pilot.press("escape")
+
+        assert [row.strip() for row in rows] == [
+            "explain Parser errors",
+            "run the tests",
+            "two ⏎ lines of text",
+            "fix the parser",
+        ]
+        assert found.startswith("history · ")
+        assert none.startswith("history: no matches")
+        assert app.prompt.field.border_subtitle == ""

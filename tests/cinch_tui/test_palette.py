@@ -1,52 +1,67 @@
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 from fakes.chat import chat, ready, until
-from textual.widgets import OptionList
+from textual.pilot import Pilot
 
-from cinch_tui.asking.answers import ScreenPerson, show_on
-from cinch_tui.screens.question import QuestionScreen
-from harness.person import Choice, Question
+from cinch_tui.app import CinchApp
+from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.keys.table import KEYS
+from cinch_tui.screens.palette import KEYS_OF_COMMANDS, WITHOUT_COMMAND, Palette
+from cinch_tui.widgets.item_list import ItemList
 
 
-async def test_a_palette_that_is_left_beneath_a_question_leaves_it_standing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CinchApp:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-palette")
-    app = chat(tmp_path)
-    async with app.run_test() as pilot:
-        await ready(pilot, app)
-        await pilot.press("ctrl+p")
-        palette = app.screen
-        question = asyncio.create_task(ScreenPerson(show_on(app)).ask(Question("Which?", (Choice("a"), Choice("b")))))
-        await until(pilot, lambda: isinstance(app.screen, QuestionScreen))
-
-        palette.dismiss()
-        async with asyncio.timeout(10):
-            while not question.done():
-                await pilot.press("enter")
-                await pilot.pause(1)
-
-    assert (await question).text == "a"
+    return chat(tmp_path)
 
 
-async def test_a_palette_left_while_a_choice_is_on_its_way_closes_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-palette")
-    app = chat(tmp_path)
-    async with app.run_test(size=(120, 24)) as pilot:
-        await ready(pilot, app)
-        await pilot.press("ctrl+p", *"#help")
-        palette = app.screen
-        await until(pilot, lambda: palette.query(OptionList) and palette.query_one(OptionList).option_count == 1)
+async def search_palette(pilot: Pilot[object], app: CinchApp, query: str) -> list[str]:
+    await ready(pilot, app)
+    await pilot.press("ctrl+p")
+    await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen.focused is not None)
+    await pilot.press(*query)
+    await pilot.pause()
+    items = app.screen.query_one(ItemList)
+    return [items.render_line(y).text for y in range(items.size.height)]
 
-        found = palette.query_one(OptionList)
-        palette.post_message(OptionList.OptionSelected(found, found.get_option_at_index(0), 0))
-        palette.dismiss()
+
+async def test_palette_runs_the_chosen_command(app: CinchApp):
+    async with app.run_test(size=(100, 30)) as pilot:
+        await search_palette(pilot, app, "#help")
+        await pilot.press("enter")
         await until(pilot, lambda: app.screen.query("HelpPanel"))
 
         assert len(app.screen_stack) == 1
+
+
+async def test_palette_begins_a_command_that_needs_an_argument_in_the_prompt(app: CinchApp):
+    async with app.run_test(size=(100, 30)) as pilot:
+        await search_palette(pilot, app, "/btw")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.desk.screen.prompt.text == "/btw ")
+
+
+async def test_palette_runs_actions_that_only_have_a_key(app: CinchApp):
+    async with app.run_test(size=(100, 30)) as pilot:
+        await search_palette(pilot, app, "find in the conv")
+        await pilot.press("enter")
+        await until(pilot, lambda: any(bar.has_class("-open") for bar in app.screen.query("SearchBar")))
+
+
+async def test_palette_shows_the_key_of_a_command(app: CinchApp):
+    async with app.run_test(size=(100, 30)) as pilot:
+        rows = await search_palette(pilot, app, "/plan")
+
+        assert rows[0].startswith("/plan")
+        assert "Shift+Tab · plan first" in rows[0]
+
+
+def test_palette_names_commands_and_keys_that_exist():
+    commands, ids = builtin_commands(), {key.id for key in KEYS}
+
+    assert all(commands.find(name) for name in KEYS_OF_COMMANDS)
+    assert {*KEYS_OF_COMMANDS.values(), *WITHOUT_COMMAND} <= ids

@@ -95,7 +95,26 @@ async def test_names_are_shown_as_they_are_and_obeyed_by_nothing():
 
     assert shown[3].startswith("[red]odd/[/]name")
     assert "\x1b" not in shown[3]
-    assert shown[3].endswith("in use")
+    assert shown[3].split("  ")[-1].strip() == "in use"
+
+
+async def test_details_stand_in_one_column():
+    app = host([Item("a", "short", 1), Item("a much longer name", "x" * 200, 2), Item("middle", "in use", 3)])
+
+    async with app.run_test(size=(80, 24)):
+        shown = lines(app)
+
+    assert [row.index(detail) for row, detail in zip(shown, ("short", "xxx", "in use"), strict=True)] == [20, 20, 20]
+
+
+async def test_a_label_too_long_for_its_column_is_cut_and_the_details_stay_aligned():
+    app = host([Item("n" * 200, "200K", 1), Item("short", "32K", 2)])
+
+    async with app.run_test(size=(80, 24)):
+        long, short = lines(app)
+
+    assert long.index("200K") == short.index("32K")
+    assert "…  200K" in long
 
 
 async def test_ten_thousand_items_are_filtered_and_only_those_seen_are_drawn():
@@ -182,7 +201,7 @@ async def test_sessions_tell_title_prompt_and_when():
         shown = lines(app)
         await pilot.press("down", "enter")
 
-    assert shown[0].startswith("Move prices to cents · please move the prices")
+    assert shown[0].startswith("Move prices to cents · please move")
     assert shown[0].endswith("3 minutes ago · main")
     assert shown[1].startswith("why does [red]test[/] fail?")
     assert shown[1].endswith("1 day ago · main · open elsewhere")

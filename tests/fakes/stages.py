@@ -29,7 +29,7 @@ from fakes.scenes import (
 from fakes.script import Hang, Reply
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.widgets import OptionList
+from textual.widgets import Input
 
 from cinch_tui.api_keys.check import KeyAccepted, KeyRefused
 from cinch_tui.app import CinchApp
@@ -185,7 +185,9 @@ async def helping(pilot: Pilot[object], app: CinchApp) -> None:
 async def palette(pilot: Pilot[object], app: CinchApp) -> None:
     await conversation(pilot, app)
     await pilot.press("ctrl+p", *"mod")
-    await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen.query_one(OptionList).option_count)
+    await until(
+        pilot, lambda: isinstance(app.screen, Palette) and app.screen.query_one("#filter", Input).value == "mod"
+    )
 
 
 async def changes(pilot: Pilot[object], app: CinchApp) -> None:

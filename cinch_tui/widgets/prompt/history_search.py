@@ -7,6 +7,8 @@ from itertools import islice
 
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, Completion, scattered
 
+FOUND_HINT = ("history", "prompt.submit takes", "prompt.search_history older", "prompt.close_popup back")
+NO_MATCH_HINT = ("history: no matches", "prompt.close_popup back")
 _LONGEST_QUERY = 60
 _BEFORE_MATCH = 24
 _LONGEST_SHOWN = 400

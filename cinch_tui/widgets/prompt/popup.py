@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import var
@@ -65,7 +66,7 @@ class CompletionPopup(Widget):
         first = max(0, self._index - rows + 1)
         shown = self.completion.candidates[first : first + rows]
         room = max(self.size.width // 2, 24) if any(candidate.description for candidate in shown) else self.size.width
-        names = min(max(len(candidate.label) for candidate in shown), room)
+        names = min(max(cell_len(candidate.label) for candidate in shown), room)
         lines = [self._line(candidate, names) for candidate in shown]
         highlighted = self._index - first
         style = look_of(self, "completion-popup--highlighted")
@@ -73,6 +74,8 @@ class CompletionPopup(Widget):
         return Content("\n").join(lines)
 
     def _line(self, candidate: Candidate, names: int) -> Content:
+        if not candidate.description:
+            return Content(f" {candidate.label}").truncate(self.size.width, ellipsis=True)
         name = Content(candidate.label).truncate(names, ellipsis=True, pad=True)
         description = look_of(self, "completion-popup--description")
         line = Content.assemble(" ", name, "  ", (candidate.description, description))

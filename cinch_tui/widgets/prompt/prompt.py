@@ -22,7 +22,7 @@ from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.draft_keeper import DraftKeeper
 from cinch_tui.widgets.prompt.history import PromptHistory
-from cinch_tui.widgets.prompt.history_search import HistorySearch, is_query
+from cinch_tui.widgets.prompt.history_search import FOUND_HINT, NO_MATCH_HINT, HistorySearch, is_query
 from cinch_tui.widgets.prompt.input import PromptInput
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from cinch_tui.words import Said, Words, as_words, joined
@@ -40,7 +40,6 @@ COMMAND_HINT = ("chat.abort stops your command", *IDLE_HINT)
 RUNNING_HINT = ("prompt.submit steers", "prompt.follow_up queues", "chat.abort stops")
 DRAFT_HINT = "what you had not sent is back"
 SHELL_HINT = "your command · the model hears of it · !! tells it nothing · Tab paths"
-SEARCH_HINT = ("history", "prompt.submit takes", "prompt.search_history older", "prompt.close_popup back")
 QUEUE_HINT = (
     "prompt.submit steers",
     "prompt.older takes back what waits",
@@ -305,7 +304,6 @@ class Prompt(CompletingField):
         self._search = HistorySearch(self._history.entries, draft)
         if not is_query(draft):
             self._input.show("")
-        self._input.hint = hint(*SEARCH_HINT)
         self._offer()
 
     def action_stop_search(self) -> None:
@@ -366,7 +364,11 @@ class Prompt(CompletingField):
         self.post_message(message(words))
 
     def _completion(self) -> Completion | None:
-        return self._search.find(self._input.text) if self._search else super()._completion()
+        if not self._search:
+            return super()._completion()
+        found = self._search.find(self._input.text)
+        self._input.hint = hint(*(FOUND_HINT if found else NO_MATCH_HINT))
+        return found
 
     def _leave_search(self) -> None:
         """Put what was typed before the search back, if one is on."""

@@ -17,6 +17,12 @@ from harness.lazy_dataclass import dataclass
 
 KINDS = ("http", "https", "mailto", "file")
 LONGEST = 2_000
+LONGEST_BESIDE = 80
+"""Characters of an address shown beside a label."""
+# With a scheme, or a name that could be that of a host and stands alone.
+_ADDRESS = re.compile(
+    r"(?:\w[\w+.-]*://|mailto:|www\.)\S+|(?<!\S)(?:[\w.+-]+@)?[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}(?:[:/?#]\S*)?(?!\S)"
+)
 _KEPT = "%/:?#[]@!$&'()*+,;=~-._"
 _BRACKETS = {")": "(", "]": "["}
 
@@ -65,6 +71,19 @@ def links_in(lines: Iterable[Line]) -> list[Link]:
                 found[url] = found.get(url, "") + segment.text
             before = url or ""
     return [Link(" ".join(label.split()) or url, url) for url, label in found.items()]
+
+
+def true_destination(label: str, url: str) -> str:
+    """The destination to show beside a label that names another address, bounded; empty where none is needed."""
+    if all(_bare(address) == _bare(url) for address in _ADDRESS.findall(label[:LONGEST])):
+        return ""
+    return url if len(url) <= LONGEST_BESIDE else f"{url[: LONGEST_BESIDE - 1]}…"
+
+
+def _bare(address: str) -> str:
+    """An address without what two spellings of the same may differ in."""
+    text = unquote(address).strip("()<>[]\"'.,;:").casefold()
+    return re.sub(r"^(?:https?://|mailto:)?(?:www\.)?", "", text).rstrip("/")
 
 
 def place_in_file(url: str) -> tuple[Path, int] | None:

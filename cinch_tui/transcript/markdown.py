@@ -9,7 +9,7 @@ from rich.style import Style
 
 from cinch_tui.transcript.code import code_runs
 from cinch_tui.transcript.lines import BLANK, Line, Run, chop_runs, indented, plain_line, wrap_runs
-from cinch_tui.transcript.links import linked, safe_url
+from cinch_tui.transcript.links import linked, safe_url, true_destination
 from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.splitting import Piece, References, language_of, parser, stretch
 from cinch_tui.transcript.tables import table_lines
@@ -175,15 +175,25 @@ def inline_runs(token: Token, look: Look, style: Style | None = None) -> list[Ru
     """The words of an element, styled."""
     stack = [look.base if style is None else style]
     runs: list[Run] = []
+    label = 0
     for child in token.children or ():
         if child.nesting > 0:
+            label = len(runs) if child.type == "link_open" else label
             stack.append(stack[-1] + _opened(child, look))
         elif child.nesting < 0:
-            stack.pop()
+            ended = stack.pop()
+            if child.type == "link_close" and ended.link:
+                runs.extend(_beside(runs[label:], ended.link, look))
         else:
             text, leaf = _leaf(child, stack[-1], look)
             runs.append((untabbed(text), leaf))
     return linked(runs, look.ways.root, look["link"])
+
+
+def _beside(label: Sequence[Run], url: str, look: Look) -> Iterator[Run]:
+    """Where a link leads, behind a label that names another address."""
+    if destination := true_destination("".join(text for text, _ in label), url):
+        yield f" ({destination})", look.on_base("muted") + Style(link=url)
 
 
 def _opened(token: Token, look: Look) -> Style:

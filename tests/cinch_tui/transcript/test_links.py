@@ -4,7 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from fakes.transcript_stage import Stage
+from fakes.transcript_stage import Stage, screen
 
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.layout import Layout
@@ -102,6 +102,49 @@ def test_a_link_to_a_file_leads_back_to_it(root: Path) -> None:
 
     assert place_in_file(link.url) == (root / "src" / "app.py", 12)
     assert place_in_file("https://example.org/a#3") is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ("[https://bank.example](https://evil.example/x)", "https://bank.example (https://evil.example/x)"),
+        ("[bank.example](https://evil.example)", "bank.example (https://evil.example)"),
+        ("[log in at www.bank.example](https://evil.example)", "log in at www.bank.example (https://evil.example)"),
+        (
+            "[https://bank.example](https://bank.example@evil.example)",
+            "https://bank.example (https://bank.example@evil.example)",
+        ),
+        ("[ada@bank.example](mailto:eve@evil.example)", "ada@bank.example (mailto:eve@evil.example)"),
+        ("[https://bank.example](https://bank.example/)", "https://bank.example"),
+        ("[www.bank.example](http://bank.example)", "www.bank.example"),
+        ("[the manual](https://bank.example)", "the manual"),
+        (
+            "[bank.example](https://evil.example/" + "x" * 200 + ")",
+            "bank.example (https://evil.example/" + "x" * 58 + "…)",
+        ),
+    ],
+)
+def test_true_destination_is_shown_beside_a_label_that_names_another(reply: str, shown: str, root: Path) -> None:
+    layout = Layout(Look(Look.bare().base, {}, Look.bare().diff, Ways(root=str(root))))
+    layout.width = 120
+    block = ReplyBlock(reply)
+    layout.extend([block])
+
+    assert "".join(line.text for line in layout.lines_of(block)).strip() == shown
+    assert len({link.url for link in links_in(layout.lines_of(block))}) == 1
+
+
+async def test_hovering_a_link_shows_its_address_and_leaving_hides_it() -> None:
+    app = Stage(ReplyBlock("[the manual](https://bank.example/manual) is here"))
+    async with app.run_test(size=SMALL) as pilot:
+        await app.view.drained()
+        y = next(y for y, row in enumerate(screen(app.view)) if "the manual" in row)
+        await pilot.hover(app.view, offset=(4, y))
+        over = str(app.view.tooltip)
+        await pilot.hover(app.view, offset=(4, y + 3))
+
+        assert over == "https://bank.example/manual"
+        assert app.view.tooltip is None
 
 
 async def test_the_links_of_a_block_are_offered_by_key() -> None:

@@ -45,6 +45,7 @@ from harness.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
+    TurnStart,
     UsageUpdate,
 )
 from harness.messages import AssistantMessage, Text, Thinking, UserMessage
@@ -80,6 +81,7 @@ class Bridge:
         self._handlers: dict[type[Event], Callable[..., None]] = {
             AgentStart: self._agent_started,
             AgentEnd: self._agent_ended,
+            TurnStart: self._turn_started,
             MessageStart: self._message_started,
             MessageUpdate: self._message_updated,
             MessageEnd: self._message_ended,
@@ -123,7 +125,11 @@ class Bridge:
         del event
         self._questions = 0
         self._model = self._board.status.status.model
-        self._set(state="running", note="")
+        self._set(state="running", note="", turn=0)
+
+    def _turn_started(self, event: TurnStart) -> None:
+        del event
+        self._set(turn=self._board.status.status.turn + 1)
 
     def _agent_ended(self, event: AgentEnd) -> None:
         # Whichever model answered, the next prompt goes to the chosen one.

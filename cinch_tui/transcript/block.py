@@ -171,6 +171,11 @@ class Block:
         """More of it is still arriving."""
         return False
 
+    @property
+    def is_streaming(self) -> bool:
+        """Its text is being written at this moment."""
+        return False
+
     def guess(self, width: int) -> int:
         """About how tall the block is, without making its parts."""
         if self._opened_for == width:

@@ -45,6 +45,10 @@ class GrowingBlock(Block):
     def growing(self) -> bool:
         return not self.finished
 
+    @property
+    def is_streaming(self) -> bool:
+        return not self.finished
+
     def append(self, fragment: str) -> None:
         # A carriage return may be half of a newline that the next fragment completes.
         text = self._held + fragment if self._held else fragment

@@ -16,6 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from cinch_tui.rendering.styles import DIFF_CLASSES
+from cinch_tui.transcript.caret import with_caret
 from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import START, Layout, Row
 from cinch_tui.transcript.look import STYLE_NAMES, Look, Ways, component_class, look_of
@@ -248,7 +249,7 @@ class Sheet(ScrollView):
         self._show(rows)
 
     def _show(self, rows: list[Row]) -> None:
-        rows = stamped(rows, self._page)
+        rows = with_caret(stamped(rows, self._page), self._page)
         before, self._rows = self._rows, rows
         self._place_scrollbar()
         self._strips.move(before, rows)

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 LONGEST = 200
 LONGEST_DIFF = 50
 """Lines of a change in the conversation; `/diff` shows all of it."""
+FIRST_LINE = 60
+"""Cells of the first line of output in a folded call."""
+LEAST_FIRST_LINE = 8
+LONGEST_LOOKED_AT = 2_000
 GLYPHS: dict[ToolStatus, str] = {"waiting": "○", "running": "◐", "done": "✓", "failed": "✗", "denied": "⊘"}
 # How a search names a line of a file; other listings are of names.
 _PLACE = re.compile(r":\d+:")
@@ -35,17 +39,18 @@ def header_line(call: Call, look: Look, width: int, *, folded: bool, selected: b
     """The call on one line: state, tool, what it was called for, what came out."""
     state = look.on_base(call.outcome)
     mark = f"{'▸' if folded else '▾'} {GLYPHS[call.outcome]} "
-    label, result = fitted(one_line(call.label), width - cell_len(mark)), metric(call)
+    label = fitted(one_line(call.label), width - cell_len(mark))
     room = width - cell_len(mark + label)
     summary = one_line(call.summary)
     # Both what was asked and what came out must be seen: neither takes more than half where they do not fit.
-    kept = min(cell_len(result) + 2 if result else 0, max(0, room // 2, room - cell_len(summary) - 1))
-    summary = fitted(summary, room - kept - 1)
+    limit = max(0, room // 2, room - cell_len(summary) - 1)
+    result = _result(first_line(call) if folded else "", metric(call), limit - 2)
+    summary = fitted(summary, room - (cell_len(result) + 2 if result else 0) - 1)
     runs: list[Run] = [
         (mark, state),
         (label, look.on_base("label")),
         (f" {summary}" if summary else "", look.base),
-        (f"  {fitted(result, kept - 2)}" if kept > 2 else "", look.on_base("metric")),
+        (f"  {result}" if result else "", look.on_base("metric")),
     ]
     cursor = look["cursor"] if selected else Style.null()
     segments = tuple(Segment(text, style + cursor) for text, style in runs if text)
@@ -57,6 +62,30 @@ def fitted(text: str, cells: int) -> str:
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
+
+
+def _result(first: str, counts: str, cells: int) -> str:
+    """The first line of the output and the counts; the line is cut first, and omitted where little of it fits."""
+    spare = cells - cell_len(f" · {counts}")
+    if not first or counts.startswith(first) or spare < min(LEAST_FIRST_LINE, cell_len(first)):
+        return fitted(counts, cells)
+    return f"{fitted(first, min(spare, FIRST_LINE))} · {counts}" if counts else fitted(first, min(cells, FIRST_LINE))
+
+
+def first_line(call: Call) -> str:
+    """The first line of what a finished call put out; empty for a change, which is shown whole, and for failures."""
+    if call.status != "done":
+        return ""
+    match call.view:
+        case TerminalView(output=text) | TextView(text):
+            start = text
+        case ListingView(_, entries):
+            start = entries[0] if entries else ""
+        case None:
+            start = call.text
+        case _:
+            return ""
+    return one_line(start[:LONGEST_LOOKED_AT].lstrip().partition("\n")[0])
 
 
 def metric(call: Call) -> str:

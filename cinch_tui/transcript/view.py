@@ -7,6 +7,7 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
+from textual.content import Content
 from textual.message import Message
 
 from cinch_tui.keys.keymap import bindings, bound
@@ -91,6 +92,7 @@ class Transcript(PicturedSheet, can_focus=True):
         self._found: int | None = None
         self._code_taken = 0
         self._keys_hint = ""
+        self._hovered = ""
         self._fresh: list[tuple[float, ToolBlock]] = []
         self._folding: Timer | None = None
         self._banner: StartBanner | None = None
@@ -202,6 +204,13 @@ class Transcript(PicturedSheet, can_focus=True):
             self.post_message(self.LinkOpened(event.style.link))
         elif row.block.foldable and row.part == self._page.place_of(row.block).part:
             self._toggle(row.block)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Show where a link leads before it is clicked."""
+        url = event.style.link or ""
+        if url != self._hovered:
+            self._hovered = url
+            self.tooltip = Content(url) if url else None
 
     def action_fold(self) -> None:
         """Fold or unfold the selected block, or the last that can be."""

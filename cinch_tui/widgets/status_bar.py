@@ -33,6 +33,8 @@ class Status:
     """All that the bar shows but the gauge. A `cost` of None is an unknown price, which is not the same as free."""
 
     state: AgentState = "idle"
+    turn: int = 0
+    """Number of the turn that is on; 0 before the first of a run."""
     plan: bool = False
     hides: bool = False
     """What the model thinks is not shown: it may be at work with nothing to see of it."""
@@ -164,6 +166,8 @@ def parts_of(status: Status, elapsed: float | None) -> list[Part]:
         frame = SPINNER[int((elapsed or 0) / FRAME_SECONDS) % len(SPINNER)]
         sign = "working" if elapsed is None else f"{frame} {format_elapsed(elapsed)}"
         parts.append(Part(sign, "running", 75, "state"))
+        if status.turn:
+            parts.append(Part(f"turn {status.turn}", "figure", 35, "state"))
     if status.plan:
         parts.append(Part("PLAN", "plan", 90, "plan"))
     if status.approval != "smart":

@@ -9,7 +9,7 @@ from cinch_tui.screens.board import Board
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import metric
-from cinch_tui.widgets.status_bar import StatusBar
+from cinch_tui.widgets.status_bar import StatusBar, parts_of
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -28,6 +28,7 @@ from harness.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
+    TurnStart,
 )
 from harness.messages import ModelSpec, Text, ToolCall, ToolResult, UserMessage
 from harness.views import TerminalView, TextView, View
@@ -93,6 +94,18 @@ async def test_a_sub_agent_shows_what_it_is_at_in_its_own_call_and_nowhere_else(
         assert isinstance(block, ToolBlock)
         assert metric(block.call) == "turn 1: Search TODO"
         assert panel(board) == "● delegate_sub_agent it  turn 1: Search TODO"
+
+
+async def test_status_bar_counts_the_turns_of_a_run():
+    app, board, bridge = stage()
+    async with app.run_test():
+        counted: list[int] = []
+        for event in (AgentStart(), TurnStart(), TurnStart(), AgentEnd(stop_reason="stop"), AgentStart(), TurnStart()):
+            bridge.receive(event)
+            counted.append(board.status.status.turn)
+
+        assert counted == [0, 1, 2, 2, 0, 1]
+        assert "turn 1" in [part.text for part in parts_of(board.status.status, 0.0)]
 
 
 async def test_questions_of_sub_agents_show_that_they_wait_for_the_person():

@@ -40,7 +40,7 @@ async def test_a_call_is_open_while_it_runs_and_folds_once_it_is_over() -> None:
         await until(pilot, lambda: call.folded)
         await app.view.drained()
 
-        assert screen(app.view)[2:4] == ["▸ ✓ Bash make  2 lines", ""]
+        assert screen(app.view)[2:4] == ["▸ ✓ Bash make  one · 2 lines", ""]
         assert app.view._folding is None
 
 

@@ -43,6 +43,45 @@ def test_a_command_that_printed_nothing_says_so():
     assert header(block, 60) == "▸ ✓ Bash git status --short  no output"
 
 
+def finished(output: str, code: int = 0, seconds: float = 4.0, summary: str = "make") -> ToolBlock:
+    block = ended("done", summary, "")
+    block.view, block.duration = TerminalView(summary, output, code), seconds
+    return block
+
+
+def test_folded_call_shows_its_first_line_of_output_before_the_counts():
+    block = finished("\n\x1b[32mcollecting\x1b[0m ...\none\ntwo\nthree\n")
+
+    assert header(block, 80) == "▸ ✓ Bash make  collecting ... · 4 lines · 4.0s"
+
+
+def test_unfolded_call_leaves_its_first_line_to_the_body():
+    line = header_line(finished("one\ntwo\n").call, Look.bare(), 80, folded=False, selected=False)
+
+    assert line.text.rstrip() == "▾ ✓ Bash make  2 lines · 4.0s"
+
+
+def test_single_short_line_of_output_is_shown_once():
+    assert header(finished("ready\n", seconds=0.1), 80) == "▸ ✓ Bash make  ready"
+
+
+def test_long_first_line_is_cut_before_the_counts():
+    block = finished("x" * 500 + "\nend\n")
+
+    assert header(block, 200) == f"▸ ✓ Bash make  {'x' * 59}… · 2 lines · 4.0s"
+    assert header(block, 48) == f"▸ ✓ Bash make  {'x' * 15}… · 2 lines · 4.0s"
+
+
+def test_first_line_gives_way_where_only_the_counts_fit():
+    block = finished("first line\nend\n", summary="a long command that nearly fills the line")
+
+    assert header(block, 50).endswith("…  2 lines · 4.0s")
+
+
+def test_failed_command_shows_its_first_line_and_its_exit_code():
+    assert header(finished("boom\nend\n", code=2), 80) == "▸ ✗ Bash make  boom · exit 2 · 4.0s"
+
+
 def test_what_came_out_takes_the_room_that_a_short_question_leaves():
     block = ended("failed", "a.py", "a.py does not exist; look for it with find_files")
 

@@ -138,7 +138,7 @@ async def test_thinking_is_open_while_it_arrives_and_one_line_after() -> None:
             app.view.changed(thought)
             await app.view.drained()
 
-        assert screen(app.view)[:4] == ["│ First this.", "│ Then that.", "│", "│ And so on."]
+        assert screen(app.view)[:4] == ["│ First this.", "│ Then that.", "│", "│ And so on.▍"]
 
         thought.finish()
         app.view.changed(thought)
@@ -165,7 +165,7 @@ async def test_a_discarded_reply_leaves_nothing_and_can_begin_anew() -> None:
         app.view.changed(reply)
         await app.view.drained()
 
-        assert screen(app.view)[2] == "The whole."
+        assert screen(app.view)[2] == "The whole.▍"
 
 
 def tool(label: str, status: str = "done") -> ToolBlock:
@@ -184,7 +184,7 @@ async def test_tools_are_one_line_until_unfolded_and_diffs_stay_open() -> None:
         await app.view.drained()
 
         assert screen(app.view)[:8] == [
-            "▸ ✓ Read the Read  2 lines",
+            "▸ ✓ Read the Read  one · 2 lines",
             "",
             "▾ ✓ Edit the Edit  +1 −1",
             "    1 - a",
@@ -353,7 +353,7 @@ async def test_what_arrives_while_hidden_is_there_when_shown() -> None:
         await pilot.pause()
         await app.view.drained()
 
-        assert screen(app.view)[0] == "Said in the dark."
+        assert screen(app.view)[0] == "Said in the dark.▍"
 
 
 async def test_nobody_waits_for_a_view_that_is_gone() -> None:

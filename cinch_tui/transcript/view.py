@@ -12,13 +12,12 @@ from textual.message import Message
 
 from cinch_tui.keys.keymap import bindings, bound
 from cinch_tui.transcript.acting_keys import acting_keys
+from cinch_tui.transcript.bannered import BanneredSheet
 from cinch_tui.transcript.blocks import UserBlock
 from cinch_tui.transcript.copying import code_of
 from cinch_tui.transcript.layout import Row, row_key
-from cinch_tui.transcript.lines import plain_line
 from cinch_tui.transcript.links import Link, links_in
-from cinch_tui.transcript.painting import Marks, painted
-from cinch_tui.transcript.pictured import PicturedSheet
+from cinch_tui.transcript.painting import Marks
 from cinch_tui.transcript.replies import ReplyBlock
 from cinch_tui.transcript.sheet import SLICE
 from harness.lazy_dataclass import dataclass
@@ -29,10 +28,8 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual import events
     from textual.selection import Selection
-    from textual.strip import Strip
     from textual.timer import Timer
 
-    from cinch_tui.start_banner import StartBanner
     from cinch_tui.transcript.block import Block
     from cinch_tui.transcript.picture import Picture
     from cinch_tui.transcript.tool_block import ToolBlock
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
 SEEN_AFTER = 3.0
 
 
-class Transcript(PicturedSheet, can_focus=True):
+class Transcript(BanneredSheet, can_focus=True):
     """A conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcript")]
@@ -95,31 +92,6 @@ class Transcript(PicturedSheet, can_focus=True):
         self._hovered = ""
         self._fresh: list[tuple[float, ToolBlock]] = []
         self._folding: Timer | None = None
-        self._banner: StartBanner | None = None
-
-    @property
-    def banner(self) -> StartBanner | None:
-        """Shown as long as there are no blocks."""
-        return self._banner
-
-    @banner.setter
-    def banner(self, banner: StartBanner | None) -> None:
-        self._banner = banner
-        if not self._rows:
-            self.refresh()
-
-    def _show(self, rows: list[Row]) -> None:
-        if self._banner and bool(rows) != bool(self._rows):
-            self.refresh()
-        super()._show(rows)
-
-    def render_line(self, y: int) -> Strip:
-        if self._rows or self._banner is None:
-            return super().render_line(y)
-        width, look = self.size.width, self._page.look
-        lines = self._banner.lines(width)
-        style = look.on_base("heading" if y == 0 else "muted")
-        return painted(plain_line(lines[y] if y < len(lines) else "", style), width, look.base)
 
     def add_fresh(self, block: ToolBlock) -> None:
         """Show a call that begins, unfolded until a while after it has settled."""

@@ -163,11 +163,7 @@ def parts_of(status: Status, elapsed: float | None) -> list[Part]:
     """Everything there is to say. Without the time since the run began, a word says that it goes on."""
     parts = [Part(f"[{status.state.upper()}]", status.state, 100, "state")]
     if status.state == "running":
-        frame = SPINNER[int((elapsed or 0) / FRAME_SECONDS) % len(SPINNER)]
-        sign = "working" if elapsed is None else f"{frame} {format_elapsed(elapsed)}"
-        parts.append(Part(sign, "running", 75, "state"))
-        if status.turn:
-            parts.append(Part(f"turn {status.turn}", "figure", 35, "state"))
+        parts.extend(_progress(status, elapsed))
     if status.plan:
         parts.append(Part("PLAN", "plan", 90, "plan"))
     if status.approval != "smart":
@@ -183,6 +179,13 @@ def parts_of(status: Status, elapsed: float | None) -> list[Part]:
     if status.note:
         parts.append(Part(harmless(status.note), "note", 65, "note"))
     return parts + _figures(status)
+
+
+def _progress(status: Status, elapsed: float | None) -> list[Part]:
+    frame = SPINNER[int((elapsed or 0) / FRAME_SECONDS) % len(SPINNER)]
+    sign = "working" if elapsed is None else f"{frame} {format_elapsed(elapsed)}"
+    turn = [Part(f"turn {status.turn}", "figure", 35, "state")] if status.turn else []
+    return [Part(sign, "running", 75, "state"), *turn]
 
 
 def _figures(status: Status) -> list[Part]:

@@ -30,7 +30,7 @@ async def search_palette(pilot: Pilot[object], app: CinchApp, query: str) -> lis
 
 
 async def test_palette_runs_the_chosen_command(app: CinchApp):
-    async with app.run_test(size=(100, 30)) as pilot:
+    async with app.run_test(size=(120, 30)) as pilot:
         await search_palette(pilot, app, "#help")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen.query("HelpPanel"))

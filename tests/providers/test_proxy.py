@@ -366,7 +366,7 @@ def test_where_the_proxy_is_must_be_said(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ConfigError, match="Proxy: no address; set LLM_BASE_URL="):
         connect("proxy/m")
     monkeypatch.setenv("LLM_BASE_URL", "https://models.example.com")
-    with pytest.raises(ConfigError, match="say which model, as in proxy/NAME"):
+    with pytest.raises(ConfigError, match="proxy: name a model, as in proxy/NAME"):
         connect("proxy")
 
     assert connect("proxy/m").spec == ModelSpec("proxy", "m")

@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from fakes.model_server import ModelServer  # noqa: E402  the path comes first
 from fakes.script import Hang, Reply, tokens  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
-from textual.widgets import Input, OptionList, TextArea  # noqa: E402
+from textual.widgets import Input, TextArea  # noqa: E402
 
 from cinch_tui.app import CinchApp  # noqa: E402
 from cinch_tui.arguments import parse_arguments  # noqa: E402
@@ -89,7 +89,7 @@ def asks(pilot: Pilot[object], about: str) -> Callable[[], bool]:
 
     def up() -> bool:
         screen = pilot.app.screen
-        if not isinstance(screen, Dialog) or screen.waiting or not screen.query(OptionList):
+        if not isinstance(screen, Dialog) or screen.waiting or not screen.query("OptionList, AnswerBar"):
             return False
         return shows(pilot, about)()
 
@@ -128,7 +128,7 @@ async def tour(app: CinchApp) -> None:
         await pilot.press("s")
         await until(pilot, asks(pilot, "receipt.py"))
         await draw(pilot, "approval")
-        await pilot.press("y")
+        await pilot.press("ctrl+end", "y")
         await until(pilot, asks(pilot, "once more"))
         await draw(pilot, "question")
         await pilot.press("1")

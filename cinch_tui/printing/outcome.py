@@ -119,7 +119,9 @@ class Outcome:
                 return app_hints(self.result.error or "the run failed")
             case ExitStatus.UNASKED:
                 tools = ", ".join(sorted({call.name for call in self.tally.unasked}))
-                return f"nobody was there to approve {tools}; --allow TOOL or --approve off would let it run"
+                return (
+                    f"{tools} needs approval, and nobody could be asked; --allow TOOL or --approve off would let it run"
+                )
             case _ if self.result.stop_reason == "length":
                 return "the answer was cut off where the longest reply ends; see model.max_tokens"
             case _:

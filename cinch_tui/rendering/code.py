@@ -193,6 +193,8 @@ _KINDS: dict[tuple[str, ...], str] = {
     ("Operator", "Word"): "keyword",
     ("Generic", "Heading"): "keyword",
     ("Generic", "Subheading"): "keyword",
+    ("Generic", "Inserted"): "inserted",
+    ("Generic", "Deleted"): "deleted",
 }
 
 

@@ -29,6 +29,8 @@ class CodeStyles:
     operator: Style = PLAIN
     tag: Style = PLAIN
     attribute: Style = PLAIN
+    inserted: Style = PLAIN
+    deleted: Style = PLAIN
 
 
 CODE_CLASSES = frozenset(f"code--{field.name}" for field in fields(CodeStyles))

@@ -4,6 +4,7 @@ import pytest
 from rich.cells import cell_len
 from rich.style import Style
 
+from cinch_tui.rendering.code import CodeLayout, lexer_for_language
 from cinch_tui.rendering.diff import DiffLayout, diff_lines, diff_stat
 from cinch_tui.rendering.styles import CodeStyles, DiffStyles
 from harness.views import DiffView
@@ -189,3 +190,11 @@ def test_runs_of_blanks_and_invisible_characters_of_a_changed_line_are_shown():
     view = DiffView("a.py", "x = 1\n", f"x = 1{' ' * 900}; y\u200b = 2\n")
 
     assert "2 + x = 1 ⋯ 900 blanks ⋯ ; y⟨U+200B⟩ = 2" in "\n".join(plain(view, width=80)).replace("1 + ", "2 + ")
+
+
+def test_diff_in_a_code_block_is_coloured():
+    styles = CodeStyles(inserted=Style(color="green"), deleted=Style(color="red"))
+
+    layout = CodeLayout("-old\n+new\n same", 20, lexer_for_language("diff"), styles)
+
+    assert [[str(span.style) for span in layout.line(y).spans] for y in range(3)] == [["red"], ["green"], []]

@@ -173,6 +173,7 @@ class UiSettings:
     notify_after_s: float = setting(10.0, "you are called at the end of a run that took so many seconds", minimum=0)
     vim: bool = setting(default=False, doc="the keys of vi edit the prompt; /vim turns that on and off")
     editor: str = setting("", "command for /editor; empty: $EDITOR, $VISUAL, or vi", guard="held")
+    editor_sends: bool = setting(default=False, doc="send what was saved in the editor at once", guard="held")
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,8 +126,10 @@ class ChatFront(AgentFront):
         prompt = self._desk.screen.prompt
         draft = prompt.take()
         match await compose(draft.text, self._desk.settings.ui.editor, self._desk.app.suspend):
-            case Edited(text):
+            case Edited(text) if self._desk.settings.ui.editor_sends:
                 self._desk.screen.send(draft.saying(text))
+            case Edited(text):
+                prompt.restore(draft.saying(text))
             case EditorFailed(reason, text):
                 prompt.restore(draft.saying(text))
                 self.notice(reason, "error")

@@ -19,6 +19,11 @@ __all__ = ["Block", "NoticeBlock", "NoticeLevel", "ReplyBlock", "ThinkingBlock",
 
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 
+LONGEST_PROMPT = 20
+"""A user's message of more lines is folded."""
+FOLDED_PROMPT = 10
+"""Lines that are shown of it then."""
+
 _MARKS: dict[NoticeLevel, str] = {"info": "· ", "warning": "! ", "error": "✗ "}
 
 
@@ -37,25 +42,51 @@ class _TextPart(Part):
         return self._block.draw(look, width)
 
     def guess(self, width: int) -> int:
-        return guess_height(self._block.text, width - 2)
+        text = self._block.shown if isinstance(self._block, UserBlock) else self._block.text
+        return guess_height(text, width - 2)
 
 
 class UserBlock(Block):
-    """What a person sent, shown as typed."""
+    """The user's message, shown as typed; a long one is folded to its first lines."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text = harmless(text)
+        self._folded = self.foldable
 
     @property
     def source(self) -> str:
         return self.text
 
+    @property
+    def foldable(self) -> bool:
+        return self.text.rstrip().count("\n") >= LONGEST_PROMPT
+
+    @property
+    def folded(self) -> bool:
+        return self._folded
+
+    @folded.setter
+    def folded(self, folded: bool) -> None:
+        self._folded = folded
+
+    @property
+    def shown(self) -> str:
+        """The text, or what of it is shown while it is folded."""
+        lines = self.text.rstrip().split("\n")
+        if not self._folded:
+            return "\n".join(lines)
+        more = len(lines) - FOLDED_PROMPT
+        return "\n".join([*lines[:FOLDED_PROMPT], f"… {more:,} more lines"])
+
+    def guess(self, width: int) -> int:
+        return self.gap + guess_height(self.shown, width) if self._folded and not self.hidden else super().guess(width)
+
     def make_parts(self) -> list[Part]:
         return [_TextPart(self)]
 
     def draw(self, look: Look, width: int) -> list[Line]:
-        text = untabbed(self.text.rstrip())
+        text = untabbed(self.shown)
         mark = look.on_base("user-mark")
         lines = wrap_runs(linked([(text, look.on_base("user"))], look.ways.root, look["link"]), width - 2)
         fill = look.on_base("user")

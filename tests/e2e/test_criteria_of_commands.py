@@ -46,8 +46,21 @@ def prompts(app) -> list[str]:
     return [content if isinstance(content, str) else content[-1].get("text", "") for content in contents]
 
 
-def test_what_is_written_in_the_editor_is_sent(cinch, editor):
+def test_what_is_saved_in_the_editor_returns_to_the_prompt(cinch, editor):
     app = cinch([Reply("heard")], env=editor('printf "from the\\neditor" > "$2"'))
+
+    app.enter("/editor")
+    app.see("│ from the")
+    assert app.server.requests == []
+    app.type("\r")
+    app.see("heard")
+
+    assert prompts(app) == ["from the\neditor"]
+
+
+def test_what_is_saved_in_the_editor_is_sent_where_the_setting_says_so(cinch, editor):
+    wanted = editor('printf "from the\\neditor" > "$2"') | {"CINCH_UI_EDITOR_SENDS": "true"}
+    app = cinch([Reply("heard")], env=wanted)
 
     app.enter("/editor")
     app.see("heard")

@@ -13,7 +13,7 @@ from cinch_tui.widgets.prompt.input import PromptInput, run_first
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from cinch_tui.widgets.prompt.paths import PathCompletion
 from cinch_tui.widgets.prompt.popup import CompletionPopup
-from cinch_tui.words import Said
+from cinch_tui.words import Said, as_words
 
 
 class CompletingField(Vertical):
@@ -24,6 +24,8 @@ class CompletingField(Vertical):
 
     def __init__(self, commands: CompletionSource, mentions: MentionCompletion) -> None:
         super().__init__()
+        self._pasted: dict[str, tuple[str, ...]] = {}
+        """What was pasted into the prompts of this session, by their texts."""
         self._commands = commands
         self._mentions = mentions
         self._paths = PathCompletion(mentions.root)
@@ -61,8 +63,8 @@ class CompletingField(Vertical):
         self._input.put(text)
 
     def _show(self, said: Said) -> None:
-        """Let this stand here as if it had always stood here."""
-        self._input.show(said)
+        """Let this stand here as if it had always stood here, with placeholders for what was pasted."""
+        self._input.show(said, self._pasted.get(as_words(said).text.strip("\n"), ()))
         self._shown = self._input.text
         self._close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -119,10 +119,19 @@ class PromptInput(LineInput):
         row, column = self.cursor_location
         return self.document.get_line(row)[column : column + 1].strip() == ""
 
-    def show(self, said: Said) -> None:
-        """Replace everything, with the cursor at the end."""
+    @property
+    def pasted(self) -> tuple[str, ...]:
+        """The texts that the placeholders here stand for."""
+        return self._pastes.held_in(self.text)
+
+    def show(self, said: Said, pasted: Sequence[str] = ()) -> None:
+        """Replace everything, with the cursor at the end and placeholders for the texts in `pasted`."""
         words = as_words(said)
         text = self._pastes.adopt(words.saying(typeable(words.text)))
+        for each in pasted:
+            # The history keeps no newline at the end of a prompt.
+            part = each if each in text else each.rstrip("\n")
+            text = text.replace(part, self._pastes.collapse(part), 1)
         self.load_text(text if len(text) <= _MAX_SHOWN else self._pastes.collapse_all(text))
         self.move_cursor(self.document.end)
         if self._vim:

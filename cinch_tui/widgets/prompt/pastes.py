@@ -93,6 +93,10 @@ class Pastes:
         """The text with every placeholder of ours replaced by what it stands for."""
         return _PLACEHOLDER.sub(lambda match: self._kept.get(match[0], match[0]), text)
 
+    def held_in(self, text: str) -> tuple[str, ...]:
+        """The pastes whose placeholders stand in the text."""
+        return tuple(self._kept[each[0]] for each in _PLACEHOLDER.finditer(text) if each[0] in self._kept)
+
     def ending_at(self, line: str, column: int) -> int | None:
         """Where the placeholder starts that ends at this column; None when there is none."""
         return next((start for start, end in self._spans(line) if end == column), None)

@@ -359,6 +359,7 @@ class Prompt(CompletingField):
             return
         if not words.text.strip():
             return
+        self._pasted[words.text.strip("\n")] = self._input.pasted
         self._history.add(words)
         self.take()
         self.post_message(message(words))

@@ -13,7 +13,7 @@ from harness.approval.batch import Batch
 from harness.approval.decide import decide_call, foretold
 from harness.approval.judging import Allowed, Asked, Refused
 from harness.execution.caller import Caller
-from harness.execution.results import STEERED, Results
+from harness.execution.results import Results
 from harness.execution.schedule import floor_for, groups_of
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, ToolCall, ToolResult
@@ -21,7 +21,7 @@ from harness.run import Run
 from harness.stopping import pass_cancellation, stop_tasks
 
 GRACE = 0.05
-"""Seconds that running calls get to finish when the person steers."""
+"""Seconds that running calls get to finish once a steering message interrupts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ async def act(run: Run, reply: AssistantMessage) -> Acted:
     """Answer the calls of a reply. On every path out, cancellation included, each has its result in the history."""
     batch = _Batch(run, reply)
     try:
-        await batch.decide()
+        await run.inbox.interruption.guard(batch.decide())
         await batch.execute()
     finally:
         batch.answers.close()
@@ -47,6 +47,8 @@ async def act(run: Run, reply: AssistantMessage) -> Acted:
 async def leave_undone(run: Run, reply: AssistantMessage) -> None:
     """Answer the calls of a reply that nobody acts on any more."""
     answers = Results(run, reply.tool_calls)
+    if run.inbox.interruption:
+        answers.may_begin()
     answers.close()
     await answers.tell_rest(run.options.patience)
 
@@ -60,10 +62,10 @@ class _Batch:
         self._allowed: list[Allowed] = []
 
     async def decide(self) -> None:
-        """Ask about the calls in their order, before any of them runs. Once the person steers, nothing more is."""
+        """Ask about the calls in their order, before any of them runs. Once the user steers, nothing more is."""
         batch = Batch(self._run, self._reply.tool_calls, self._foretold)
         for call in self._reply.tool_calls:
-            if self._run.inbox.steering:
+            if not self.answers.may_begin():
                 return
             match await decide_call(self._run, call, self._caller.context(call), self._reply.stop_reason, batch):
                 case Allowed() as allowed:
@@ -77,39 +79,44 @@ class _Batch:
         return await foretold(self._run, call, self._caller.context(call), self._reply.stop_reason)
 
     async def execute(self) -> None:
-        """Run what is allowed, group by group. What has not begun when the person steers does not begin."""
+        """Run what is allowed, group by group. What has not begun when the user steers does not begin."""
         for group in groups_of(self._allowed, self._run.options.execution.concurrency):
-            if self._run.inbox.steering:
+            if not self.answers.may_begin():
                 break
             await self._run_together(group)
             pass_cancellation()
-        if self._run.inbox.steering:
-            self.answers.excuse = STEERED
+        self.answers.may_begin()
 
     async def _run_together(self, group: Sequence[Allowed]) -> None:
         floor = floor_for(group, self._run.workspace.root)
         tasks = [asyncio.create_task(self._caller.make(each, floor, place)) for place, each in enumerate(group)]
         try:
-            if self._run.options.steering_mode == "interrupt":
-                await self._until_steered(tasks)
-            else:
-                await asyncio.wait(tasks)
+            await self._wait(tasks)
         finally:
             await self._stop(tasks)
         for task in tasks:
             if task.done() and not task.cancelled():
                 task.result()
 
-    async def _until_steered(self, tasks: Sequence[asyncio.Task[None]]) -> None:
-        """Wait for the end of all, or for a steering message and a moment's grace."""
-        steered = self._run.inbox.steering.arrival()
+    async def _wait(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """Wait for the end of all calls, or until the user interrupts them."""
+        interruption = asyncio.create_task(self._run.inbox.interruption.wait())
         running: list[asyncio.Future[None]] = list(tasks)
-        while running and not steered.done():
-            await asyncio.wait([*running, steered], return_when=asyncio.FIRST_COMPLETED)
-            running = [task for task in running if not task.done()]
-        if running:
-            self.answers.excuse = STEERED
-            await asyncio.wait(running, timeout=GRACE)
+        try:
+            while running:
+                await asyncio.wait([*running, interruption], return_when=asyncio.FIRST_COMPLETED)
+                running = [task for task in running if not task.done()]
+                if interruption.done() or (running and self._is_steered_away):
+                    break
+            if running and not interruption.done():
+                await asyncio.wait(running, timeout=GRACE)
+        finally:
+            await stop_tasks([interruption])
+
+    @property
+    def _is_steered_away(self) -> bool:
+        """Polled after each completed call: whether a steering message cancels the others."""
+        return self._run.options.steering_mode == "interrupt" and not self.answers.may_begin()
 
     async def _stop(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Cancel what still runs and wait for its end. What does not end is left behind, so that the person is not."""

@@ -212,8 +212,9 @@ class Agent:
     background_call = background_call
 
     def steer(self, prompt: Prompt) -> None:
-        """Say something to the run that is on: it interrupts the tools and is heard at the next turn. From any thread,
-        as `follow_up`, `take_back` and `abort`; everything else belongs to the thread of the event loop."""
+        """Send a message to the run that is on. It is delivered at the next turn; `options.steering_mode` says what
+        becomes of running tool calls, and `interrupt` delivers it at once. From any thread, as `follow_up`,
+        `take_back`, `interrupt` and `abort`; everything else belongs to the thread of the event loop."""
         for message in words_of(prompt):
             self.inbox.steering.put(message)
 
@@ -230,6 +231,18 @@ class Agent:
         """Stop the run that is on, if one is; what was said and done so far stays."""
         if self._conductor is not None:
             self._conductor.abort()
+
+    def interrupt(self) -> bool:
+        """Interrupt the turn that is on, so that the next queued steering message is delivered at once.
+
+        The reply is cut off where it is; running tool calls are cancelled and keep their output, those that have not
+        begun are skipped. The run goes on with the message. With nothing queued a run goes on with the results of its
+        calls, and ends as with `abort` where only a reply was interrupted. From any thread.
+
+        Returns:
+            False when no turn is on.
+        """
+        return self.inbox.interruption.request()
 
     def retry_now(self) -> bool:
         """Ask again at once where the run waits to; whether it did."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, Unpack, overload
 
 from harness.messages import JsonObject
 from harness.returned import output_of
 from harness.schema_tool import About, OwnTool
 from harness.signature import Values, signature_of
+from harness.threads import in_thread
 from harness.tool import Tool, ToolContext, ToolOutput
 
 P = ParamSpec("P")
@@ -52,7 +53,7 @@ class FunctionTool(OwnTool, Generic[P, R]):
         values = self._signature.values(self.name, arguments)
         if self._signature.context:
             values[self._signature.context] = context
-        returned = self._call(values) if self._is_async else await asyncio.to_thread(self._call, values)
+        returned = self._call(values) if self._is_async else await in_thread(partial(self._call, values))
         return output_of(await returned if inspect.isawaitable(returned) else returned)
 
     def _call(self, values: Values) -> object:
@@ -78,8 +79,10 @@ def tool(
 
     The docstring's first paragraph tells the model what it does; its section of arguments, or `Annotated[int, "text"]`,
     what each parameter means; the hints are its schema. A parameter hinted `ToolContext` is filled in. A function that
-    is not async runs in a thread and cannot be stopped there: cancelled, its result is dropped. What it raises is told
-    to the model. A person is asked about every call unless `risk` is "none" or "read".
+    is not async runs in a thread of its own: it should call `context.raise_if_cancelled()` now and then, since nothing
+    else stops it, and once it is cancelled its result is dropped. What it raises is told to the model. A person is
+    asked about every call unless `risk` is "none" or "read". Calls run concurrently unless they are `exclusive`, or
+    `paths` names parameters that hold paths and two calls use the same file.
 
     Raises:
         ConfigError: no tool can be made of it; the text says why.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
 from typing import Literal, TypeAlias
 
+from harness.interruption import Interruption
 from harness.messages import UserMessage
-from harness.threads import call_in, settle
 
 QueueMode: TypeAlias = Literal["one", "all"]
 
@@ -22,7 +21,6 @@ class Queue:
     def __init__(self, mode: QueueMode = "one") -> None:
         self.mode: QueueMode = mode
         self._waiting: deque[UserMessage] = deque()
-        self._arrival: asyncio.Future[None] | None = None
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -34,22 +32,10 @@ class Queue:
         with self._lock:
             return tuple(self._waiting)
 
-    def arrival(self) -> asyncio.Future[None]:
-        """Done once there is a message. One waiter at a time, which may live in another event loop than the last."""
-        arrival: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        with self._lock:
-            self._arrival = arrival
-            if self._waiting:
-                arrival.set_result(None)
-        return arrival
-
     def put(self, message: UserMessage, at: int | None = None) -> None:
         """At the end, or in that place; behind all, where there are fewer."""
         with self._lock:
             self._waiting.insert(len(self._waiting) if at is None else at, message)
-            arrival = self._arrival
-        if arrival is not None:
-            call_in(arrival.get_loop(), lambda: settle(arrival))
 
     def take(self) -> tuple[UserMessage, ...]:
         with self._lock:
@@ -103,13 +89,15 @@ class Queue:
 
 class Inbox:
     """`steering` interrupts a run, `follow_up` waits for its end; `reminders` are what the program itself has to say
-    at the next turn of a run, `news` what happened beside it, which waits for another run where this one ends."""
+    at the next turn of a run, `news` what happened beside it, which waits for another run where this one ends.
+    `interruption` makes a run take its steering messages at once."""
 
     def __init__(self, steering: QueueMode = "one", follow_up: QueueMode = "one") -> None:
         self.steering = Queue(steering)
         self.follow_up = Queue(follow_up)
         self.reminders = Queue("all")
         self.news = Queue("all")
+        self.interruption = Interruption()
 
     def __len__(self) -> int:
         return len(self.steering) + len(self.follow_up) + len(self.reminders) + len(self.news)

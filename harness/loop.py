@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from harness.act import act, leave_undone
 from harness.bus import publish_message
@@ -25,6 +26,7 @@ class _Turn:
     results: tuple[ToolResult, ...] = ()
     ends_run: bool = False
     stop: Stop | None = None
+    is_interrupted: bool = False
 
 
 async def run_loop(run: Run) -> Ending:
@@ -51,21 +53,23 @@ async def go_on_after(run: Run, reply: AssistantMessage) -> Ending:
 
 
 async def _take_turns(run: Run, pending: tuple[Message, ...]) -> Ending:
-    while True:
-        pending = (*pending, *run.inbox.take_word())
-        try:
-            stop = await _before_turn(run, pending)
-            pass_cancellation()
-        except asyncio.CancelledError:
-            hear(run, pending)
-            raise
-        if stop is not None:
-            hear(run, pending)
-            return _stopped(stop)
-        after = await _what_next(run, await _take_turn(run, pending))
-        if isinstance(after, Ending):
-            return after
-        pending = after
+    with run.inbox.interruption.accepted():
+        while True:
+            pending = (*pending, *run.inbox.take_word())
+            try:
+                stop = await _before_turn(run, pending)
+                pass_cancellation()
+            except asyncio.CancelledError:
+                hear(run, pending)
+                raise
+            if stop is not None:
+                hear(run, pending)
+                return _stopped(stop)
+            after = await _what_next(run, await _take_turn(run, pending))
+            if isinstance(after, Ending):
+                return after
+            pending = after
+            run.inbox.interruption.withdraw()
 
 
 async def _what_next(run: Run, turn: _Turn) -> tuple[Message, ...] | Ending:
@@ -102,18 +106,32 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
     run.bus.publish(TurnStart(trigger=_trigger(run)))
     try:
         hear(run, messages)
-        reply = await think(run)
-        acted = await act(run, reply) if reply.tool_calls else None
+        reply = await run.inbox.interruption.guard(think(run))
+        turn = await _interrupted_turn(run) if reply is None else await _acted_turn(run, reply)
     except asyncio.CancelledError:
         await _end_aborted_turn(run)
         raise
-    turn = _Turn(reply, acted.results, acted.ends_run) if acted else _Turn(reply)
-    end = TurnEnd(message=reply, results=turn.results)
+    end = TurnEnd(message=turn.reply, results=turn.results)
     run.bus.publish(end)
     if not run.hooks:
         return turn
-    stop = await run.hooks.after_turn(end)
-    return _Turn(reply, turn.results, turn.ends_run, stop)
+    return replace(turn, stop=await run.hooks.after_turn(end))
+
+
+async def _acted_turn(run: Run, reply: AssistantMessage) -> _Turn:
+    if not reply.tool_calls:
+        return _Turn(reply)
+    acted = await act(run, reply)
+    return _Turn(reply, acted.results, acted.ends_run)
+
+
+async def _interrupted_turn(run: Run) -> _Turn:
+    """The turn of a reply that the user interrupted: as far as it came, its calls not executed."""
+    reply = run.history.last_reply()
+    assert reply is not None
+    if reply.tool_calls:
+        await leave_undone(run, reply)
+    return _Turn(reply, _results_of(run, reply), is_interrupted=True)
 
 
 async def _end_aborted_turn(run: Run) -> None:
@@ -136,7 +154,8 @@ def _results_of(run: Run, reply: AssistantMessage) -> tuple[ToolResult, ...]:
 async def _ending(run: Run, turn: _Turn) -> Ending | None:
     """Why the run ends after this turn; None when it goes on."""
     reply = turn.reply
-    if reply.stop_reason in ("error", "aborted"):
+    goes_on = turn.is_interrupted and bool(run.inbox.steering)
+    if reply.stop_reason in ("error", "aborted") and not goes_on:
         return Ending(reply.stop_reason, reply.error)
     if turn.stop is not None:
         return _stopped(turn.stop)

@@ -30,7 +30,9 @@ Concurrency: TypeAlias = Literal["parallel", "sequential"] | int
 """parallel: all calls that do not get in each other's way · sequential: one after another · a number: in batches."""
 
 SteeringMode: TypeAlias = Literal["interrupt", "after_batch"]
-"""interrupt: running calls are cancelled after a moment's grace · after_batch: they finish, what waits is skipped."""
+"""What a steering message does to running tool calls. Calls that have not begun are skipped either way.
+
+interrupt: polled after each completed call, the rest are cancelled · after_batch: running calls finish."""
 
 MessageSource: TypeAlias = Callable[[], Prompt | Awaitable[Prompt | None] | None]
 """Returns the messages that are ready, or None or an empty list, without waiting for more; plain or async."""

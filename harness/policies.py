@@ -13,9 +13,10 @@ from fnmatch import fnmatchcase
 
 from harness.errors import ConfigError
 from harness.events import TurnEnd
-from harness.execution.results import STEERED
+from harness.execution.partial import was_interrupted
+from harness.execution.results import INTERRUPTED, STEERED
 from harness.hooks.points import Block, Hooks, Stop
-from harness.messages import AssistantMessage, Message, ToolCall, Usage
+from harness.messages import AssistantMessage, Message, ToolCall, ToolResult, Usage
 from harness.provider import Request
 
 
@@ -116,7 +117,7 @@ class LoopDetection(Hooks):
         )
 
     async def after_turn(self, end: TurnEnd) -> Stop | None:
-        errors = {result.call_id: result.is_error for result in end.results if result.text != STEERED}
+        errors = {result.call_id: result.is_error for result in end.results if _counts(result)}
         calls = [call for call in end.message.tool_calls if call.id in errors or call.id in self._blocked]
         again = [call for call in calls if self._is_stuck(_key(call)) and errors.get(call.id, True)]
         hopeless = next((call for call in again if _key(call) in self._warned), None)
@@ -140,6 +141,11 @@ class LoopDetection(Hooks):
 def recommended() -> tuple[Hooks, ...]:
     """What swink-agent recommends: at most $10 and 50 turns a run, no shell; and no endless failing."""
     return (Budget(max_cost=10.0), MaxTurns(50), DenyList("bash"), LoopDetection())
+
+
+def _counts(result: ToolResult) -> bool:
+    """False for a call that the user skipped or interrupted: that is no failure of the call."""
+    return result.text not in (STEERED, INTERRUPTED) and not was_interrupted(result)
 
 
 def _key(call: ToolCall) -> str:

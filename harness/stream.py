@@ -71,6 +71,10 @@ class RunStream:
         """Say something to the run: it is heard at the next turn."""
         self._agent.steer(prompt)
 
+    def interrupt(self) -> bool:
+        """Interrupt the turn that is on, so that what was injected is delivered at once; see `Agent.interrupt`."""
+        return self._agent.interrupt()
+
     def follow_up(self, prompt: Prompt) -> None:
         """Say something once the run has ended well."""
         self._agent.follow_up(prompt)

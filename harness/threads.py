@@ -1,12 +1,16 @@
-"""Speaking to event loops from any thread."""
+"""Event loops and threads: calls into a loop from any thread, and work in a thread of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def call_in(loop: asyncio.AbstractEventLoop, work: Callable[[], object]) -> None:
@@ -47,7 +51,43 @@ class Flag:
                 return
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
-        await waiter
+        try:
+            await waiter
+        finally:
+            with self._lock:
+                if waiter in self._waiters:
+                    self._waiters.remove(waiter)
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Return what `work` comes to in a thread of its own.
+
+    Cancelled, it abandons the thread: neither the event loop nor the interpreter waits for it when they end.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            result = context.run(work)
+        except BaseException as error:  # noqa: BLE001  raised again in the task that waits
+            call_in(loop, partial(_fail, outcome, error))
+        else:
+            call_in(loop, partial(_succeed, outcome, result))
+
+    threading.Thread(target=run, name="cinch-tool", daemon=True).start()
+    return await outcome
+
+
+def _succeed(outcome: asyncio.Future[T], result: T) -> None:
+    if not outcome.done():
+        outcome.set_result(result)
+
+
+def _fail(outcome: asyncio.Future[T], error: BaseException) -> None:
+    if not outcome.done():
+        outcome.set_exception(error)
 
 
 def settle(waiter: asyncio.Future[None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 from pathlib import Path
@@ -22,15 +23,22 @@ RiskLevel: TypeAlias = Literal["none", "read", "edit", "execute", "dangerous", "
 program · dangerous: asked about even when the tool is trusted · forbidden: never runs, in any mode."""
 
 
+Access: TypeAlias = Literal["by_level", "shared", "read", "exclusive"]
+"""What a call claims while it runs, against the other calls of its reply. by_level: what follows from its level and
+`paths` · shared: nothing, it runs at the same time as any other · read: it changes no file, whatever its level ·
+exclusive: everything, it runs alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Risk:
     """What a call may do. `scope` is what a lasting rule would cover: a command prefix, or empty for the whole tool.
     `scopes` are the prefixes of a call that runs several commands: it is allowed where each of them is.
 
     `paths` are the files it reads or changes, where it can tell: calls of one reply that change the same file run one
-    after another, and one that changes files it cannot name runs alone. `touches` are files that it changes beside
-    others that it cannot name. `exact` is all of what it does, for a rule that covers nothing else. `cacheable`: the
-    same arguments give the same result as long as no call changed anything and the `paths` are as they were.
+    after another, and one that changes files it cannot name runs alone, unless `access` declares otherwise. `touches`
+    are files that it changes beside others that it cannot name. `exact` is all of what it does, for a rule that covers
+    nothing else. `cacheable`: the same arguments give the same result as long as no call changed anything and the
+    `paths` are as they were.
     """
 
     level: RiskLevel
@@ -41,6 +49,7 @@ class Risk:
     touches: tuple[str, ...] = ()
     exact: str = ""
     scopes: tuple[str, ...] = ()
+    access: Access = "by_level"
 
     @property
     def changes(self) -> bool:
@@ -76,6 +85,14 @@ def _ignore_update(view: View) -> None:
     del view
 
 
+def _ignore_output(output: Callable[[], object]) -> None:
+    del output
+
+
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """What a sub-agent has of its own. What is left out it has from its caller."""
@@ -97,6 +114,8 @@ class Delegation:
     call_id: str = ""
     update: Callable[[View], None] = _ignore_update
     role: Role = Role()
+    on_interrupt: Callable[[Callable[[], object]], None] = _ignore_output
+    """Set by the agent that makes the call: what it hands back when it is interrupted."""
 
 
 class Delegate(Protocol):
@@ -108,6 +127,11 @@ class Delegate(Protocol):
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a running tool may use. Cancellation arrives as `asyncio.CancelledError`; a tool cleans up and lets it pass.
+    One that works in a thread asks `cancelled`, or calls `raise_if_cancelled`, from there.
+
+    `on_interrupt(output)` registers a function without arguments that returns the output so far, in any form that a
+    function tool may return. It is called when the call is cancelled, takes too long or is abandoned, and its output
+    becomes the beginning of the result. Without one the last view given to `update` does.
 
     `update` shows progress; `propose_plan` asks the person to accept a plan (and leaves plan mode if they do);
     `spill_dir` is a folder the model may read from, for output too long to hand back: of more than `max_result_chars`
@@ -126,6 +150,20 @@ class ToolContext:
     max_result_chars: int = 0
     by_user: bool = False
     """The user typed the command themselves, so that what it leaves running is theirs."""
+    on_interrupt: Callable[[Callable[[], object]], None] = field(default=_ignore_output)
+    cancellation: Callable[[], bool] = field(default=_never)
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the call is to stop: it was cancelled, its time is up, or its run was aborted. From any thread."""
+        return self.cancellation()
+
+    def raise_if_cancelled(self) -> None:
+        """Raises:
+        asyncio.CancelledError: the call is to stop. Let it pass.
+        """
+        if self.cancelled:
+            raise asyncio.CancelledError
 
     def room(self, most: int) -> int:
         """How much of `most` characters can be handed back, with a few words around them."""

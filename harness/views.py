@@ -26,11 +26,15 @@ class DiffView:
 
 @dataclass(frozen=True, slots=True)
 class TerminalView:
-    """A command and what it printed, as far as it is kept. `exit_code` is None while it runs or when it was killed."""
+    """A command and its output, as far as it is kept.
+
+    `exit_code` is None while it runs or when it was killed; `note` then says how it ended: "interrupted after 3.0 s".
+    """
 
     command: str
     output: str
     exit_code: int | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

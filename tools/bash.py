@@ -23,6 +23,7 @@ from tools.model_keys import without_model_keys
 from tools.output import LARGEST_FILE, CapturedOutput, for_model
 from tools.process import Command, Ended, quiet_environment, run_command
 from tools.shell_git import folders_of_git, use_of_git
+from tools.shell_reads import only_reads
 from tools.shell_risk import assess
 from tools.typed import Parameters, TypedTool
 
@@ -87,6 +88,8 @@ class BashTool(TypedTool[BashArguments]):
 
     def judge(self, arguments: BashArguments) -> Risk:
         risk = assess(arguments.command)
+        if risk.level == "execute" and only_reads(arguments.command):
+            risk = replace(risk, access="read")
         if not arguments.background:
             return risk
         return replace(risk, reason=", ".join(filter(None, (risk.reason, "goes on in the background"))))
@@ -102,6 +105,7 @@ class BashTool(TypedTool[BashArguments]):
         if arguments.background and (context.jobs is None or len(context.jobs.running) >= MOST_RUNNING):
             return ToolOutput.failure(NO_MORE if context.jobs else NOT_HERE)
         execution = _Execution(await self._command(arguments, context), context)
+        context.on_interrupt(execution.so_far)
         try:
             return await (execution.in_background() if arguments.background else execution.within(arguments.timeout_s))
         except (OSError, ValueError) as error:
@@ -132,6 +136,11 @@ class _Execution:
         self._job: Job | None = None
         self._is_warned = False
         self.live = _Live(lambda: context.update(TerminalView(command.text, self._captured.latest(_SHOWN_LIVE))))
+
+    def so_far(self) -> ToolOutput:
+        """The output until now, for a call that is interrupted."""
+        output = self._captured.whole()
+        return ToolOutput.text(for_model(output, ""), view=TerminalView(self._command.text, output))
 
     async def within(self, seconds: float) -> ToolOutput:
         job = self._begin()
@@ -237,7 +246,8 @@ def _too_late(command: Command, captured: CapturedOutput, seconds: float) -> Too
         f"What it printed until then:\n{for_model(output, '(no output)')}"
     )
     details: JsonObject = {"exit_code": None, "duration": round(seconds, 3)}
-    return ToolOutput.failure(text, view=TerminalView(command.text, output), details=details)
+    view = TerminalView(command.text, output, note=f"timed out after {seconds:g} s")
+    return ToolOutput.failure(text, view=view, details=details)
 
 
 def _signal_name(exit_code: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +15,8 @@ from harness.events import ToolCacheHit
 from harness.execution.asking import AskingPerson
 from harness.execution.cache import Lookup, lookup_of
 from harness.execution.cap import capped
-from harness.execution.results import UNSTOPPABLE, Results, failure_of
+from harness.execution.partial import UNSTOPPABLE, timed_out
+from harness.execution.results import Results, failure_of
 from harness.execution.schedule import Floor, claim_of, real_paths
 from harness.execution.spill import spill_name
 from harness.execution.timing import Late, seconds_for, within
@@ -77,10 +79,29 @@ class Caller:
             propose_plan=propose,
             spill_dir=run.spill_dir,
             update=lambda view: self._results.update(call, view),
-            delegate=_delegate(run.delegate, call.id),
+            delegate=self._delegate(call),
             jobs=run.state.jobs,
             max_result_chars=run.options.execution.max_result_chars,
+            on_interrupt=partial(self._results.partials.offer, call),
+            cancellation=self._stop_signal(),
         )
+
+    def _stop_signal(self) -> Callable[[], bool]:
+        """True once the task that asks for it, or the whole run, was told to stop; to be called from any thread."""
+        task = asyncio.current_task()
+        return lambda: is_cancelled(task) or is_cancelled(self._task)
+
+    def _delegate(self, call: ToolCall) -> Delegate | None:
+        """The delegate of the run, for tasks of this call."""
+        delegate = self._run.delegate
+        if delegate is None:
+            return None
+
+        async def for_this_call(delegation: Delegation) -> ToolOutput:
+            keep = partial(self._results.partials.offer, call)
+            return await delegate(replace(delegation, call_id=call.id, on_interrupt=keep))
+
+        return for_this_call
 
     @property
     def _is_stopped(self) -> bool:
@@ -89,9 +110,8 @@ class Caller:
 
     @property
     def _may_begin(self) -> bool:
-        """The person may have steered while the call waited, and a hook have swallowed its cancellation."""
-        is_steered = self._run.options.steering_mode == "interrupt" and bool(self._run.inbox.steering)
-        return self._results.may_begin and not (is_steered or self._is_stopped)
+        """The user may have steered while the call waited, and a hook have swallowed its cancellation."""
+        return self._results.may_begin() and not self._is_stopped
 
     async def _past_hooks(self, allowed: Allowed, floor: Floor, place: int) -> Allowed | None:
         """The call as the hooks let it begin, or None: then it is answered."""
@@ -124,7 +144,7 @@ class Caller:
             output = await self._output(allowed)
         except asyncio.CancelledError as error:
             if self._is_stopped:
-                self._results.give(allowed.call, ToolOutput.failure(self._results.excuse_of(allowed.call)))
+                self._results.interrupt(allowed.call)
                 raise
             logger.warning("tool %s was cancelled from within", allowed.call.name)
             output = failure_of(allowed.call, error)
@@ -175,8 +195,10 @@ class Caller:
         output = await within(seconds, options.patience, self._work(allowed))
         if not isinstance(output, Late):
             return output
-        text = f"Error: tool '{name}' timed out after {seconds:g} s"
-        return ToolOutput.failure(text if output.stopped else f"{text}. {UNSTOPPABLE}")
+        late = f"timed out after {seconds:g} s"
+        error = f"Error: tool '{name}' {late}"
+        partial_output = self._results.partials.of(allowed.call)
+        return timed_out(partial_output, error if output.stopped else f"{error}. {UNSTOPPABLE}", late)
 
     async def _work(self, allowed: Allowed) -> ToolOutput:
         if self._is_stopped:
@@ -191,14 +213,3 @@ class Caller:
         finally:
             # What it broke off half-way is changed as well.
             self._run.cache.clear()
-
-
-def _delegate(delegate: Delegate | None, call_id: str) -> Delegate | None:
-    """The same, for a task of this call."""
-    if delegate is None:
-        return None
-
-    async def for_this_call(delegation: Delegation) -> ToolOutput:
-        return await delegate(replace(delegation, call_id=call_id))
-
-    return for_this_call

@@ -15,17 +15,21 @@ _INLINE = 1 << 20
 
 
 async def capped(output: ToolOutput, limit: int, spill: Path) -> ToolOutput:
+    """As `capped_now`, without blocking the event loop for long."""
+    # A disk may take long over much; over little, a result that is there must not be lost to an interruption.
+    is_long = sum(len(block.text) for block in output.content if isinstance(block, Text)) > _INLINE
+    return await asyncio.to_thread(capped_now, output, limit, spill) if is_long else capped_now(output, limit, spill)
+
+
+def capped_now(output: ToolOutput, limit: int, spill: Path) -> ToolOutput:
     """The output with at most `limit` characters of its text, and a note that says where all of it is; 0: as it is.
 
     Pictures stay. A file that cannot be written costs nothing but the rest of the text.
     """
-    length = sum(len(block.text) for block in output.content if isinstance(block, Text))
-    if limit <= 0 or length <= limit:
-        return output
     whole = "".join(block.text for block in output.content if isinstance(block, Text))
-    # A disk may take long over much; over little, a result that is there must not be lost to an interruption.
-    where = _spilled(whole, spill) if length <= _INLINE else await asyncio.to_thread(_spilled, whole, spill)
-    return replace(output, content=_with_text(output.content, _cut(whole, limit, where)))
+    if limit <= 0 or len(whole) <= limit:
+        return output
+    return replace(output, content=_with_text(output.content, _cut(whole, limit, _spilled(whole, spill))))
 
 
 def _cut(whole: str, limit: int, where: str) -> str:

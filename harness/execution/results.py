@@ -9,7 +9,10 @@ from collections.abc import Sequence
 
 from harness.bus import publish_message
 from harness.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from harness.execution.cap import capped_now
+from harness.execution.partial import PartialOutputs, interrupted
 from harness.execution.running import CANCELLED
+from harness.execution.spill import spill_name
 from harness.messages import Text, ToolCall, ToolResult
 from harness.run import Run
 from harness.stopping import stop_tasks
@@ -18,13 +21,14 @@ from harness.views import View
 
 logger = logging.getLogger(__name__)
 
-INTERRUPTED = "The call was interrupted before it had a result."
+STOPPED = "Skipped: the run was stopped before the call began."
+INTERRUPTED = "Skipped: the user interrupted the turn before the call began."
 STEERED = "Skipped due to queued user message."
-UNSTOPPABLE = "The call did not stop when it was told to; it may still be doing something."
 
 
 class Results:
-    """The results of the calls. `excuse` is the answer of those that get no other."""
+    """The results of the calls. `excuse` is the answer of those that never began, `partials` what those that were
+    interrupted hand back."""
 
     def __init__(self, run: Run, calls: Sequence[ToolCall]) -> None:
         self._run = run
@@ -33,7 +37,8 @@ class Results:
         self._results: dict[str, ToolResult] = {}
         self._untold: dict[str, tuple[ToolCall, ToolResult]] = {}
         self._cancelled: set[str] = set()
-        self.excuse = INTERRUPTED
+        self.partials = PartialOutputs()
+        self.excuse = STOPPED
         self.ends_run = False
 
     def __contains__(self, call: ToolCall) -> bool:
@@ -44,10 +49,14 @@ class Results:
         """All of them, in call order, once the answers are closed."""
         return tuple(self._results[call.id] for call in self._calls)
 
-    @property
     def may_begin(self) -> bool:
-        """Whether a call that waits may still begin."""
-        return self.excuse == INTERRUPTED
+        """Poll the user: once they have steered or interrupted, no further call of this reply begins."""
+        inbox = self._run.inbox
+        if inbox.steering:
+            self.excuse = STEERED
+        elif inbox.interruption and self.excuse == STOPPED:
+            self.excuse = INTERRUPTED
+        return self.excuse == STOPPED
 
     def begin(self, call: ToolCall) -> None:
         tool = self._run.tool(call.name)
@@ -59,14 +68,12 @@ class Results:
         """The person does not want this one any more."""
         self._cancelled.add(call.id)
 
-    def excuse_of(self, call: ToolCall) -> str:
-        return CANCELLED if call.id in self._cancelled else self.excuse
-
     def update(self, call: ToolCall, view: View) -> None:
         """What a call shows while it runs; after its answer it is not heard."""
         hooks = self._run.hooks
         if call in self or (hooks and not hooks.before_update(call, view)):
             return
+        self.partials.show(call, view)
         self._run.bus.publish(ToolExecutionUpdate(call_id=call.id, view=view))
         if hooks:
             hooks.after_update(call, view)
@@ -89,17 +96,24 @@ class Results:
         if call not in self:
             self._run.hooks.blocked(call, self._keep(call, ToolOutput.failure(reason)))
 
+    def interrupt(self, call: ToolCall, *, has_stopped: bool = True) -> None:
+        """Answer a call that was cancelled while it ran, with its output so far."""
+        seconds = time.monotonic() - self._started[call.id]
+        output = interrupted(self.partials.of(call), seconds, has_stopped=has_stopped)
+        limit = self._run.options.execution.max_result_chars
+        self.give(call, capped_now(output, limit, self._run.spill_dir / spill_name("result", call.id)))
+
     def leave_behind(self) -> None:
         """Answer what was told to stop and has not."""
         for call in self._calls:
             if call.id in self._started and call not in self:
                 logger.warning("tool %s did not stop when it was cancelled", call.name)
-                self.give(call, ToolOutput.failure(UNSTOPPABLE))
+                self.interrupt(call, has_stopped=False)
 
     def close(self) -> None:
         """Give every call without a result its excuse, then add all results to the history, in call order."""
         for call in self._calls:
-            self.give(call, ToolOutput.failure(self.excuse_of(call)))
+            self.give(call, ToolOutput.failure(CANCELLED if call.id in self._cancelled else self.excuse))
         for call in self._calls:
             self._run.history.append(self._results[call.id])
             publish_message(self._run.bus.publish, self._results[call.id])

@@ -28,14 +28,17 @@ def groups_of(calls: Sequence[Allowed], concurrency: Concurrency) -> list[Sequen
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a call touches, by its real paths. `is_free`: nothing, so that it is in nobody's way."""
+    """What a call uses, by its real paths. `is_free`: nothing. `is_exclusive`: no other call may run meanwhile."""
 
     is_free: bool
     changes: bool
     paths: tuple[str, ...]
+    is_exclusive: bool = False
 
     def conflicts(self, other: Claim) -> bool:
         """Whether the two must not run at once: one changes what the other uses, or cannot say what it changes."""
+        if self.is_exclusive or other.is_exclusive:
+            return True
         if self.is_free or other.is_free or not (self.changes or other.changes):
             return False
         if any(claim.changes and not claim.paths for claim in (self, other)):
@@ -44,7 +47,16 @@ class Claim:
 
 
 def claim_of(risk: Risk, root: Path) -> Claim:
-    return Claim(risk.level == "none", risk.changes, real_paths(risk.paths, root) or ())
+    match risk.access:
+        case "exclusive":
+            return Claim(is_free=False, changes=True, paths=(), is_exclusive=True)
+        case "shared":
+            return Claim(is_free=True, changes=False, paths=())
+        case "read":
+            # What does not name its files may read any of them.
+            return Claim(is_free=False, changes=False, paths=real_paths(risk.paths, root) or (os.sep,))
+        case "by_level":
+            return Claim(risk.level == "none", risk.changes, real_paths(risk.paths, root) or ())
 
 
 def real_paths(paths: Sequence[str], root: Path) -> tuple[str, ...] | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.execution.spill import HEAD, at_line_ends
 from harness.identity import Identity
 from harness.jobs import HOW_IT_GOES_ON, Job
-from harness.messages import AssistantMessage, JsonObject, Text
+from harness.messages import AssistantMessage, JsonObject, Message, Text
 from harness.result import AgentResult
 from harness.tool import ToolOutput
 from harness.views import TextView
@@ -17,7 +18,7 @@ def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left:
     """The result of the call that started it; `limit` characters of what it said at most, 0 for all. `left` are its
     jobs that go on without it."""
     problem = _problem(result)
-    said = result.text.strip() or (_last_words(result) if problem else "")
+    said = result.text.strip() or (_last_text(result.messages) if problem else "")
     told = clipped(said, limit)
     if problem:
         told = f"{who} did not finish: {problem}" + (f"\nWhat it said last:\n\n{told}" if told else "")
@@ -29,6 +30,13 @@ def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left:
         is_error=bool(problem),
         child_loop_id=identity.last_loop_id,
     )
+
+
+def stopped(identity: Identity, messages: Sequence[Message], who: str, limit: int) -> ToolOutput:
+    """The output of a sub-agent that is interrupted: its last text so far."""
+    last = clipped(_last_text(messages), limit)
+    text = f"{who} was stopped. Its last message:\n\n{last}" if last else f"{who} was stopped before its first message."
+    return replace(ToolOutput.text(text, view=TextView(last or text, "markdown")), child_loop_id=identity.last_loop_id)
 
 
 def clipped(text: str, limit: int) -> str:
@@ -50,8 +58,8 @@ def _problem(result: AgentResult) -> str:
     return "its last reply reached the model's limit of tokens" if result.stop_reason == "length" else ""
 
 
-def _last_words(result: AgentResult) -> str:
-    replies = (each.text.strip() for each in reversed(result.messages) if isinstance(each, AssistantMessage))
+def _last_text(messages: Sequence[Message]) -> str:
+    replies = (each.text.strip() for each in reversed(messages) if isinstance(each, AssistantMessage))
     return next((text for text in replies if text), "")
 
 

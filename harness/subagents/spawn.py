@@ -22,7 +22,7 @@ from harness.subagents.agent_tool import SubAgentTool
 from harness.subagents.budget import SPENT, Share
 from harness.subagents.family import AskedBy, Family, Seat, SharedPerson
 from harness.subagents.inherited import inherited
-from harness.subagents.outcome import outcome
+from harness.subagents.outcome import outcome, stopped
 from harness.subagents.relay import Relay
 from harness.tool import Delegate, Delegation, Role, Tool, ToolOutput
 from harness.views import TextView
@@ -98,11 +98,13 @@ class Spawner:
         child.subscribe(Relay(self._run.bus, delegation, deltas=self._family.limits.deltas))
         if not delegation.role.tools:
             child.subscribe(partial(self._keep_to_what_is_left, child.state))
+        who, limit = _who(delegation), self._family.limits.result_chars
+        delegation.on_interrupt(lambda: stopped(child.identity, child.history.messages, who, limit))
         try:
             result = await child.prompt(delegation.task)
         finally:
             left = child.jobs.leave_to(self._run.state.jobs)
-        return outcome(child.identity, result, _who(delegation), self._family.limits.result_chars, left)
+        return outcome(child.identity, result, who, limit, left)
 
     def _child(self, delegation: Delegation, share: Share) -> Agent:
         run, role, session_id = self._run, delegation.role, new_id()

@@ -25,6 +25,12 @@ def texts_of(agent: Agent) -> list[str]:
     return [message.text for message in agent.history if isinstance(message, UserMessage)]
 
 
+def steer_now(agent: Agent, text: str) -> None:
+    """Send a steering message and interrupt the turn for it."""
+    agent.steer(text)
+    agent.interrupt()
+
+
 async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(5):
         while not condition():

@@ -131,6 +131,8 @@ class Stage:
     def _steer(self, text: str) -> None:
         self.agent.steer(self.say(text or "steering"))
         self.steered.append(self.said[-1].id)
+        if self._interrupts:
+            self.agent.interrupt()
 
     def _follow_up(self, text: str) -> None:
         self.agent.follow_up(self.say(text or "follow-up"))

@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 from fakes.call_hooks import Acting, Watching
-from fakes.runs import calls, deeds, until
+from fakes.runs import calls, deeds, steer_now, until
 from fakes.simple_tools import SimpleTool, sleeper
 
+from harness.execution.results import STOPPED
 from harness.hooks.points import CallVerdict
 from harness.messages import JsonObject, ToolCall
 from harness.tool import ToolContext, ToolOutput
@@ -71,8 +72,11 @@ async def test_calls_that_were_interrupted_are_told_to_the_hooks_too(make_agent)
     agent.abort()
     await run
 
-    interrupted = "The call was interrupted before it had a result."
-    assert hook.told == ["before slow", f"after slow: {interrupted}", f"after change: {interrupted}"]
+    assert hook.told == [
+        "before slow",
+        "after slow: [interrupted after 0.0 s by the user]",
+        f"after change: {STOPPED}",
+    ]
 
 
 async def test_hooks_are_not_asked_about_a_call_that_begins_no_more(make_agent, record):
@@ -117,7 +121,7 @@ async def test_a_hook_that_does_not_stop_does_not_let_the_call_begin_either(make
 
     run = asyncio.create_task(agent.prompt("go"))
     await hanging.wait()
-    agent.abort() if how == "abort" else agent.steer("wait")
+    agent.abort() if how == "abort" else steer_now(agent, "wait")
     async with asyncio.timeout(2):
         await run
     released.set()
@@ -148,4 +152,4 @@ async def test_a_hook_that_swallows_its_cancellation_and_ends_lets_nothing_begin
 
     assert deeds(happened.events) == ["start look", "fail look"]
     assert not tool.ran
-    assert next_hook.told == ["after look: The call was interrupted before it had a result."]
+    assert next_hook.told == [f"after look: {STOPPED}"]

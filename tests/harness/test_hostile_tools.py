@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from fakes.people import ScriptedPerson
-from fakes.runs import calls, results_of, texts_of, until
+from fakes.runs import calls, results_of, steer_now, texts_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.errors import AlreadyRunning
@@ -47,7 +47,7 @@ async def test_a_tool_that_does_not_stop_is_left_behind_and_not_heard_again(make
 
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: tool.ran)
-    agent.abort() if interrupt == "abort" else agent.steer("stop")
+    agent.abort() if interrupt == "abort" else steer_now(agent, "stop")
     async with asyncio.timeout(2):
         await run
     before = asyncio.all_tasks()

@@ -19,25 +19,29 @@ from harness.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
 )
-from harness.messages import AssistantMessage
+from harness.messages import AssistantMessage, JsonObject
+from harness.tool import ToolContext, ToolOutput
 from providers.demo import Break, Call, Hang, Reply, Say
 
 
 async def test_steering_keeps_finished_results_skips_the_rest_and_is_heard_next(make_agent, requests):
-    tools = [SimpleTool("quick"), sleeper("slow", 30), SimpleTool("later", risk="edit")]
-    agent = make_agent(calls("quick", "slow"), "done", tools=tools)
+    async def steered(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await until(lambda: tools[1].ran)
+        agent.steer("stop, explain first")
+        return ToolOutput.text("quick ran")
 
-    run = asyncio.create_task(agent.prompt("go"))
-    await until(lambda: tools[0].ran and tools[1].ran)
-    agent.steer("stop, explain first")
-    await run
+    tools = [SimpleTool("quick", steered), sleeper("slow", 30), SimpleTool("later", risk="edit")]
+    agent = make_agent(calls("quick", "slow", "later"), "done", tools=tools, approval="off")
 
-    quick, slow = results_of(agent)
+    await agent.prompt("go")
+
+    quick, slow, later = results_of(agent)
     assert not quick.is_error
     assert slow.is_error
-    assert slow.text == "Skipped due to queued user message."
+    assert later.text == "Skipped due to queued user message."
+    assert not tools[2].ran
     last = requests(agent)[-1].messages
-    assert [type(message).__name__ for message in last[-3:]] == ["ToolResult", "ToolResult", "UserMessage"]
+    assert [type(message).__name__ for message in last[-4:]] == ["ToolResult"] * 3 + ["UserMessage"]
     assert last[-1].text == "stop, explain first"
 
 

@@ -44,6 +44,7 @@ class Way:
 def steer(agent: Agent, event: Event) -> None:
     if isinstance(event, ToolExecutionUpdate) and not agent.inbox.steering:
         agent.steer("leave that")
+        agent.interrupt()
 
 
 def abort_at_the_start_of_a_call(agent: Agent, event: Event) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fakes.people import ScriptedPerson
-from fakes.runs import calls, results_of
+from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.act import GRACE
@@ -198,9 +198,10 @@ async def test_trustee_runs_calls_one_after_another_and_asks_about_each(make, re
     assert len(person.asked) == 2
 
 
-@pytest.mark.parametrize(("name", "texts"), [("phi", ["first", "second"]), ("swink", ["first", "Skipped"])])
+@pytest.mark.parametrize(("name", "texts"), [("phi", ["first", "second"]), ("swink", ["first", "[interrupted"])])
 async def test_phi_lets_a_batch_finish_and_swink_interrupts_it(make, name, texts):
     async def first(arguments: JsonObject, context: ToolContext) -> ToolOutput:
+        await until(lambda: tools[1].ran)
         agent.steer("something else")
         return ToolOutput.text("first")
 

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from pathlib import Path
 
 import pytest
 from fakes.runs import calls, deeds, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
+from harness.act import GRACE
 from harness.events import ToolExecutionEnd
 from harness.messages import JsonObject
 from harness.options import Execution
@@ -32,25 +34,47 @@ def lives(pid: int) -> bool:
 
 
 async def test_an_interrupting_word_cancels_what_runs_and_keeps_what_is_done(make_agent, record):
-    tools = [SimpleTool("quick"), sleeper("slow", 30), SimpleTool("change", risk="edit")]
+    release = asyncio.Event()
+    tools = [held("quick", release), sleeper("slow", 30), SimpleTool("change", risk="edit")]
     agent = make_agent(calls("quick", "slow", "change"), "done", tools=tools, approval="off")
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
-    await until(lambda: tools[1].ran and happened.of(ToolExecutionEnd))
+    await until(lambda: tools[1].ran)
     agent.steer("wait")
+    release.set()
     await run
 
     assert deeds(happened.events) == [
         "start quick",
-        "end quick",
         "start slow",
+        "end quick",
         "fail slow",
         "start change",
         "fail change",
     ]
-    assert [result.text for result in results_of(agent)] == ["quick ran", SKIPPED, SKIPPED]
+    quick, slow, change = results_of(agent)
+    assert (quick.text, change.text) == ("quick ran", SKIPPED)
+    assert re.fullmatch(r"\[interrupted after 0\.\d s by the user\]", slow.text)
     assert not tools[2].ran
+
+
+async def test_steering_cancels_no_running_call_before_one_has_completed(make_agent, record):
+    first, second = asyncio.Event(), asyncio.Event()
+    tools = [held("first", first), held("second", second)]
+    agent = make_agent(calls("first", "second"), "done", tools=tools)
+    happened = record(agent)
+
+    run = asyncio.create_task(agent.prompt("go"))
+    await until(lambda: all(tool.ran for tool in tools))
+    agent.steer("wait")
+    # Ten times the grace that running calls get once they are interrupted.
+    await asyncio.sleep(10 * GRACE)
+    assert not happened.of(ToolExecutionEnd)
+    first.set()
+    await run
+
+    assert deeds(happened.events)[2:] == ["end first", "fail second"]
 
 
 async def test_what_ends_within_the_grace_keeps_its_result_and_nothing_new_begins(make_agent, record):
@@ -70,7 +94,7 @@ async def test_what_ends_within_the_grace_keeps_its_result_and_nothing_new_begin
     assert not tools[1].ran
 
 
-async def test_a_word_that_is_taken_back_has_interrupted_all_the_same(make_agent, record):
+async def test_a_message_that_is_taken_back_before_a_call_completes_interrupts_nothing(make_agent, record):
     release = asyncio.Event()
 
     async def wait(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -88,24 +112,27 @@ async def test_a_word_that_is_taken_back_has_interrupted_all_the_same(make_agent
     asyncio.get_running_loop().call_later(0.01, release.set)
     await run
 
-    assert deeds(happened.events) == ["start slow", "end slow", "start change", "fail change"]
-    assert [result.text for result in results_of(agent)] == ["ran", SKIPPED]
+    assert deeds(happened.events) == ["start slow", "end slow", "start change", "end change"]
+    assert [result.text for result in results_of(agent)] == ["ran", "change ran"]
     assert texts_of(agent) == ["go"]
 
 
-async def test_a_patient_word_waits_for_the_whole_batch(make_agent, record):
+async def test_after_batch_lets_running_calls_finish_and_skips_the_rest(make_agent, record):
     release = asyncio.Event()
-    tools = [held("slow", release, risk="edit"), SimpleTool("change", risk="edit")]
-    agent = make_agent(calls("slow", "change"), "done", tools=tools, approval="off", steering_mode="after_batch")
+    tools = [SimpleTool("quick"), held("slow", release, risk="edit"), SimpleTool("change", risk="edit")]
+    agent = make_agent(
+        calls("quick", "slow", "change"), "done", tools=tools, approval="off", steering_mode="after_batch"
+    )
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
-    await until(lambda: tools[0].ran)
+    await until(lambda: tools[1].ran)
     agent.steer("and then")
-    asyncio.get_running_loop().call_later(0.07, release.set)
+    release.set()
     await run
 
-    assert deeds(happened.events) == ["start slow", "end slow", "start change", "end change"]
+    assert deeds(happened.events)[-3:] == ["end slow", "start change", "fail change"]
+    assert [result.text for result in results_of(agent)] == ["quick ran", "slow ran", SKIPPED]
     assert texts_of(agent) == ["go", "and then"]
 
 
@@ -184,10 +211,11 @@ async def test_a_command_that_is_steered_away_from_leaves_no_process_after_a_sec
     pids = [int((tmp_path / name).read_text()) for name in ("child", "parent")]
     assert all(lives(pid) for pid in pids)
     agent.steer("stop")
+    assert agent.interrupt()
     async with asyncio.timeout(1):
         while any(lives(pid) for pid in pids):
             await asyncio.sleep(0.01)
     await run
 
     assert deeds(happened.events)[-1] == "fail bash"
-    assert results_of(agent)[0].text == SKIPPED
+    assert "interrupted after" in results_of(agent)[0].text

@@ -132,7 +132,7 @@ async def test_a_sub_agent_gives_a_stubborn_tool_up_before_its_parent_gives_up_t
     await run
     released.set()
 
-    assert results_of(agent)[0].text == "The call was interrupted before it had a result."
+    assert "[interrupted after" in results_of(agent)[0].text
     assert [each.stop_reason for each in inside(seen.events, AgentEnd)] == ["aborted"]
     assert outline(seen.events)[-6:] == [
         ">AgentEnd",

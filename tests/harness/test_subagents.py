@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from fakes.family import cast, delegates, inside, outline
-from fakes.runs import calls, results_of, until
+from fakes.runs import calls, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool
 
 from harness.codec import decode, encode
@@ -165,7 +165,7 @@ async def test_only_so_many_work_at_once_and_the_others_wait(make_agent):
         nonlocal present
         present += 1
         at_work.append(present)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
         present -= 1
         return ToolOutput.text("worked")
 
@@ -273,7 +273,7 @@ async def test_steering_interrupts_a_sub_agent(make_agent, record):
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: inside(seen.events, RequestStart))
 
-    agent.steer("stop that")
+    steer_now(agent, "stop that")
     result = await run
 
     names = outline(seen.events)
@@ -281,7 +281,9 @@ async def test_steering_interrupts_a_sub_agent(make_agent, record):
         *[">AgentEnd", "ToolExecutionEnd", *RESULT, "TurnEnd", "TurnStart", "MessageStart", "MessageEnd"],
         *[*REPLY, "TurnEnd", "AgentEnd"],
     ]
-    assert [each.text for each in results_of(agent)] == ["Skipped due to queued user message."]
+    assert results_of(agent)[0].text.startswith(
+        "Sub-agent dig was stopped before its first message.\n[interrupted after"
+    )
     assert result.text == "I stopped it."
 
 

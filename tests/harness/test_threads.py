@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from fakes.runs import calls, results_of, texts_of
+from fakes.runs import calls, results_of, steer_now, texts_of
 from fakes.simple_tools import SimpleTool
 
 from harness.inbox import Queue
@@ -40,7 +40,7 @@ async def test_another_thread_may_steer(make_agent, record):
     begun = threading.Event()
     agent = make_agent(calls("wait"), "done", tools=[waiting_tool(begun)])
     events = record(agent)
-    thread = once(begun, lambda: agent.steer("leave it"))
+    thread = once(begun, lambda: steer_now(agent, "leave it"))
 
     async with asyncio.timeout(5):
         result = await agent.prompt("go")
@@ -48,7 +48,7 @@ async def test_another_thread_may_steer(make_agent, record):
 
     assert result.text == "done"
     assert texts_of(agent) == ["go", "leave it"]
-    assert [each.text for each in results_of(agent)] == ["Skipped due to queued user message."]
+    assert [each.text for each in results_of(agent)] == ["[interrupted after 0.0 s by the user]"]
     first, _, second = " ".join(events.names).partition(" TurnEnd ")
     assert first.endswith("ToolExecutionStart ToolExecutionEnd MessageStart MessageEnd")
     assert second.split() == [
@@ -101,7 +101,7 @@ async def test_another_thread_may_abort_a_reply(make_agent, record):
 async def test_another_thread_may_queue_a_follow_up_for_a_run_in_yet_another(make_agent):
     begun = threading.Event()
     agent = make_agent(calls("wait"), "first", "second", tools=[waiting_tool(begun)])
-    thread = once(begun, lambda: agent.follow_up("and then"), lambda: agent.steer("leave it"))
+    thread = once(begun, lambda: agent.follow_up("and then"), lambda: steer_now(agent, "leave it"))
 
     async with asyncio.timeout(5):
         result = await asyncio.to_thread(agent.prompt_sync, "go")

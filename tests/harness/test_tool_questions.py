@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from fakes.people import ScriptedPerson
-from fakes.runs import calls, deeds, results_of, until
+from fakes.runs import calls, deeds, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool
 
 from harness.events import QuestionAnswered, QuestionAsked, ToolExecutionEnd
@@ -100,7 +100,7 @@ async def test_a_question_that_is_withdrawn_is_skipped(make_agent, record, how: 
 
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: person.questions)
-    agent.abort() if how == "abort" else agent.steer("never mind")
+    agent.abort() if how == "abort" else steer_now(agent, "never mind")
     await run
 
     assert deeds(happened.events) == ["start ask_user", "ask ask_user", "answer ask_user", "fail ask_user"]

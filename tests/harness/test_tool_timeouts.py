@@ -5,7 +5,7 @@ import logging
 
 import pytest
 from fakes.people import ScriptedPerson
-from fakes.runs import calls, deeds, results_of, until
+from fakes.runs import calls, deeds, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.messages import JsonObject
@@ -157,7 +157,7 @@ async def test_a_call_with_a_time_stops_when_it_is_told_to(make_agent, record, h
 
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: tool.ran)
-    agent.abort() if how == "abort" else agent.steer("wait")
+    agent.abort() if how == "abort" else steer_now(agent, "wait")
     async with asyncio.timeout(2):
         await run
 

@@ -67,7 +67,7 @@ async def test_timeout_is_an_error_that_keeps_what_was_printed(tmp_path: Path) -
     assert "Timed out after 0.3 s" in text_of(output)
     assert "killed" in text_of(output)
     assert text_of(output).endswith("\nhalf")
-    assert output.view == TerminalView("echo half; sleep 100", "half\n", None)
+    assert output.view == TerminalView("echo half; sleep 100", "half\n", note="timed out after 0.3 s")
 
 
 async def test_control_sequences_and_bad_bytes_are_made_harmless(tmp_path: Path) -> None:
@@ -196,5 +196,7 @@ async def test_the_person_sees_the_command_before_it_runs(tmp_path: Path) -> Non
 
     assert preview == TerminalView("make\nls", "")
     assert BashTool().summary({"command": "make\nls"}) == "make …"
-    assert BashTool().risk({"command": "git status -s"}) == Risk("execute", scope="git status", exact="git status -s")
+    assert BashTool().risk({"command": "git status -s"}) == Risk(
+        "execute", scope="git status", exact="git status -s", access="read"
+    )
     assert BashTool.mutates

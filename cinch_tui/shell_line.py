@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import Text, UserMessage, new_id
 from harness.person import Nobody
 from harness.tool import ToolContext, ToolOutput
-from harness.views import TerminalView, View
+from harness.views import View
 from tools import builtin_tools
 
 if TYPE_CHECKING:
@@ -81,20 +82,15 @@ class OwnCommands:
 
     async def run(self, line: ShellLine, show: Callable[[View], None]) -> ToolOutput:
         """`show` gets what there is to see while it runs."""
-        seen = list[View]()
-
-        def update(view: View) -> None:
-            seen[:] = [view]
-            show(view)
-
+        so_far = list[Callable[[], object]]()
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(self._execute(line.command, self._context(update)))
+            task = group.create_task(self._execute(line.command, self._context(show, so_far.append)))
             self._running.append(task)
             try:
                 await asyncio.wait([task])
             finally:
                 self._running.remove(task)
-        output = _stopped(seen) if task.cancelled() else task.result()
+        output = _stopped(so_far) if task.cancelled() else task.result()
         if not line.is_private:
             self._unheard.append(report_of(line.command, words_of(output)))
         return output
@@ -104,7 +100,9 @@ class OwnCommands:
         bash = next(tool for tool in tools if tool.name == "bash")
         return await bash.run({"command": command, "timeout_s": LONGEST_SECONDS}, context)
 
-    def _context(self, show: Callable[[View], None]) -> ToolContext:
+    def _context(
+        self, show: Callable[[View], None], on_interrupt: Callable[[Callable[[], object]], None]
+    ) -> ToolContext:
         options, nobody = self._agent.options, Nobody()
         return ToolContext(
             call_id=new_id(),
@@ -113,12 +111,14 @@ class OwnCommands:
             propose_plan=nobody.review_plan,
             spill_dir=options.spill_dir or self._agent.workspace.root,
             update=show,
+            on_interrupt=on_interrupt,
             max_result_chars=options.execution.max_result_chars,
             by_user=True,
         )
 
 
-def _stopped(seen: list[View]) -> ToolOutput:
-    view = seen[0] if seen else None
-    printed = view.output if isinstance(view, TerminalView) else ""
-    return ToolOutput.failure(f"{STOPPED}\n{printed}", view=view)
+def _stopped(so_far: list[Callable[[], object]]) -> ToolOutput:
+    output = so_far[-1]() if so_far else None
+    if not isinstance(output, ToolOutput):
+        return ToolOutput.failure(f"{STOPPED}\n")
+    return replace(output, content=(Text(STOPPED), *output.content), is_error=True)

@@ -123,7 +123,8 @@ class PlanSettings:
 @dataclass(frozen=True, slots=True)
 class SteeringSettings:
     mode: SteeringMode = setting(
-        "interrupt", "what is said meanwhile: interrupt stops running calls, after_batch lets them finish"
+        "after_batch",
+        "messages sent during a run: after_batch lets running tool calls finish; interrupt cancels them once one has",
     )
     queue: QueueMode = setting("one", "messages that wait to steer: one is heard at a time, or all")
     follow_up: QueueMode = setting("one", "the same for those that wait for the end of a run")

@@ -279,6 +279,14 @@ class Desk:
         if self.is_running:
             self.agent.abort()
 
+    def send_now(self) -> bool:
+        """Interrupt the turn to deliver a queued steering message; returns False when there is none to deliver."""
+        return self.is_running and bool(self.agent.inbox.steering) and self.agent.interrupt()
+
+    def send_now_or_abort(self) -> None:
+        if not self.send_now():
+            self.abort()
+
     def set_aside(self, said: Said) -> None:
         """Keep what was cleared away where Up finds it."""
         self._prompt_history.add(said)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from harness.inbox import Queue
     from harness.messages import UserMessage
 
-NEXT, AFTERWARDS = "next", "afterwards"
+AFTERWARDS = "afterwards"
 TOO_LATE = "The agent has heard that already."
 
 
@@ -42,7 +42,7 @@ class Waiting:
             self._show()
 
     def _show(self) -> None:
-        from cinch_tui.widgets.queue_line import WaitingRow
+        from cinch_tui.widgets.queue_line import NEXT, WaitingRow
 
         rows = [
             WaitingRow(message.id, kind, words_in(message).text)
@@ -52,6 +52,7 @@ class Waiting:
         screen = self._desk.screen
         screen.board.queue.show(rows)
         screen.prompt.something_waits = bool(rows)
+        screen.prompt.steering_waits = any(row.kind == NEXT for row in rows)
 
     def take_back(self) -> bool:
         """Put all that waits back into the prompt; whether there was anything."""
@@ -127,5 +128,7 @@ class Waiting:
         self._show()
 
     def _queues(self) -> dict[str, Queue]:
+        from cinch_tui.widgets.queue_line import NEXT
+
         inbox = self._desk.agent.inbox
         return {NEXT: inbox.steering, AFTERWARDS: inbox.follow_up}

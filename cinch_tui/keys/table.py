@@ -110,7 +110,7 @@ def chains() -> list[list[Key]]:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("prompt.submit", "enter", "send; while the agent works, steer it", needed=True),
+    Key("prompt.submit", "enter", "send; while the agent works, steer it; empty: deliver it now", needed=True),
     Key("prompt.follow_up", "alt+enter", "send when the agent is done"),
     Key("prompt.newline", "shift+enter,ctrl+j", "new line (also \\ and Enter)"),
     Key("prompt.older", "up", "earlier prompt, from the first line"),
@@ -163,7 +163,7 @@ KEYS: tuple[Key, ...] = (
     Key("line.select_all", "f7,alt+a", "select all"),
     Key("line.cut", "ctrl+x,super+x", "cut what is selected"),
     Key("line.copy", "ctrl+c,super+c", "copy what is selected"),
-    Key("chat.abort", "escape", "stop the agent"),
+    Key("chat.abort", "escape", "deliver a queued message now, else stop the agent"),
     Key("chat.interrupt", "ctrl+c", "copy the selection, else stop, else clear, else quit", needed=True),
     Key("chat.leave", "ctrl+d", "twice in an empty prompt: quit"),
     Key("chat.toggle_plan", "shift+tab", "plan mode on or off"),

@@ -221,7 +221,7 @@ class Conversation:
         prompt = None if said is None else await self._with_files(as_words(said))
         if prompt is not None and self.is_running:
             self.agent.steer(prompt)
-            self.paper.say("Notice", "The agent hears this at its next step.")
+            self.paper.say("Notice", "Queued for the next step of the agent. Enter twice sends it now.")
             return
         tally = Tally()
         unsubscribe = self.agent.subscribe(tally)
@@ -242,6 +242,13 @@ class Conversation:
         if files.attached:
             self.paper.say("Notice", f"Attached {', '.join(files.attached)}.")
         return words.followed_by(files.content)
+
+    def send_now(self) -> None:
+        """Deliver a queued steering message now."""
+        if self.is_running and self.agent.inbox.steering and self.agent.interrupt():
+            self.paper.say("Notice", "Interrupting the agent to send your message.")
+        else:
+            self.paper.say("Notice", "Nothing is sent.")
 
     def go_on(self) -> None:
         """Let the agent go on once the command is done."""

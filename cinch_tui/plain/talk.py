@@ -159,6 +159,8 @@ class Table:
         if text.strip():
             self._history.add(text)
             self._begin(self._talk.take(text))
+        else:
+            self._engine.call(self._talk.send_now)
 
     # Work of the agent
 

@@ -35,6 +35,7 @@ from harness.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
 )
+from harness.execution.partial import was_interrupted
 from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, UserMessage
 from harness.modes import PLAN
 from harness.provider import BlockDelta, BlockEnd, BlockStart
@@ -165,6 +166,8 @@ class Teller:
         view, details = result.view, result.details or {}
         if details.get("denied"):
             return "denied"
+        if was_interrupted(result):
+            return "\n".join([f"interrupted{took}", *cut(one_by_one(result.text))])
         if result.is_error:
             return "\n".join([f"failed{took}", *cut(one_by_one(result.text))])
         if isinstance(view, TerminalView):

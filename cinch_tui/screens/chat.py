@@ -145,6 +145,11 @@ class ChatScreen(PanelledScreen):
         del message
         self._desk.talk.waiting.take_back()
 
+    @on(Prompt.SendNow)
+    def _send_now(self, message: Prompt.SendNow) -> None:
+        del message
+        self._desk.send_now()
+
     @on(Prompt.Revised)
     def _revised(self, message: Prompt.Revised) -> None:
         self._guard(message.words, self._desk.talk.waiting.revised)
@@ -315,14 +320,15 @@ class ChatScreen(PanelledScreen):
             self.prompt.run_is_on = False
 
     def action_abort(self) -> None:
-        """Esc: drop a selection, else close help or search, else stop a command, a side question, or the agent."""
+        """Esc: drop a selection, close help or search, stop a command or a side question, send a queued message now, or
+        stop the agent."""
         help_panel = self.query("HelpPanel")
         if self.get_selected_text():
             self.clear_selection()
         elif help_panel:
             help_panel.remove()
         elif not (self.leave_search() or (self._shell and self._shell.stop()) or self._front.stop_aside()):
-            self._desk.abort()
+            self._desk.send_now_or_abort()
 
     def action_interrupt(self) -> None:
         """Ctrl+C: copy a selection, else stop the agent, else clear the prompt, else quit at the second time."""

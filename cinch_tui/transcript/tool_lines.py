@@ -91,7 +91,9 @@ def first_line(call: Call) -> str:
 def metric(call: Call) -> str:
     """What came out, in a few words."""
     words = [_outcome(call)]
-    if call.duration is not None and call.duration >= 1:
+    # A note on how a call ended says how long it took.
+    has_note = isinstance(call.view, TerminalView) and call.view.note
+    if call.duration is not None and call.duration >= 1 and not has_note:
         words.append(
             f"{call.duration:.1f}s"
             if call.duration < 60
@@ -117,10 +119,8 @@ def _view_outcome(view: View, *, running: bool) -> str:
         case DiffView():
             added, removed = diff_stat(view)
             return f"+{added} −{removed}"
-        case TerminalView(_, output, code):
-            if running:
-                return one_line(output.rstrip().rpartition("\n")[2])
-            return f"exit {code}" if code else count_lines(output) or ("no output" if code == 0 else "")
+        case TerminalView():
+            return _terminal_outcome(view, running=running)
         case ListingView(_, entries, total):
             one, many = ("match", "matches") if entries and _PLACE.search(entries[0]) else ("entry", "entries")
             return f"{total:,} {one if total == 1 else many}"
@@ -130,6 +130,15 @@ def _view_outcome(view: View, *, running: bool) -> str:
             return f"{width}×{height}" if width else ""
         case TextView(text):
             return one_line(text.rstrip().rpartition("\n")[2]) if running else count_lines(text)
+
+
+def _terminal_outcome(view: TerminalView, *, running: bool) -> str:
+    if running:
+        return one_line(view.output.rstrip().rpartition("\n")[2])
+    if view.note:
+        return view.note
+    code = view.exit_code
+    return f"exit {code}" if code else count_lines(view.output) or ("no output" if code == 0 else "")
 
 
 def count_lines(text: str) -> str:
@@ -200,8 +209,9 @@ def _terminal_lines(view: TerminalView, look: Look, width: int) -> list[Line]:
         *_more(hidden, look, width),
         *(chop_runs(_output(output, look), width) if rows else []),
     ]
-    if view.exit_code:
-        lines.append(plain_line(fitted(f"exit {view.exit_code}", width), look.on_base("failed")))
+    ending = view.note or (f"exit {view.exit_code}" if view.exit_code else "")
+    if ending:
+        lines.append(plain_line(fitted(ending, width), look.on_base("failed")))
     return lines
 
 

@@ -54,9 +54,9 @@ def _view_text(view: View) -> str:
     match view:
         case TextView(text):
             return _first(text)
-        case TerminalView(command, output):
+        case TerminalView(command, output, _, note):
             rows = printed(output).rstrip().rsplit("\n", LONGEST)
-            return "\n".join((f"$ {command}", *rows[-LONGEST:]))
+            return "\n".join((f"$ {command}", *rows[-LONGEST:], *filter(None, (note,))))
         case DiffView():
             return "\n".join(row.text for row in diff_rows(Sides.of(view))[:LONGEST])
         case ListingView(_, entries):

@@ -28,6 +28,9 @@ HINT = (
     "queue.leave back",
 )
 
+NEXT = "next"
+DELIVERY = "prompt.submit or chat.abort sends it now"
+
 Wish: TypeAlias = Literal["edit", "remove", "earlier", "later", "switch"]
 
 
@@ -149,9 +152,16 @@ class QueueLine(PanelKeys, can_focus=True):
         *shown, last = self.rows[self._first : self._first + self._room]
         below = len(self.rows) - self._first - len(shown) - 1
         count = f"  +{below} more" if below else ""
+        count = count or self._delivery(width)
         lines = [*(self._line(row, width) for row in shown), self._line(last, width - len(count)).append(count)]
         keys = [Content(hint(*HINT)).truncate(width, ellipsis=True)] if self.has_focus else []
         return Content("\n").join([*lines, *keys])
+
+    def _delivery(self, width: int) -> str:
+        """How a queued steering message is delivered now, where there is room to say so."""
+        text = hint(DELIVERY)
+        has_steering = any(row.kind == NEXT for row in self.rows)
+        return f"  {text}" if has_steering and text and not self.has_focus and width >= 2 * len(text) else ""
 
     def _line(self, row: WaitingRow, width: int) -> Content:
         text = harmless(" ".join(row.text[:LONGEST].split()))

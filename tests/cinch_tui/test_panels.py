@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from cinch_tui.log import recent_records
 from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.reader import Reader
 from cinch_tui.transcript.tool_block import ToolBlock
+from harness.views import TerminalView
 
 KEY = "sk-ant-api03-" + "a1b2c3d4e5f6" * 4
 
@@ -62,7 +64,10 @@ async def test_the_chosen_call_is_cancelled_and_the_agent_goes_on(start):
 
         blocks = app.desk.screen.board.transcript.blocks
         assert chosen
-        assert [block.text for block in blocks if isinstance(block, ToolBlock)] == ["Cancelled by the user."]
+        stopped = next(block for block in blocks if isinstance(block, ToolBlock))
+        assert re.fullmatch(r"begun\n\[interrupted after \d\.\d s by the user\]", stopped.text)
+        assert isinstance(stopped.view, TerminalView)
+        assert stopped.view.output == "begun\n"
         assert blocks[-1].source.strip() == "Then not."
         assert app.desk.screen.prompt.field.has_focus
 

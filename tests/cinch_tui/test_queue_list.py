@@ -175,3 +175,32 @@ async def test_letter_that_means_nothing_there_goes_to_the_prompt(server: ModelS
         await until(pilot, lambda: screen(app).prompt.text == "x")
 
         assert screen(app).prompt.field.has_focus
+
+
+@pytest.mark.parametrize("key", ["enter", "escape"])
+async def test_queued_message_is_sent_now_and_the_run_continues_with_it(
+    server: ModelServer, tmp_path: Path, key: str
+) -> None:
+    async with waiting(tmp_path) as (app, pilot):
+        assert "Enter or Esc sends it now" in str(screen(app).board.queue.render())
+
+        await pilot.press(key)
+        await until(pilot, lambda: not app.desk.is_running)
+
+        assert [each.text for each in app.desk.agent.history.prompts()] == ["begin", *HEARD, *LATER]
+        assert not any(map(str.strip, [screen(app).prompt.text]))
+
+
+async def test_escape_stops_the_run_when_only_a_follow_up_is_queued(server: ModelServer, tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (app, pilot):
+        app.desk.agent.inbox.steering.clear()
+        app.desk.talk.waiting.follow(None)
+        assert "sends it now" not in str(screen(app).board.queue.render())
+
+        await pilot.press("enter")
+        assert app.desk.is_running
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.desk.is_running)
+
+        assert [each.text for each in app.desk.agent.history.prompts()] == ["begin"]
+        assert screen(app).prompt.text == LATER[0]

@@ -37,7 +37,7 @@ def test_what_is_not_set_is_as_the_harness_has_it(tmp_path: Path) -> None:
 
     assert options.execution == Execution()
     assert options.subagents == Subagents()
-    assert (options.steering_mode, options.steering, options.follow_up) == ("interrupt", "one", "one")
+    assert (options.steering_mode, options.steering, options.follow_up) == ("after_batch", "one", "one")
 
 
 def test_what_is_set_reaches_the_agent(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_what_is_set_reaches_the_agent(tmp_path: Path) -> None:
             "tools.max_result_chars": 500,
             "tools.cache_entries": 7,
             "tools.cache_ttl_rounds": 3,
-            "steering.mode": "after_batch",
+            "steering.mode": "interrupt",
             "steering.queue": "all",
             "steering.follow_up": "all",
             "agents.max_depth": 1,
@@ -62,7 +62,7 @@ def test_what_is_set_reaches_the_agent(tmp_path: Path) -> None:
 
     assert options.execution == Execution("sequential", 9.0, {}, 500, 7, 3)
     assert options.subagents == Subagents(1, 2, 4, 60, 5_000)
-    assert (options.steering_mode, options.steering, options.follow_up) == ("after_batch", "all", "all")
+    assert (options.steering_mode, options.steering, options.follow_up) == ("interrupt", "all", "all")
 
 
 @pytest.mark.parametrize(

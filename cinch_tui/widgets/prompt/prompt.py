@@ -40,12 +40,8 @@ COMMAND_HINT = ("chat.abort stops your command", *IDLE_HINT)
 RUNNING_HINT = ("prompt.submit steers", "prompt.follow_up queues", "chat.abort stops")
 DRAFT_HINT = "what you had not sent is back"
 SHELL_HINT = "your command · the model hears of it · !! tells it nothing · Tab paths"
-QUEUE_HINT = (
-    "prompt.submit steers",
-    "prompt.older takes back what waits",
-    "chat.queue changes it",
-    "chat.abort stops",
-)
+QUEUE_HINT = ("prompt.submit steers", "prompt.older takes back what waits", "chat.queue changes it", "chat.abort stops")
+STEERING_HINT = ("prompt.submit sends it now", *QUEUE_HINT[1:3], "chat.interrupt stops")
 REVISION_HINT = ("what waits", "prompt.submit puts it back", "prompt.close_popup leaves it as it was")
 
 
@@ -60,6 +56,7 @@ class Prompt(CompletingField):
 
     run_is_on = var(default=False, toggle_class="-running")
     something_waits = var(default=False)
+    steering_waits = var(default=False)
     own_commands = var(0)
     """So many commands of the person's run now."""
     unseen = var(0)
@@ -77,6 +74,9 @@ class Prompt(CompletingField):
 
         words: Words
 
+    class SendNow(Message):
+        """Enter in an empty prompt while a steering message is queued."""
+
     @dataclass
     class EditorRequested(Message):
         """Ctrl+G: go on in an editor. The text is still here; `take` it."""
@@ -87,7 +87,6 @@ class Prompt(CompletingField):
 
         words: Words
 
-    @dataclass
     class LeftAsItWas(Message):
         """What was to be changed is not."""
 
@@ -97,7 +96,6 @@ class Prompt(CompletingField):
 
         text: str
 
-    @dataclass
     class TakeBack(Message):
         """Up in an empty prompt: what waits is wanted here again."""
 
@@ -130,11 +128,11 @@ class Prompt(CompletingField):
             self._input.hint = SHELL_HINT if is_shell else ""
 
     def _hint(self) -> None:
-        running = QUEUE_HINT if self.something_waits else RUNNING_HINT
+        queued = STEERING_HINT if self.steering_waits else QUEUE_HINT if self.something_waits else RUNNING_HINT
         idle = COMMAND_HINT if self.own_commands else IDLE_HINT
-        self._input.placeholder = hint(*(running if self.run_is_on else idle))
+        self._input.placeholder = hint(*(queued if self.run_is_on else idle))
 
-    watch_run_is_on = watch_something_waits = watch_own_commands = _hint
+    watch_run_is_on = watch_something_waits = watch_steering_waits = watch_own_commands = _hint
 
     def watch_unseen(self, unseen: int) -> None:
         lines = f"{unseen:,} new line{'' if unseen == 1 else 's'}"
@@ -358,6 +356,8 @@ class Prompt(CompletingField):
             self._end_revision(self.Revised(words))
             return
         if not words.text.strip():
+            if self.steering_waits and message is self.Submitted:
+                self.post_message(self.SendNow())
             return
         self._pasted[words.text.strip("\n")] = self._input.pasted
         self._history.add(words)

@@ -114,7 +114,7 @@ async def test_the_programs_help_tells_every_key_and_command():
 
     assert all(row.label.split(" or ")[0] in shown for row in rows_of(KEYS, {}))
     assert all(command.name in shown for command in builtin_commands().commands)
-    for words in ("h ", "choose among the changes", "skip this change and give a reason", "revert the whole file"):
+    for words in ("h ", "choose among the changes", "skip this change with a reason", "revert the whole file"):
         assert words in shown
 
 

@@ -46,6 +46,9 @@ class DockedDialog(Dialog[ResultT], Generic[ResultT]):
             self._below.post_message(Covered(self.query_one("#dialog").outer_size.height))
 
     def on_unmount(self) -> None:
+        # The next dialog of a batch may be open before this one is gone, and has reported its own rows by then.
+        if isinstance(self._owner.screen, DockedDialog):
+            return
         for screen in self._owner.screen_stack:
             screen.post_message(Covered(0))
 

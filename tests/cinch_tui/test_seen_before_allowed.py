@@ -104,6 +104,26 @@ async def test_dialog_is_docked_and_says_how_many_rows_it_covers(size: tuple[int
     assert covered[-2:] == [dialog.height, 0]
 
 
+async def test_rows_stay_covered_when_the_next_dialog_opens_before_the_last_is_gone():
+    covered: list[int] = []
+
+    class Chat(Host):
+        def on_covered(self, message: Covered) -> None:
+            covered.append(message.rows)
+
+    app = Chat(ApprovalScreen(replace(EDIT, view=CHANGE), grace=0))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("n")
+        app.push_screen(ApprovalScreen(EDIT, grace=0))
+        await pilot.pause()
+        await pilot.pause()
+        dialog = app.screen.query_one("#dialog").region
+
+    assert covered[-1] == dialog.height
+
+
 @pytest.mark.parametrize("keys", ["shift+up", "wheel"])
 async def test_conversation_above_scrolls_while_the_dialog_is_open(keys: str):
     scrolled: list[int] = []

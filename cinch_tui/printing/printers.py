@@ -144,7 +144,8 @@ class Narrator:
         match event:
             case ToolExecutionStart(call=call, summary=summary):
                 self.say(f"{call.name} {summary}")
-            case ToolExecutionEnd(result=result) if result.is_error:
+            # The end of the run names the calls that needed approval.
+            case ToolExecutionEnd(result=result) if result.is_error and not (result.details or {}).get("denied"):
                 first = result.text.splitlines()[0] if result.text else "no reason given"
                 self.say(f"{result.tool_name} failed: {first}")
             case HookRan(result=ToolResult() as result):

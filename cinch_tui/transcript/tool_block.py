@@ -112,7 +112,8 @@ class ToolBlock(Block):
             return self._folded
         # What was changed or shown must be seen without asking for it.
         must_be_seen = isinstance(self.view, DiffView) or self.pictures or self.stays_open
-        return not self._is_fresh and not (self.status == "done" and must_be_seen)
+        # The line of a denied call shows the reason.
+        return self.status == "denied" or not (self._is_fresh or (self.status == "done" and must_be_seen))
 
     @folded.setter
     def folded(self, folded: bool) -> None:
@@ -121,7 +122,7 @@ class ToolBlock(Block):
     @property
     def is_fresh(self) -> bool:
         """It has only just come, and shows the end of what comes out; who folds or unfolds it has the last word."""
-        return self._is_fresh and self._folded is None
+        return self._is_fresh and self._folded is None and self.status != "denied"
 
     @is_fresh.setter
     def is_fresh(self, is_fresh: bool) -> None:

@@ -44,7 +44,7 @@ def header_line(call: Call, look: Look, width: int, *, folded: bool, selected: b
     summary = one_line(call.summary)
     # Both what was asked and what came out must be seen: neither takes more than half where they do not fit.
     limit = max(0, room // 2, room - cell_len(summary) - 1)
-    result = _result(first_line(call) if folded else "", metric(call), limit - 2)
+    result = _result(first_line(call) if folded else "", metric(call, folded=folded), limit - 2)
     summary = fitted(summary, room - (cell_len(result) + 2 if result else 0) - 1)
     runs: list[Run] = [
         (mark, state),
@@ -88,9 +88,9 @@ def first_line(call: Call) -> str:
     return one_line(start[:LONGEST_LOOKED_AT].lstrip().partition("\n")[0])
 
 
-def metric(call: Call) -> str:
-    """What came out, in a few words."""
-    words = [_outcome(call)]
+def metric(call: Call, *, folded: bool = True) -> str:
+    """What came out, in a few words; without the error that an unfolded call shows below."""
+    words = [_outcome(call, folded=folded)]
     # A note on how a call ended says how long it took.
     has_note = isinstance(call.view, TerminalView) and call.view.note
     if call.duration is not None and call.duration >= 1 and not has_note:
@@ -102,16 +102,18 @@ def metric(call: Call) -> str:
     return " · ".join(word for word in words if word)
 
 
-def _outcome(call: Call) -> str:
+def _outcome(call: Call, *, folded: bool) -> str:
     if call.status == "waiting":
         return ""
     if call.status == "denied":
-        return one_line(call.text) or "denied"
+        return (one_line(call.text) if folded else "") or "denied"
     if isinstance(call.view, TodoView) and call.summary:
         return ""  # the summary counts them
     if call.view is not None and (words := _view_outcome(call.view, running=call.status == "running")):
         return words
-    return one_line(call.text.strip().partition("\n")[0]) if call.status == "failed" else count_lines(call.text)
+    if call.status == "failed":
+        return one_line(call.text.strip().partition("\n")[0]) if folded else "failed"
+    return count_lines(call.text)
 
 
 def _view_outcome(view: View, *, running: bool) -> str:

@@ -4,7 +4,7 @@ import io
 
 from cinch_tui.printing.printers import Narrator
 from cinch_tui.printing.stream_json import event_lines
-from harness.events import HookRan
+from harness.events import HookRan, ToolExecutionEnd
 from harness.messages import Text, ToolResult
 
 BLOCKED = HookRan(
@@ -33,3 +33,12 @@ def test_who_asks_for_each_step_is_told_of_a_blocked_call():
     Narrator(stream, verbose=True)(BLOCKED)
 
     assert stream.getvalue() == "cinch: bash was blocked: not on a Friday\n"
+
+
+def test_verbose_print_mode_leaves_a_denied_call_to_the_end_of_the_run():
+    stream = io.StringIO()
+    denied = ToolResult("1", "bash", (Text("nobody could be asked"),), is_error=True, details={"denied": True})
+
+    Narrator(stream, verbose=True)(ToolExecutionEnd(result=denied, duration=0.0))
+
+    assert stream.getvalue() == ""

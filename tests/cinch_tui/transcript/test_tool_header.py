@@ -108,3 +108,21 @@ def test_a_long_question_and_a_long_answer_share_the_line():
 )
 def test_a_notice_begins_as_a_sentence_unless_with_a_name(told: str, shown: str):
     assert NoticeBlock(told).text == shown
+
+
+@pytest.mark.parametrize("status", ["failed", "denied"])
+def test_unfolded_call_shows_its_error_once(status: ToolStatus):
+    block = ended(status, "a.py", "use the other file")
+
+    line = header_line(block.call, Look.bare(), 60, folded=False, selected=False).text
+
+    assert "use the other file" in header(block, 60)
+    assert "use the other file" not in line
+
+
+def test_denied_call_is_folded_at_once():
+    block = ended("denied", "a.py", "The user denied this call.")
+    block.is_fresh = True
+
+    assert block.folded
+    assert not block.is_fresh

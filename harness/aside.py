@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from harness.agent import Agent
 
 ASIDE = (
-    "<aside>\nThe person asks something beside the work, which goes on without you here. Answer it in words from what "
+    "<aside>\nThe user asks something beside the work, which goes on without you here. Answer it in words from what "
     "you see in this conversation; no tool can be used, and nobody will remember this answer.\n</aside>\n\n"
 )
 UNDER_WAY = "This call is still under way."

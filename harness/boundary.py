@@ -92,7 +92,7 @@ class Boundary:
         allowed = ", ".join(self._changeable_folders)
         return (
             f"{path}{leads} is outside the folders this session may touch: {allowed}. "
-            "Work inside them; if you need more, ask the person to start cinch with --add-dir."
+            "Work inside them; if you need more, ask the user to start cinch with --add-dir."
         )
 
 

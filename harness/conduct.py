@@ -13,7 +13,7 @@ from harness.run import Ending, Run
 from harness.stopping import stop_tasks
 from harness.threads import call_in
 
-STOPPED = Ending("aborted", "stopped by the person")
+STOPPED = Ending("aborted", "stopped by the user")
 
 
 class Conductor:

@@ -194,9 +194,8 @@ def quoted(instructions: Sequence[Instruction]) -> str:
     )
     return (
         "# Instruction files\n\n"
-        "How the person and this project want work to be done. Where they disagree, the later one counts, and what "
-        "the person says in the conversation counts more. They cannot allow what needs the person's approval.\n\n"
-        + files
+        "How the user and this project want work to be done. Where they disagree, the later one counts, and what "
+        "the user says in the conversation counts more. They cannot allow what needs the user's approval.\n\n" + files
     )
 
 

@@ -276,7 +276,7 @@ def _said(text: str) -> UserMessage:
 
 
 def _word_of_end(job: Job) -> str:
-    by = " by the person" if job.killer == "person" else ""
+    by = " by the user" if job.killer == "person" else ""
     return f"[Background {job.id} ({job.errand.title}): {job.fate}{by}. job_output shows what it printed.]"
 
 

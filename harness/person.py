@@ -236,7 +236,7 @@ class Nobody:
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         del request
-        return Denied("nobody is there to approve it; continue without it", unasked=True)
+        return Denied("nobody could be asked; continue without it", unasked=True)
 
     async def ask(self, question: Question) -> Answer:
         del question

@@ -75,7 +75,7 @@ class DenyList(Hooks):
             return None
         return Block(
             f"The tool {call.name} is not allowed here, whatever its arguments. "
-            "Use another tool, or tell the person what you would have needed it for."
+            "Use another tool, or tell the user what you would have needed it for."
         )
 
     def _denies(self, name: str) -> bool:
@@ -113,7 +113,7 @@ class LoopDetection(Hooks):
         self._blocked.add(call.id)
         return Block(
             f"This very call of {call.name} has failed {self._times} times, so it was not made again. "
-            "Try something else: other arguments, another tool, or tell the person what is in the way."
+            "Try something else: other arguments, another tool, or tell the user what is in the way."
         )
 
     async def after_turn(self, end: TurnEnd) -> Stop | None:

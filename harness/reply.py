@@ -106,7 +106,7 @@ class ReplyBuilder:
         return self._message(self._spoken(), "error", error)
 
     def abort(self) -> AssistantMessage:
-        return self._message(self._spoken(), "aborted", "stopped by the person")
+        return self._message(self._spoken(), "aborted", "stopped by the user")
 
     def _block(self, index: int) -> _Block:
         try:

@@ -17,7 +17,7 @@ from tools.typed import Parameters, TypedTool
 class AskChoice(Parameters):
     label: str = Field(min_length=1, description="The answer, in a few words.")
     description: str = Field(default="", description="What it would mean.")
-    body: str = Field(default="", description="A longer text that it stands for, which the person may edit.")
+    body: str = Field(default="", description="A longer text that it stands for, which the user may edit.")
 
 
 class AskQuestion(Parameters):
@@ -29,7 +29,7 @@ class AskQuestion(Parameters):
         description="Two to ten answers to choose from, the one you advise first; none for free text.",
     )
     multi_select: bool = Field(default=False, description="Several choices may be taken.")
-    editable: bool = Field(default=False, description="Let the person change the text of the choice they take.")
+    editable: bool = Field(default=False, description="Let the user change the text of the choice they take.")
     max_edit_length: int | None = Field(default=None, gt=0, description="Characters that a changed text may have.")
 
     @field_validator("choices")
@@ -47,7 +47,7 @@ class AskArguments(AskQuestion):
     questions: list[AskQuestion] = Field(
         default_factory=list[AskQuestion],
         max_length=4,
-        description="Two to four questions that the person answers together, in place of a single one.",
+        description="Two to four questions that the user answers together, in place of a single one.",
     )
     timeout_s: float | None = Field(default=None, gt=0, description="Seconds to wait; without it, as long as it takes.")
 

@@ -41,7 +41,7 @@ FLOOD = (
     f"has printed more than {LARGEST_FILE // 1_000_000} MB and goes on: "
     "from here on it is slowed down, and only its beginning and its end are kept."
 )
-MOVED = "The person moved it to the background, where it goes on"
+MOVED = "The user moved it to the background, where it goes on"
 
 
 def _seconds(value: float) -> float:

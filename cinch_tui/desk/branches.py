@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from harness.provider import Model
 
 BESIDE_OTHERS = (
-    "Several models answer this prompt at once, and the person picks one answer. Only tools that change nothing are at "
+    "Several models answer this prompt at once, and the user picks one answer. Only tools that change nothing are at "
     "hand: look around as you need, then answer; where something is to be changed, say what and how."
 )
 WHICH = "Which answer goes on?"
@@ -82,7 +82,7 @@ class Contest:
         while True:
             index = await self._pick(candidates(outcomes))
             if index is not None:
-                return Selection(index, reason="picked by the person")
+                return Selection(index, reason="picked by the user")
             self._desk.notice(", ".join(filter(None, (READ_ON, hint("chat.abort takes none of them")))) + ".")
             await self._wait()
 

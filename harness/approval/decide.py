@@ -35,7 +35,7 @@ from harness.views import DiffView
 logger = logging.getLogger(__name__)
 
 WITHDRAWN = "the question was withdrawn"
-MISFIT = "The person's answer does not fit this call, so it did not run."
+MISFIT = "The user's answer does not fit this call, so it did not run."
 
 
 async def decide_call(
@@ -237,7 +237,7 @@ class _Approval:
 
     def _edited(self, wanted: Allowed, arguments: JsonObject) -> Decision:
         """What the person wrote needs no approval, but neither a schema nor what is forbidden bends to them."""
-        edited = changed(wanted, arguments, "The person changed the arguments before allowing the call")
+        edited = changed(wanted, arguments, "The user changed the arguments before allowing the call")
         if isinstance(edited, Refused):
             return edited
         verdict = verdict_on(self._run, edited)
@@ -250,6 +250,6 @@ def _edited_or_denied(decision: Decision, asked: Asked) -> ToolApprovalResolved:
 
 
 def _denial(reason: str, *, unasked: bool) -> ToolOutput:
-    denied = "This call needs the person's approval" if unasked else "The person denied this call"
+    denied = "This call needs the user's approval" if unasked else "The user denied this call"
     text = f"{denied}: {reason}" if reason else f"{denied}."
     return ToolOutput.failure(text, details={"denied": True})

@@ -76,6 +76,6 @@ _REASONS = {
 def _refusal(risk: Risk) -> str:
     why = f": {risk.reason}" if risk.reason else ""
     return (
-        f"Forbidden{why}. This never runs, whatever the person has allowed. "
-        "Reach the goal in another way, or ask the person to do it by hand."
+        f"Forbidden{why}. This never runs, whatever the user has allowed. "
+        "Reach the goal in another way, or ask the user to do it by hand."
     )

@@ -47,7 +47,7 @@ def in_part(view: DiffView, refused: Sequence[RefusedHunk]) -> Revision | None:
         return None
     made = "; ".join(_lines(hunks[number]) for number in taken)
     note = (
-        f"The person allowed only a part of this change to {view.path}: {len(taken)} of {len(hunks)} hunks.\n"
+        f"The user allowed only a part of this change to {view.path}: {len(taken)} of {len(hunks)} hunks.\n"
         f"Made (lines of the file before): {made}.\n"
         f"Refused, so NOT made:\n{refusals(view, refused)}"
         "Work on from the file as it is now. Do not make what was refused in another way; where a reason says what is "
@@ -68,13 +68,13 @@ def refusals(view: DiffView, refused: Sequence[RefusedHunk]) -> str:
 def reworded(proposed: View, text: str) -> Revision:
     """What the person wrote in place of what the model proposed."""
     if not isinstance(proposed, DiffView):
-        return Revision(text, f"The person changed the command before allowing it; what ran is:\n{text}\n")
+        return Revision(text, f"The user changed the command before allowing it; what ran is:\n{text}\n")
     difference = DiffView(proposed.path, proposed.new or "", text)
     sides, hunks = Sides.of(difference), hunks_of(difference)
     shown = "".join(_hunk(sides, hunk, "") for hunk in hunks[:MOST_HUNKS])
     more = f"… and {len(hunks) - MOST_HUNKS} more places\n" if len(hunks) > MOST_HUNKS else ""
     told = (
-        f"The person changed your proposal for {proposed.path} before allowing it. From what you proposed (-) to what "
+        f"The user changed your proposal for {proposed.path} before allowing it. From what you proposed (-) to what "
         f"was written (+):\n{shown}{more}"
     )
     return Revision(text, told)

@@ -192,7 +192,7 @@ def test_what_needs_leave_is_denied_told_and_status_4(folder: Path) -> None:
     assert [denial["tool_name"] for denial in told["permission_denials"]] == ["write_file"]
     assert "--allow TOOL" in done.stderr
     assert not (folder / "new.txt").exists()
-    assert "needs the person's approval" in said_to(server, 1)
+    assert "needs the user's approval" in said_to(server, 1)
 
 
 @pytest.mark.parametrize("grant", [("--approve", "off"), ("--allow", "write_file")])

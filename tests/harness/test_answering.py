@@ -146,7 +146,7 @@ async def test_another_thread_may_answer(make_agent, answers):
     await agent.prompt("go")
     thread.join()
 
-    assert results_of(agent)[0].text == "The person denied this call: no"
+    assert results_of(agent)[0].text == "The user denied this call: no"
 
 
 @pytest.mark.parametrize("call_id", ["call_1", "nonsense"])

@@ -89,7 +89,7 @@ async def test_all_are_denied_by_one_answer(make_agent):
 
     assert ran(tools) == []
     assert asked(person) == ["a"]
-    assert [result.text for result in results_of(agent)] == ["The person denied this call: no"] * 3
+    assert [result.text for result in results_of(agent)] == ["The user denied this call: no"] * 3
 
 
 async def test_what_is_dangerous_is_not_allowed_among_others(make_agent):

@@ -169,7 +169,7 @@ async def test_a_person_kills_a_job_and_the_model_hears_of_it(agents, tmp_path: 
     await agent.prompt("what now")
 
     assert not lives(await pid_in(tmp_path))
-    assert "by the person" in news(agent)[0]
+    assert "by the user" in news(agent)[0]
 
 
 async def test_a_person_moves_a_running_command_to_the_background_and_the_agent_goes_on(agents, record, tmp_path: Path):
@@ -183,7 +183,7 @@ async def test_a_person_moves_a_running_command_to_the_background_and_the_agent_
 
     assert moved
     assert result.text == "went on"
-    assert answers(agent)[0].startswith("The person moved it to the background, where it goes on as job-1.")
+    assert answers(agent)[0].startswith("The user moved it to the background, where it goes on as job-1.")
     assert answers(agent)[0].endswith("begun")
     assert lives(await pid_in(tmp_path))
     assert not agent.background_call("never was")

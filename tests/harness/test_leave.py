@@ -34,7 +34,7 @@ async def test_a_denied_call_never_runs_and_its_reason_reaches_the_model(make_ag
     assert tool.ran == []
     (result,) = results_of(agent)
     assert result.is_error
-    assert result.text == "The person denied this call: use the other file"
+    assert result.text == "The user denied this call: use the other file"
     wanted = ("ToolApprovalRequested", "ToolApprovalResolved", "ToolExecutionStart", "ToolExecutionEnd")
     assert [name for name in happened.names if name in wanted] == list(wanted)
 

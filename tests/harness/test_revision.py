@@ -86,7 +86,7 @@ async def test_only_the_allowed_hunks_are_written_and_the_model_is_told_which(tm
 
     assert reader.file.read_text() == OLD.replace("line 2\n", "two\n").replace("line 19\n", "")
     assert told.startswith(
-        "The person allowed only a part of this change to a.txt: 2 of 3 hunks.\n"
+        "The user allowed only a part of this change to a.txt: 2 of 3 hunks.\n"
         "Made (lines of the file before): line 2; line 19.\n"
         "Refused, so NOT made:\n"
         "@@ line 10: keep ten as it is\n"
@@ -156,7 +156,7 @@ async def test_a_reworded_change_can_still_be_allowed_in_part_or_denied(tmp_path
     assert "changed your proposal" in told
     assert "2 of 3 hunks" in told
     denied = Reader(tmp_path, write(NEW), Reworded(wanted), Denied("after all not"), content=OLD.encode())
-    assert await denied.go() == "The person denied this call: after all not"
+    assert await denied.go() == "The user denied this call: after all not"
     assert denied.file.read_text() == OLD
 
 

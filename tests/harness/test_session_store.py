@@ -177,7 +177,7 @@ def test_everything_said_comes_back(tmp_path: Path):
         ),
         ToolResult("c", "bash", (Text("no JSON"), Image("image/png", "BBBB")), is_error=True),
         UserMessage((Text("reminder"),), synthetic=True),
-        AssistantMessage((Text("par"),), "m", "anthropic", stop_reason="aborted", error="stopped by the person"),
+        AssistantMessage((Text("par"),), "m", "anthropic", stop_reason="aborted", error="stopped by the user"),
         AssistantMessage((), "m", "anthropic", stop_reason="error", error="overloaded"),
         ToolResult("none", "x", ()),
     ]

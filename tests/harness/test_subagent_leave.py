@@ -50,7 +50,7 @@ async def test_what_the_person_denies_a_sub_agent_does_not_run(make_agent, recor
     ]
     assert run.ran == []
     assert [request.label for request in person.asked] == ["Sub-agent dig: Run"]
-    assert inside(seen.events, ToolExecutionEnd)[0].result.text == "The person denied this call: not that"
+    assert inside(seen.events, ToolExecutionEnd)[0].result.text == "The user denied this call: not that"
 
 
 async def test_the_delegation_itself_is_not_asked_about(make_agent, person):

@@ -41,6 +41,7 @@ from harness.events import (
     TurnStart,
 )
 from harness.messages import AssistantMessage, Message, ToolResult, UserMessage
+from harness.modes import EXECUTE, PLAN
 from harness.provider import Request
 
 BY_HAND = (ModelChanged, ModeChanged, Notice)
@@ -204,7 +205,7 @@ def check_request(request: Request) -> None:
 
 
 def _check_waits(stage: Stage) -> None:
-    """A request that is to be sent again waits as long as was said."""
+    """A request that is to be sent again waits as long as was said, unless its turn is interrupted."""
     not_before = 0.0
     for event, time in zip(stage.events, stage.times, strict=True):
         if isinstance(event, RetryScheduled):
@@ -213,18 +214,41 @@ def _check_waits(stage: Stage) -> None:
             assert event.delay <= stage.agent.options.retry.max_retry_after
         elif isinstance(event, RequestStart):
             assert time >= not_before - 0.001
-        elif isinstance(event, AgentEnd | ModelChanged):
+        elif isinstance(event, TurnEnd | AgentEnd | ModelChanged):
             # Another model need not be waited for.
             not_before = 0.0
 
 
 def _check_limits(stage: Stage, runs: Sequence[Sequence[Event]]) -> None:
+    options = stage.agent.options
+    most = {PLAN.name: options.planning.max_turns, EXECUTE.name: options.limits.max_turns}
+    for turns in _turns_by_mode(stage.events, options.mode.name):
+        assert all(turns[mode] <= most[mode] for mode in most)
+        assert turns.total() <= sum(most.values())
     for run in runs:
-        turns = sum(isinstance(event, TurnStart) for event in run)
-        assert turns <= stage.agent.options.limits.max_turns
         reached = [event.limit for event in run if isinstance(event, LimitReached)]
         limit = _end_of(run).limit
         assert reached == [limit] or (limit in ("", "policy") and len(reached) <= 1)
+
+
+def _turns_by_mode(events: Sequence[Event], mode: str) -> Iterable[Counter[str]]:
+    """The turns of each run by the mode they were in; by an empty name those in which it changed."""
+    turns: Counter[str] = Counter()
+    in_turn = ""
+    for event in events:
+        match event:
+            case TurnStart():
+                in_turn = mode
+            case ModeChanged(mode=changed):
+                in_turn = in_turn if changed == mode else ""
+                mode = changed
+            case TurnEnd():
+                turns[in_turn] += 1
+            case AgentEnd():
+                yield turns
+                turns = Counter()
+            case _:
+                pass
 
 
 def _end_of(run: Sequence[Event]) -> AgentEnd:

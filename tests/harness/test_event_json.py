@@ -119,6 +119,10 @@ def _overflow(make: Make) -> Agent:
     return make(Reply((Break(ContextWindowOverflow("too long")),)), "fits")
 
 
+def _empty_reply(make: Make) -> Agent:
+    return make(Reply((), usage=Usage(input=10)), "not empty")
+
+
 def _several_models(make: Make) -> Agent:
     second = replace(scripted(Reply((Break(RequestRejected("no")),))), spec=ModelSpec("demo", "second"))
     routing = ByTurn(scripted(calls("look")), {2: second})
@@ -158,7 +162,7 @@ def _job(make: Make) -> Agent:
     return make(begin, end, "done", tools=builtin_tools(), approval="off")
 
 
-SCENARIOS = (_talk, _overflow, _several_models, _plan, _rejected, _stopped_by_a_hook, _sub_agent, _job)
+SCENARIOS = (_talk, _overflow, _empty_reply, _several_models, _plan, _rejected, _stopped_by_a_hook, _sub_agent, _job)
 
 
 def _with_inner(events: Iterable[Event]) -> Iterator[Event]:

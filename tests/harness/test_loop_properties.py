@@ -32,6 +32,7 @@ from harness.errors import AgentError
 from harness.events import AgentEnd
 from harness.limits import Limits
 from harness.messages import AssistantMessage, CustomMessage, Text
+from harness.modes import Planning
 from harness.options import AgentOptions
 from harness.workspace import Workspace
 from providers.demo import scripted
@@ -63,6 +64,7 @@ def stage_for(script: Script, folder: Path) -> Stage:
         workspace=Workspace(folder),
         spill_dir=folder / "spill",
         limits=Limits(max_turns=8),
+        planning=Planning(max_turns=2),
         hooks=(WhimHooks(stage, script.acts),) if script.acts else (),
     )
     tools = [stage.spare, WhimTool("poke", stage)]

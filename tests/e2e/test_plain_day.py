@@ -155,24 +155,70 @@ def test_ctrl_c_at_a_question_stops_the_turn(cinch, project: Path):
     assert not (project / "made").exists()
 
 
-def test_enter_opens_a_line_to_steer_with(cinch):
+def test_enter_opens_a_line_to_steer_with(cinch, project: Path):
+    wait = "until test -e go; do sleep 0.05; done"
     lines = cinch(
-        [Reply(text="Waiting.", calls=[("bash", {"command": "sleep 60"})]), Reply(text="Something else, then.")],
+        [Reply(text="Waiting.", calls=[("bash", {"command": wait})]), Reply(text="Something else, then.")],
         "--approve",
         "off",
     )
     lines.see("You: ")
     lines.enter("wait")
-    lines.see("Tool: bash sleep 60")
+    lines.see("Tool: bash until")
 
     lines.enter("")
     lines.see("steer> ")
     lines.enter("do something else")
+    lines.see("Queued for the next step")
+    (project / "go").touch()
 
     lines.see("You, heard now: do something else")
     lines.see("Something else, then.")
     lines.see("Done: ")
     assert "do something else" in told(cinch)
+
+
+def test_enter_twice_sends_a_queued_message_now(cinch):
+    lines = cinch(
+        [Reply(text="Waiting.", calls=[("bash", {"command": "sleep 300"})]), Reply(text="Something else, then.")],
+        "--approve",
+        "off",
+    )
+    lines.see("You: ")
+    lines.enter("wait")
+    lines.see("Tool: bash sleep 300")
+    lines.enter("")
+    lines.see("steer> ")
+    lines.enter("do something else")
+    lines.see("Enter twice sends it now")
+
+    lines.enter("")
+    lines.see("steer> ")
+    lines.enter("")
+
+    lines.see("Interrupting the agent to send your message")
+    lines.see("You, heard now: do something else")
+    lines.see("Something else, then.")
+    lines.see("Done: ")
+    assert "do something else" in told(cinch)
+
+
+def test_enter_twice_with_no_queued_message_lets_the_agent_continue(cinch, project: Path):
+    wait = "until test -e go; do sleep 0.05; done"
+    lines = cinch([Reply(calls=[("bash", {"command": wait})]), Reply(text="It is there.")], "--approve", "off")
+    lines.see("You: ")
+    lines.enter("wait")
+    lines.see("Tool: bash until")
+
+    lines.enter("")
+    lines.see("steer> ")
+    lines.enter("")
+    lines.see("Notice: Nothing is sent")
+    (project / "go").touch()
+
+    lines.see("It is there.")
+    lines.see("Done: ")
+    assert "interrupted" not in told(cinch)
 
 
 def test_a_side_question_is_answered_and_forgotten(cinch):

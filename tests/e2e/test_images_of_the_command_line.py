@@ -133,10 +133,13 @@ def test_a_picture_alone_is_no_prompt(answer):
     assert server.requests == []
 
 
-def test_a_picture_named_with_an_at_sign_is_a_path_as_in_the_app(answer):
+def test_picture_named_with_an_at_sign_is_attached_as_in_the_app(answer):
     _, server = answer("what is @shot.png about?")
 
-    assert said(server) == ["what is @shot.png about?"]
+    prompt, described, picture = said(server)
+    assert prompt == "what is @shot.png about?"
+    assert described.startswith('<attached path="shot.png" extent="picture">')
+    assert picture == SHOT
 
 
 @pytest.mark.pty

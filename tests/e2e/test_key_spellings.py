@@ -59,7 +59,9 @@ def test_tab_changes_sides_and_letters_go_on_in_the_prompt(terminal, serve):
     app.see(r"Said\.")
 
     app.type("\t")
+    app.see("In the conversation:")
     app.type("\x1b[1;2A")
+    app.see("y copy")
     app.type("y")
     app.see("Copied 5 characters")
     app.type("\t")

@@ -51,7 +51,7 @@ def test_the_keys_of_the_file_act_and_the_usual_ones_do_not(app):
     app.miss("Find ")
 
     app.type("delete\x1b[24~")
-    app.see(r"rm -r till(.*\n)*.* Z  No")
+    app.see(r"rm -r till(.*\n)*.* Z Deny")
     app.miss("a moment: keys still go to the prompt")
     app.settle()
     app.type("Z")

@@ -39,7 +39,9 @@ def test_every_flag_that_is_named_exists(page: Path, capsys: pytest.CaptureFixtu
     of_subcommands = {"--all", "--json", "--format", "--yes", "--repair", "--providers", "--offline"}
     of_examples = {"--demo", "--jinja", "--config", "--enable-auto-tool-choice", "--tool-call-parser", "--with"}
     of_the_played_model = {"--port", "--repeat"}
-    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) | of_subcommands | of_examples | of_the_played_model
+    of_other_programs = {"--no-ext-diff", "--user"}  # git diff, systemd-run
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) | of_subcommands | of_examples
+    known |= of_the_played_model | of_other_programs
 
     named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePath
@@ -84,6 +85,8 @@ class CinchApp(App[object]):
         self._album = Album(place / "pictures")
         history = PromptHistory(place / "history.jsonl", self._album)
         self.frame = frame
+        self.has_prompt = threading.Event()
+        """Set once the prompt takes keys; the driver keeps what is typed until then."""
         self.guard = frame.guard if frame else Guard()
         self.desk = Desk(self, options, settings, history, self.guard)
         self._presence = self.desk.presence
@@ -163,6 +166,9 @@ class CinchApp(App[object]):
         through = wrapped(clipboard_sequence(text), around(self._options.environ))
         if through and self._driver is not None:
             self._driver.write(through)
+
+    def on_chat_screen_prompt_ready(self) -> None:
+        self.has_prompt.set()
 
     def on_status_bar_changed(self, message: StatusBar.Changed) -> None:
         if self._driver is not None and not self.is_headless:

@@ -27,7 +27,15 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
 # These are ours too, but say how cinch runs and not what is set.
 OTHER_VARIABLES = frozenset(
-    {"CINCH_CLIENT_CERT", "CINCH_CLIENT_KEY", "CINCH_HOME", "CINCH_KEYRING", "CINCH_LOCAL_CONTEXT", "CINCH_RECORD"}
+    {
+        "CINCH_CLIENT_CERT",
+        "CINCH_CLIENT_KEY",
+        "CINCH_FIRST_FRAME",
+        "CINCH_HOME",
+        "CINCH_KEYRING",
+        "CINCH_LOCAL_CONTEXT",
+        "CINCH_RECORD",
+    }
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.message import Message
 from textual.widgets import Static
 
 from cinch_tui.keys.keymap import bindings, label_of
@@ -48,6 +49,9 @@ class ChatScreen(PanelledScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("chat")]
     AUTO_FOCUS = ""
+
+    class PromptReady(Message):
+        """The prompt has the focus, so that keys reach it."""
 
     def __init__(
         self,
@@ -96,8 +100,7 @@ class ChatScreen(PanelledScreen):
         # A quarter of the time to the first paint would be spent on what shows nothing yet.
         from cinch_tui.screens.board import STYLES, Board
 
-        if self._frame is not None:
-            self._frame.hand_on()
+        self.post_message(self.PromptReady())
         self._desk.app.stylesheet.read_all(STYLES)
         board = Board.above(self._status)
         board.transcript.banner = self._banner

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast, runtime_checkable
 from textual.drivers.linux_driver import LinuxDriver
 
 from cinch_tui.terminal.burst import BurstParser
+from cinch_tui.terminal.first_frame import typed_before
 from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.key_modes import asked, given_back, is_in_konsole
 from cinch_tui.terminal.multiplexers import emptied
@@ -40,6 +41,7 @@ class Guarded(Protocol):
 
     guard: Guard
     frame: FirstFrame | None
+    has_prompt: threading.Event
 
     @property
     def greeting(self) -> str: ...
@@ -84,6 +86,7 @@ class GuardedDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType] its App names no type
         self._has_begun = False
+        self._is_start = True
         self._parent = os.getppid()
         self._guard = app.guard if isinstance(app, Guarded) else None
         # What goes wrong may be written to a file; the screen is where people look.
@@ -148,16 +151,28 @@ class GuardedDriver(LinuxDriver):
             super().write(placed(terse(data)))
 
     def run_input_thread(self) -> None:
-        frame, self._taken = self._taken, None
         try:
-            # Before something has the focus, Textual drops what is typed.
-            while frame and not (frame.wait_for_prompt(PATIENCE) or self.exit_event.is_set()):
-                pass
-            self._read_on(frame.keys if frame else b"")
+            keys = self._typed_early()
+            self._wait_for_prompt()
+            self._read_on(keys)
         except OSError:
             # Nobody types here any more: the terminal went away, or the shell that lent it to us. Only a signal to the
             # main thread itself interrupts what it waits for.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
+
+    def _typed_early(self) -> bytes:
+        """Keys typed before the app had the terminal, other than the text that the first frame has shown."""
+        frame, self._taken = self._taken, None
+        if frame is not None:
+            return frame.keys
+        is_start, self._is_start = self._is_start, False
+        return typed_before(self.fileno) if is_start else b""
+
+    def _wait_for_prompt(self) -> None:
+        """Wait until the prompt has the focus: Textual drops what is typed while nothing has it."""
+        if isinstance(self._app, Guarded):
+            while not (self._app.has_prompt.wait(PATIENCE) or self.exit_event.is_set()):
+                pass
 
     def _read_on(self, chunk: bytes) -> None:
         """Read keys, from where a frame stopped, which may be the middle of a paste."""

@@ -99,8 +99,6 @@ class FirstFrame:
         self._pressed = b""
         self._wake, self._awake = os.pipe()
         self._listening = _thread.allocate_lock()
-        self._without_prompt = _thread.allocate_lock()
-        self._without_prompt.acquire()
         self._is_open = False
 
     def paint(self) -> None:
@@ -114,8 +112,11 @@ class FirstFrame:
             signal.signal(number, self._leave)
         self._is_open = True
         termios.tcsetattr(STDIN, termios.TCSANOW, _raw(termios.tcgetattr(STDIN)))
+        self._pressed = typed_before(STDIN)
         self.guard.here(SCREEN, self.attributes)
         _write(ENTER + body)
+        if self._pressed:
+            self._echo()
         self._listening.acquire()
         _thread.start_new_thread(self._listen, ())
 
@@ -126,14 +127,6 @@ class FirstFrame:
             text, rest = typed(self._pressed)
             is_plain = text[:1] not in SIGNS and "@" not in text
             self.text, self.keys = (text, rest) if is_plain else ("", self._pressed)
-
-    def hand_on(self) -> None:
-        """The one that took over has a prompt that takes keys."""
-        self._without_prompt.release()
-
-    def wait_for_prompt(self, seconds: float) -> bool:
-        """Return when there is a prompt to take keys, or after so long; whether there is."""
-        return self._without_prompt.acquire(timeout=seconds)
 
     def close(self) -> None:
         """Give the terminal back as it was, unless it was taken over."""
@@ -283,6 +276,17 @@ def typed(pressed: bytes) -> tuple[str, bytes]:
             break
         text, place = text + letter, place + size
     return text, pressed[place:]
+
+
+def typed_before(terminal: int) -> bytes:
+    """Keys typed before the terminal was switched to raw mode: Enter is a line feed there.
+
+    Several lines were pasted; they stay line breaks, so that no line is sent as a prompt.
+    """
+    if not select.select([terminal], [], [], 0)[0]:
+        return b""
+    keys = os.read(terminal, 4096)
+    return keys if keys.count(b"\n") > 1 else keys.replace(b"\n", b"\r")
 
 
 def shown_folder(folder: str, width: int) -> str:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import termios
+import tty
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from cinch_tui.terminal.first_frame import (
     settings_file,
     state_folder,
     typed,
+    typed_before,
 )
 
 pytestmark = pytest.mark.pty
@@ -78,6 +81,29 @@ def test_what_is_typed_before_the_app_is_there_is_in_its_prompt(start):
     app.settle()
     app.see("│ hello 世")
     app.type("!\r")
+    app.see("hello to you")
+
+
+@pytest.mark.parametrize("args", [(), ("-c",)])
+def test_keys_typed_before_the_prompt_exists_arrive_in_order_without_a_frame(start, args: tuple[str, ...]):
+    app = start(*args)
+    app.type("first ")
+    app.written(TAKEN_OVER)
+    app.type("second ")
+    app.see("╰")
+    app.type("third")
+
+    app.see("│ first second third +│")
+
+
+@pytest.mark.parametrize("has_picture", [True, False])
+def test_enter_typed_before_raw_mode_sends_the_prompt(start, request: pytest.FixtureRequest, has_picture: bool):
+    if has_picture:
+        request.getfixturevalue("picture")
+    app = start()
+
+    app.type("hello\r")
+
     app.see("hello to you")
 
 
@@ -220,6 +246,21 @@ def test_without_a_terminal_there_is_no_frame():
 )
 def test_words_are_told_from_other_keys(pressed: bytes, text: str, rest: bytes):
     assert typed(pressed) == (text, rest)
+
+
+@pytest.mark.parametrize(
+    ("keys", "kept"), [(b"", b""), (b"hello", b"hello"), (b"hello\rmore", b"hello\rmore"), (b"1\r2\r3", b"1\n2\n3")]
+)
+def test_keys_typed_before_raw_mode_are_kept_with_a_single_enter(keys: bytes, kept: bytes):
+    user, terminal = os.openpty()
+    try:
+        os.write(user, keys)
+        tty.setraw(terminal, termios.TCSANOW)
+
+        assert typed_before(terminal) == kept
+    finally:
+        os.close(user)
+        os.close(terminal)
 
 
 def test_wide_and_combining_letters_are_measured():

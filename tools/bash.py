@@ -33,6 +33,8 @@ _SHOWN_LIVE = 8_000
 _UPDATE_SECONDS = 0.1
 _TITLE_CHARS = 80
 _AT_ONCE_SECONDS = 0.2
+_ENDING = (signal.SIGINT, signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGTERM)
+_KILLED = {128 + number: number.name for number in _ENDING}
 """What fails to start does so within a moment: then its end is worth more than its job id."""
 
 NOT_HERE = "Nothing can go on after its call here. Run it without background."
@@ -251,9 +253,12 @@ def _too_late(command: Command, captured: CapturedOutput, seconds: float) -> Too
 
 
 def _signal_name(exit_code: int) -> str:
-    """Shells report the death by a signal as 128 and its number."""
-    names = {128 + number: number.name for number in signal.Signals}
-    return f" ({names[exit_code]})" if exit_code in names else ""
+    """The signal that most likely ended a command: shells report it as 128 and its number.
+
+    Programs also choose such codes, for example 129 for a usage error of git, so rare signals are left out.
+    """
+    name = _KILLED.get(exit_code)
+    return f" ({name})" if name else ""
 
 
 def _aftermath(ended: Ended) -> str:

@@ -60,6 +60,10 @@ async def test_death_by_a_signal_is_named(tmp_path: Path) -> None:
     assert text_of(await run(tmp_path, "kill -KILL $$")).startswith("Exit code: 137 (SIGKILL)\n")
 
 
+async def test_exit_code_of_a_usage_error_is_not_called_a_signal(tmp_path: Path) -> None:
+    assert text_of(await run(tmp_path, "git log --no-such-option; exit 129")).startswith("Exit code: 129\n")
+
+
 async def test_timeout_is_an_error_that_keeps_what_was_printed(tmp_path: Path) -> None:
     output = await run(tmp_path, "echo half; sleep 100", timeout_s=0.3)
 

@@ -9,6 +9,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
+from cinch_tui.assembly import full_name
 from cinch_tui.config.layers import Config, load_config
 from cinch_tui.credentials import KeyStore
 from cinch_tui.doctor.findings import Finding
@@ -53,9 +54,18 @@ def setup_for(paths: Paths, cwd: Path, in_use: Choice | None = None) -> Setup:
     except ConfigError as error:
         return Setup(keys, error, chosen)
     named, last = config.settings.model, recall(paths.choice_file)
-    chosen += [Choice(named.name, named.base_url)] if named.name else []
-    chosen += [Choice(name) for name in config.settings.providers.fallback]
+    if named.name:
+        chosen.append(Choice(named.name if named.base_url else _full_name(named.name, keys), named.base_url))
+    chosen += [Choice(_full_name(name, keys)) for name in config.settings.providers.fallback]
     return Setup(keys, config, [*chosen, *([last] if last else [])])
+
+
+def _full_name(name: str, keys: KeyStore) -> str:
+    """The name as a start resolves it; unchanged where that fails, for a finding of its own."""
+    try:
+        return full_name(name, keys)
+    except ConfigError:
+        return name
 
 
 async def examine(wish: Wish, setup: Setup, tell: Tell) -> None:

@@ -60,6 +60,19 @@ def test_a_service_that_is_well_makes_status_0(anthropic: Begin) -> None:
     assert done.stdout.startswith("ok   anthropic       answer: ")
 
 
+@pytest.mark.parametrize("line", ["[model]\nname", "[providers]\nfallback"])
+def test_model_of_the_configuration_needs_no_provider_name(own_home: Path, line: str) -> None:
+    name = '["claude-sonnet-5-5"]' if line.endswith("fallback") else '"claude-sonnet-5-5"'
+    config = own_home / "cinch" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(f"{line} = {name}\n")
+
+    done = doctor("--offline", ANTHROPIC_API_KEY=KEY)
+
+    assert done.returncode == 0, done.stdout
+    assert "anthropic/claude-sonnet-5-5" in done.stdout
+
+
 def test_scripts_get_one_object(anthropic: Begin) -> None:
     anthropic([Failure(429, "slow down")])
 

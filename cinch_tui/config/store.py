@@ -167,5 +167,5 @@ def settings_text(store: SettingStore, live: Mapping[str, object]) -> str:
         here = f"; in this session {shown_value(standing.here)}" if standing.here is not None else ""
         lines.append(f"{standing.key.name} = {standing.value}{source}{here}")
     return "\n".join(
-        [*lines, "", f"Your file is {store.sources.user_file}; a change there counts from the next start."]
+        [*lines, "", f"Your file is {store.sources.user_file}; a change there applies from the next start."]
     )

@@ -1,4 +1,4 @@
-"""What a changed setting does, and when: at once, from the next prompt on, or from the next start on."""
+"""What a changed setting does, and when: at once, from the next prompt, or from the next start."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cinch_tui.theme_switch import ThemeSwitch
 
 AT_ONCE = "at once"
-NEXT_PROMPT = "from the next prompt on"
-NEXT_START = "from the next start on"
+NEXT_PROMPT = "from the next prompt"
+NEXT_START = "from the next start"
 
 BESIDE_A_DIFF = 10
 """Cells of the screen that frames and scroll bars take."""

@@ -246,7 +246,7 @@ class SettingsScreen(Dialog[None]):
             self._tell(f"kept in your file; here it is still {held[0].value} ({held[0].source})")
         elif free:
             times = {when(name) for name in free}
-            self._tell(f"kept; counts {times.pop()}" if len(times) == 1 else "kept")
+            self._tell(f"saved; applies {times.pop()}" if len(times) == 1 else "saved")
 
     def _look_again(self) -> bool:
         """Read all files anew; whether they can be."""

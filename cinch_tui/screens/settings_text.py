@@ -83,7 +83,7 @@ def _about(standing: Standing) -> Iterator[Sequence[tuple[str, str] | str]]:
     if standing.is_held_back:
         yield (("the project's file sets it too, and is not trusted: cinch config trust", "$text-warning"),)
     choices = f"{', '.join(key.choices)} · " if key.choices else ""
-    yield (f"{choices}default {shown_value(key.default)} · {key.variable} · counts {when(key.name)}",)
+    yield (f"{choices}default {shown_value(key.default)} · {key.variable} · applies {when(key.name)}",)
 
 
 def _name(standing: Standing, *, whole: bool) -> str:

@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     rename.add_argument("title", nargs="+")
     remove = verb("rm", _remove, "Delete a session for good.")
     remove.add_argument("id")
-    remove.add_argument("--yes", action="store_true", help="needed, since nothing can bring it back")
+    remove.add_argument("--yes", action="store_true", help="confirm deletion; it cannot be undone")
     doctor = verb("doctor", _doctor, "Check a session, or all of this folder.")
     doctor.add_argument("id", nargs="?")
     doctor.add_argument("--repair", action="store_true", help="append what is missing to the file")
@@ -163,7 +163,7 @@ def _rename(arguments: Namespace, desk: Desk) -> int:
 def _remove(arguments: Namespace, desk: Desk) -> int:
     path = desk.find(arguments.id)
     if not arguments.yes:
-        raise ConfigError(f"this deletes session {path.stem} for good; add --yes if that is meant")
+        raise ConfigError(f"deleting session {path.stem} cannot be undone; add --yes to confirm")
     lock = take_lock(path)
     try:
         path.unlink()

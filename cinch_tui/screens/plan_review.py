@@ -14,10 +14,10 @@ from textual.widgets import Input, Static
 
 from cinch_tui.asking.call_words import PLAN_ANSWERS
 from cinch_tui.keys.keymap import bindings, hint, label_of
-from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
+from cinch_tui.widgets.markdown_text import MarkdownText
 from harness.person import PlanVerdict
 
 _HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT, "plan.back keeps planning")
@@ -27,7 +27,7 @@ _WRITING_HINT = ("Enter sends", "plan.back goes back")
 class PlanScreen(DockedDialog[PlanVerdict]):
     """Shows a plan. Esc keeps planning without feedback. `editor` is the user's editor, empty for the usual one."""
 
-    CSS_PATH = stylesheets("docked", "plan_review")
+    CSS_PATH = stylesheets("docked", "transcript", "plan_review")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("plan")]
     FIRST_FOCUS = "AnswerBar"
 
@@ -40,14 +40,11 @@ class PlanScreen(DockedDialog[PlanVerdict]):
         self._editor = editor
 
     def compose(self) -> ComposeResult:
-        # The Markdown parser costs 40 ms of import that only a plan pays for.
-        from textual.widgets import Markdown
-
         with DialogFrame(id="dialog") as dialog:
             dialog.border_subtitle = hint(*_HINT)
             yield Static(Content.styled("Plan", "bold"), id="heading", markup=False)
             with VerticalScroll(id="plan"):
-                yield Markdown(harmless(self._plan), open_links=False)
+                yield MarkdownText(self._plan)
             yield AnswerBar(
                 (Answer(action, label_of(f"plan.{action}"), text, short) for _, action, text, short in PLAN_ANSWERS),
                 id="answers",
@@ -88,8 +85,6 @@ class PlanScreen(DockedDialog[PlanVerdict]):
 
     @work(group="editor", exclusive=True)
     async def action_edit(self) -> None:
-        from textual.widgets import Markdown
-
         from cinch_tui.terminal.editor import Edited, EditorFailed, rewrite
 
         match await rewrite(self._plan, "plan.md", self._editor, self.give_away):
@@ -98,7 +93,7 @@ class PlanScreen(DockedDialog[PlanVerdict]):
             case Edited(text) if text.strip() and text != self._plan:
                 self._plan = text
                 self.query_one("#heading", Static).update(Content.styled("Plan (edited by you)", "bold"))
-                await self.query_one(Markdown).update(harmless(text))
+                self.query_one(MarkdownText).update(text)
             case _:
                 self.notify("Nothing was changed.", markup=False)
 

@@ -28,6 +28,7 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
+from harness.modes import SUBMIT_PLAN
 from harness.sources import sources_of
 from harness.tool import Tool
 from harness.views import ImageView, TextView, TodoView
@@ -140,6 +141,7 @@ def show_result(block: ToolBlock, result: ToolResult) -> None:
     ]
     block.text = result.text
     block.view = result.view
+    block.call.is_markdown = result.tool_name == SUBMIT_PLAN
     details = result.details or {}
     is_answered = result.tool_name == "ask_user" and isinstance(result.view, TextView) and "\n" in result.view.text
     block.stays_open = is_answered or details.get("accepted") is True

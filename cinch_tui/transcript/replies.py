@@ -182,6 +182,13 @@ class ReplyBlock(GrowingBlock):
         return PiecePart(piece, splitter.references, apart=_holds_text(before[-2:]))
 
 
+def reply_lines(reply: ReplyBlock, look: Look, width: int) -> list[Line]:
+    """All lines of a finished reply, outside of a conversation."""
+    reply.gap = False
+    reply.open(look, width)
+    return [line for part in reply.parts for line in part.lines(look, width)]
+
+
 def _holds_text(parts: list[Part]) -> bool:
     return any(not isinstance(part, Gap) for part in parts)
 

@@ -34,6 +34,8 @@ class Call:
     text: str = ""
     duration: float | None = None
     pictures: tuple[Picture, ...] = ()
+    is_markdown: bool = False
+    """The text of the view is Markdown to read, not the source of a file."""
 
     @property
     def outcome(self) -> ToolStatus:

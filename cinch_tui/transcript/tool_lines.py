@@ -16,6 +16,7 @@ from cinch_tui.transcript.lines import Line, Run, chop_runs, indented, plain_lin
 from cinch_tui.transcript.links import linked
 from cinch_tui.transcript.picture_block import frame
 from cinch_tui.transcript.plain import one_line, printed, untabbed
+from cinch_tui.transcript.replies import ReplyBlock, reply_lines
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
@@ -154,7 +155,10 @@ def count_lines(text: str) -> str:
 def body_lines(call: Call, look: Look, width: int) -> list[Line]:
     """What the tool shows, behind a gutter."""
     inner = max(8, width - 4)
-    lines = _view_lines(call.view, look, inner) if call.view is not None else []
+    if call.is_markdown and isinstance(call.view, TextView):
+        lines = reply_lines(ReplyBlock(call.view.text), look, inner)
+    else:
+        lines = _view_lines(call.view, look, inner) if call.view is not None else []
     if not lines and call.text.strip():
         is_prose = call.status in ("failed", "denied")
         lines = _prose_lines(call.text, look, inner) if is_prose else _text_lines(call.text, "", look, inner)

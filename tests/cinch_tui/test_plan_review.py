@@ -9,8 +9,11 @@ from fakes.dialogs import Host
 from textual.widgets import Static
 
 from cinch_tui.screens.plan_review import PlanScreen
+from cinch_tui.transcript.look import Look
 from cinch_tui.transcript.past import show_result
 from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.transcript.tool_lines import body_lines
+from cinch_tui.widgets.markdown_text import MarkdownText
 from harness.messages import Text, ToolResult
 from harness.person import PlanVerdict
 from harness.views import TextView
@@ -78,6 +81,32 @@ async def test_typing_for_the_prompt_accepts_no_plan():
     async with app.run_test() as pilot:
         await pilot.press("y", "enter")
         assert app.results == []
+
+
+async def test_plan_is_drawn_like_a_reply_with_distinct_headings_and_coloured_diffs():
+    app = host("# One\n\n## Two\n\n```diff\n+new\n-old\n```\n")
+
+    async with app.run_test(size=(80, 24)):
+        text = app.screen.query_one(MarkdownText)
+        rows = [list(text.render_line(y)) for y in range(text.size.height)]
+
+    style = {segment.text.strip(): segment.style for row in rows for segment in row if segment.style}
+    assert (style["One"].underline, style["Two"].underline) == (True, None)
+    assert style["One"].color == style["Two"].color
+    assert len({style[line].color for line in ("One", "+new", "-old")}) == 3
+
+
+def test_plan_in_the_conversation_is_drawn_like_a_reply():
+    block = ToolBlock("1", "Plan", "Move prices to cents")
+    show_result(
+        block,
+        ToolResult("1", "submit_plan", (Text("yes"),), view=TextView(PLAN, "markdown"), details={"accepted": True}),
+    )
+
+    lines = [line.text.strip() for line in body_lines(block.call, Look.bare(), 60)]
+
+    assert lines[0] == "Move prices to cents"
+    assert "1. Change Price.amount to cents" in lines
 
 
 def test_picture_of_a_plan(snap_compare):

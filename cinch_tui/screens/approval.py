@@ -224,7 +224,7 @@ class ApprovalScreen(DockedDialog[Approval]):
         panes = self.query(ViewPane)
         below = panes.first().lines_below(self._rows_for_call) if panes else None
         self._calls.shown.is_seen |= below == 0
-        self._remind(f"↓ {below:,} more line{'s' * (below != 1)}: scroll to the end to allow" if below else "")
+        self._remind(f"↓ {below:,} more line{'s' * (below != 1)}: scroll to allow" if below else "")
 
     @on(Input.Submitted, "#reason")
     def take_reason(self, event: Input.Submitted) -> None:

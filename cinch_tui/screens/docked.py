@@ -15,6 +15,8 @@ from cinch_tui.screens.dialog import Dialog, ResultT
 from cinch_tui.screens.to_the_chat import Covered, ScrollConversation
 
 WHEEL_LINES = 3
+MOST_CONVERSATION = 5
+"""Rows that are kept for the conversation, fewer on a low screen."""
 CONVERSATION_HINT = "docked.conversation_up docked.conversation_down conversation"
 
 
@@ -30,7 +32,7 @@ class DialogFrame(Vertical):
 
 
 class DockedDialog(Dialog[ResultT], Generic[ResultT]):
-    """Takes at most three quarters of the rows; the screen below is notified which rows it covers."""
+    """Takes the rows that it needs, leaving some to the conversation; the screen below is notified which it covers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("docked")]
     VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (17, "-tall"), (36, "-roomy")]
@@ -38,7 +40,7 @@ class DockedDialog(Dialog[ResultT], Generic[ResultT]):
     @property
     def most_rows(self) -> int:
         """Rows that the dialog may take."""
-        return self.size.height - max(2, self.size.height // 4)
+        return self.size.height - max(2, min(MOST_CONVERSATION, self.size.height // 4))
 
     @on(DialogFrame.Resized)
     def report_covered(self) -> None:

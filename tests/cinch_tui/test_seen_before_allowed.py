@@ -60,7 +60,7 @@ async def test_call_is_not_allowed_before_its_end_has_been_in_sight(view: View, 
         assert not app.screen.query_one("#unseen").display
         await pilot.press(key)
 
-    assert "more lines: scroll to the end to allow" in unseen
+    assert "more lines: scroll to allow" in unseen
     assert len(app.results) == 1
 
 
@@ -142,3 +142,25 @@ async def test_conversation_above_scrolls_while_the_dialog_is_open(keys: str):
         await pilot.pause()
 
     assert scrolled == [-3]
+
+
+async def test_change_that_fits_the_free_rows_is_allowed_at_once():
+    app = host(replace(EDIT, view=DiffView("a.py", None, "".join(f"line {number}\n" for number in range(10)))))
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        conversation = app.screen.query_one("#dialog").region.y
+        await pilot.press("y")
+
+    assert conversation >= 5
+    assert len(app.results) == 1
+
+
+async def test_hint_to_scroll_fits_a_narrow_screen():
+    app = host(replace(EDIT, view=TerminalView("echo\n" * 6_000, "")))
+
+    async with app.run_test(size=(40, 24)) as pilot:
+        await pilot.pause()
+        unseen = app.screen.query_one("#unseen", Static)
+
+        assert len(str(unseen.render())) <= unseen.size.width

@@ -55,6 +55,7 @@ async def test_history_is_rebuilt_from_events_of_runs_with_tools_steering_denial
     run = asyncio.create_task(agent.prompt([CustomMessage("mark", {"at": 1}), user("go")]))
     await until(lambda: tools[1].ran)
     agent.steer("stop, explain first")
+    agent.interrupt()
     await until(lambda: len(tools[1].ran) == 2)
     agent.abort()
     result = await run

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.attention.presence import Presence
 from cinch_tui.config.settings import Settings
+from cinch_tui.desk.channels import show_thinking
 from cinch_tui.desk.grants import follow_grants, show_grants
 from cinch_tui.desk.talking import Talk
 from cinch_tui.keys.keymap import hint
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.start_banner import StartBanner
     from cinch_tui.terminal.guard import Guard
-    from cinch_tui.transcript.block import Channel
     from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.widgets.prompt.history import PromptHistory
     from harness.agent import Agent
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 LEAVE_WITHIN = 8.0
 """Seconds in which leaving again means it, where something would be lost by it."""
 NOT_READY = "cinch is still starting; try again in a moment"
-_THOUGHTS: frozenset[Channel] = frozenset(("thinking",))
-_REMINDERS: frozenset[Channel] = frozenset(("reminder",))
 
 
 class Desk:
@@ -174,7 +172,7 @@ class Desk:
         self._assembly = assembly
         agent, board = assembly.agent, self.screen.board
         self._bridge = Bridge(board)
-        self.show_thinking(shown=self.settings.ui.show_thinking)
+        show_thinking(self, shown=self.settings.ui.show_thinking)
         agent.subscribe(self._bridge.receive)
         agent.subscribe(self.talk.waiting.follow)
         agent.subscribe(self._follow_spending)
@@ -362,27 +360,6 @@ class Desk:
         # How another conversation ended is no news of this one.
         bar = self.screen.board.status
         bar.status = replace(bar.status, state="idle", note="")
-
-    @property
-    def shows_thinking(self) -> bool:
-        return "thinking" not in self.screen.board.transcript.hidden_channels
-
-    def show_thinking(self, *, shown: bool) -> None:
-        """Whether what a model thinks is shown."""
-        others = self.screen.board.transcript.hidden_channels - _THOUGHTS
-        self._hide(others if shown else others | _THOUGHTS)
-
-    def toggle_channels(self) -> None:
-        """Show all that stands beside what is said, or, where all is shown, none of it."""
-        shown = bool(self.screen.board.transcript.hidden_channels)
-        self._hide(frozenset() if shown else _THOUGHTS | _REMINDERS)
-        state = "shown" if shown else "hidden"
-        self.app.notify(f"Thoughts and what the program tells the model are {state}.", markup=False)
-
-    def _hide(self, channels: frozenset[Channel]) -> None:
-        self.screen.board.transcript.hidden_channels = channels
-        bar = self.screen.board.status
-        bar.status = replace(bar.status, hides=bool(channels & _THOUGHTS))
 
     def show_figures(self) -> None:
         """What the conversation has used, and how much of the window it takes."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cinch_tui.desk.channels import show_thinking, shows_thinking
 from cinch_tui.desk.desk import Desk
 from cinch_tui.desk.grants import show_grants
 from cinch_tui.fronts.agent import AgentFront
@@ -76,10 +77,10 @@ class ChatFront(AgentFront):
 
     @property
     def shows_thinking(self) -> bool:
-        return self._desk.shows_thinking
+        return shows_thinking(self._desk)
 
     def show_thinking(self, *, shown: bool) -> None:
-        self._desk.show_thinking(shown=shown)
+        show_thinking(self._desk, shown=shown)
 
     def clear_view(self) -> None:
         self._desk.clear_view()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.config.settings import Settings
+from cinch_tui.desk.channels import show_thinking, shows_thinking
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def live(desk: Desk) -> dict[str, object]:
         "ui.theme": theme_switch_of(desk).shown,
         "ui.timestamps": transcript.ways.stamps,
         "ui.vim": desk.screen.prompt.uses_vim,
-        "ui.show_thinking": desk.shows_thinking,
+        "ui.show_thinking": shows_thinking(desk),
     }
 
 
@@ -101,7 +102,7 @@ def _thinking(desk: Desk) -> None:
 
 
 def _show_thinking(desk: Desk) -> None:
-    desk.show_thinking(shown=desk.settings.ui.show_thinking)
+    show_thinking(desk, shown=desk.settings.ui.show_thinking)
 
 
 def divide_diffs(desk: Desk) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
+from cinch_tui.desk.channels import toggle_channels
 from cinch_tui.desk.desk import NOT_READY
 from cinch_tui.screens.paced import PacedScreen
 from harness.errors import CinchError
@@ -240,7 +241,7 @@ class ConversationScreen(PacedScreen):
         self.query_one(SearchBar).open()
 
     def action_toggle_channels(self) -> None:
-        self._desk.toggle_channels()
+        toggle_channels(self._desk)
 
     def action_next_colours(self) -> None:
         self._front.next_colours()

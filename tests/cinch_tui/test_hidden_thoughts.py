@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from fakes.chat import chat, ready, until
 
+from cinch_tui.desk.channels import shows_thinking
 from cinch_tui.widgets.status_bar import StatusLine
 
 
@@ -19,7 +20,7 @@ async def test_the_status_line_tells_that_thoughts_are_hidden(monkeypatch: pytes
 
         await pilot.press("f5")
         await until(pilot, lambda: "thinking hidden" in str(line.render()))
-        assert not app.desk.shows_thinking
+        assert not shows_thinking(app.desk)
 
         await pilot.press("f5")
         await until(pilot, lambda: "thinking hidden" not in str(line.render()))

@@ -11,6 +11,7 @@ from textual.widgets import Input
 from cinch_tui.app import CinchApp
 from cinch_tui.config.names import build, keys
 from cinch_tui.config.settings import Value
+from cinch_tui.desk.channels import shows_thinking
 from cinch_tui.fronts.effects import AT_ONCE, NEXT_PROMPT, NEXT_START, apply, when
 from cinch_tui.rendering.styles import diff_styles
 from cinch_tui.screens.context import ContextScreen
@@ -35,7 +36,7 @@ EFFECTS: list[tuple[str, Value, Callable[[CinchApp], object], object]] = [
     ("ui.theme", "high-contrast", lambda app: app.theme, "high-contrast"),
     ("ui.motion", "reduced", lambda app: app.animation_level, "none"),
     ("ui.status", ("model",), line, "anthropic/played"),
-    ("ui.show_thinking", False, lambda app: app.desk.shows_thinking, False),
+    ("ui.show_thinking", False, lambda app: shows_thinking(app.desk), False),
     ("ui.timestamps", True, lambda app: app.desk.screen.board.transcript.ways.stamps, True),
     ("ui.status_command", "date", lambda app: app.desk.settings.ui.status_command, "date"),
     ("ui.side_by_side", 100, lambda app: diff_styles(app.desk.screen.board.transcript).split_from, 90),

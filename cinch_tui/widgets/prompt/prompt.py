@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from textual import on
 from textual.actions import SkipAction
@@ -17,7 +15,6 @@ from textual.reactive import var
 from textual.widgets import TextArea
 
 from cinch_tui.keys.keymap import bindings, hint, read_chords_of_plain_terminals
-from cinch_tui.widgets.prompt.completing import CompletingField
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.draft_keeper import DraftKeeper
@@ -25,15 +22,9 @@ from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.history_search import FOUND_HINT, NO_MATCH_HINT, HistorySearch, is_query
 from cinch_tui.widgets.prompt.input import PromptInput
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.pasting import PastingField
 from cinch_tui.words import Said, Words, as_words, joined
-from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
-
-if TYPE_CHECKING:
-    from cinch_tui.pictures.intake import Intake
-
-PATIENCE = 3.0
-"""Seconds that a paste may take to be looked at."""
 
 IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")
 COMMAND_HINT = ("chat.abort stops your command", *IDLE_HINT)
@@ -45,7 +36,7 @@ STEERING_HINT = ("prompt.submit sends it now", *QUEUE_HINT[1:3], "chat.interrupt
 REVISION_HINT = ("what waits", "prompt.submit puts it back", "prompt.close_popup leaves it as it was")
 
 
-class Prompt(CompletingField):
+class Prompt(PastingField):
     """Posts what was typed and empties itself; a screen that cannot take it gives it back with `restore`.
 
     `typed_at` is when a text that is still here last changed, on the monotonic clock: nothing should take the keys from
@@ -89,12 +80,6 @@ class Prompt(CompletingField):
 
     class LeftAsItWas(Message):
         """What was to be changed is not."""
-
-    @dataclass
-    class Complaint(Message):
-        """What was pasted could not be taken as it was."""
-
-        text: str
 
     class TakeBack(Message):
         """Up in an empty prompt: what waits is wanted here again."""
@@ -226,53 +211,14 @@ class Prompt(CompletingField):
         self.post_message(self.EditorRequested())
 
     async def receive(self, text: str) -> None:
-        """Insert what was pasted; a picture, or the path of one, as the picture."""
-        if self._input.text.startswith("!") or self._search:
-            self._input.put(text)
-            return
-        # Nothing is pasted before the first paint.
-        from cinch_tui.pictures.intake import taken_in
-
-        intake = None
-        # A folder on a machine that does not answer must not hold up the keys.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
-                intake = await taken_in(text, self._mentions.root)
-        if intake is None:
+        if self._search:
             self._input.put(text)
         else:
-            self._take_in(intake)
+            await super().receive(text)
 
     async def action_paste(self) -> None:
-        """From the system's clipboard, where there is a way to it; else what was copied here."""
-        from cinch_tui.pictures.clipboard import held
-        from cinch_tui.pictures.intake import shown
-
         self._leave_search()
-        # Textual leaves open what an app returns, and so the app's type.
-        copied: str = self.app.clipboard  # pyright: ignore[reportUnknownMemberType]
-        try:
-            found = await held()
-        except CinchError as error:
-            if not copied:
-                self.post_message(self.Complaint(str(error)))
-            await self.receive(copied)
-            return
-        if found.picture:
-            self._take_in(await shown(found.picture, "clipboard"))
-        elif found.text or copied:
-            await self.receive(found.text or copied)
-        else:
-            self.post_message(self.Complaint("The clipboard is empty."))
-
-    def _take_in(self, intake: Intake) -> None:
-        for piece in intake.pieces:
-            if isinstance(piece, str):
-                self._input.put(piece)
-            else:
-                self._input.attach(piece)
-        for reason in intake.refused:
-            self.post_message(self.Complaint(reason))
+        await super().action_paste()
 
     def action_older(self) -> None:
         self._walk(-1)

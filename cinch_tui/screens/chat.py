@@ -330,7 +330,9 @@ class ChatScreen(PanelledScreen):
             self.clear_selection()
         elif help_panel:
             help_panel.remove()
-        elif not (self.leave_search() or (self._shell and self._shell.stop()) or self._front.stop_aside()):
+        elif self.leave_search() or self.has_just_lost_list:
+            return
+        elif not ((self._shell and self._shell.stop()) or self._front.stop_aside()):
             self._desk.send_now_or_abort()
 
     def action_interrupt(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -17,10 +19,15 @@ if TYPE_CHECKING:
     from cinch_tui.widgets.tool_panel import ToolPanel
 
 
+ESCAPE_DELAY = 0.5
+"""Seconds in which a key may still be meant for a list that has just become empty."""
+
+
 class PanelledScreen(ConversationScreen):
     """A conversation with panels, once there is an agent."""
 
     _shelf: Shelf | None = None
+    _emptied_at = -math.inf
 
     @property
     def shelf(self) -> Shelf:
@@ -60,8 +67,14 @@ class PanelledScreen(ConversationScreen):
 
     @on(PanelLeft)
     def _panel_left(self, message: PanelLeft) -> None:
-        del message
+        if message.emptied:
+            self._emptied_at = time.monotonic()
         self.prompt.focus()
+
+    @property
+    def has_just_lost_list(self) -> bool:
+        """True for a moment after the focused list became empty: an Esc that comes now was meant to leave it."""
+        return time.monotonic() - self._emptied_at < ESCAPE_DELAY
 
     @on(PanelTyped)
     def _panel_typed(self, message: PanelTyped) -> None:

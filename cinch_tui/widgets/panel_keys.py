@@ -17,8 +17,11 @@ class PanelTyped(Message):
     text: str
 
 
+@dataclass
 class PanelLeft(Message):
-    """There is nothing more to do here."""
+    """There is nothing more to do here; `emptied`: the list lost its last entry, and no key was pressed."""
+
+    emptied: bool = False
 
 
 class PanelKeys(Widget):

@@ -83,7 +83,7 @@ class QueueLine(PanelKeys, can_focus=True):
         self.waiting = bool(rows)
         self.refresh(layout=True)
         if self.has_focus and not rows:
-            self.post_message(PanelLeft())
+            self.post_message(PanelLeft(emptied=True))
 
     def enter(self) -> None:
         """Take the keys, with the first message chosen."""

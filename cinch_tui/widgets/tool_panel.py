@@ -244,7 +244,7 @@ class ToolPanel(PanelKeys, can_focus=True):
     def _changed(self) -> None:
         self.has_calls = bool(self._calls)
         if self.has_focus and not self._calls:
-            self.post_message(PanelLeft())
+            self.post_message(PanelLeft(emptied=True))
         elif self.has_focus and self._chosen not in self._calls:
             self._choose("")
         if self._calls and self._ticker is None:

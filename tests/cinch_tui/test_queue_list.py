@@ -12,6 +12,7 @@ from fakes.script import Hang, Reply
 from textual.pilot import Pilot
 
 from cinch_tui.app import CinchApp
+from cinch_tui.screens import panelled
 from cinch_tui.screens.chat import ChatScreen
 
 HEARD = ("heard next", "then this")
@@ -204,3 +205,23 @@ async def test_escape_stops_the_run_when_only_a_follow_up_is_queued(server: Mode
 
         assert [each.text for each in app.desk.agent.history.prompts()] == ["begin"]
         assert screen(app).prompt.text == LATER[0]
+
+
+@pytest.mark.parametrize(("delay", "stops"), [(3600.0, False), (0.0, True)])
+async def test_escape_right_after_the_focused_list_became_empty_does_not_stop_the_run(
+    server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delay: float, *, stops: bool
+) -> None:
+    monkeypatch.setattr(panelled, "ESCAPE_DELAY", delay)
+    async with waiting(tmp_path) as (app, pilot):
+        await pilot.press("alt+q")
+        app.desk.agent.inbox.steering.clear()
+        app.desk.agent.inbox.follow_up.clear()
+        app.desk.talk.waiting.follow(None)
+        await until(pilot, lambda: screen(app).prompt.field.has_focus)
+
+        await pilot.press("escape", "x")
+        await until(pilot, lambda: screen(app).prompt.text == "x")
+        await until(pilot, lambda: app.desk.is_running is not stops)
+
+        aborted = app.desk.agent.history.messages[-1]
+        assert getattr(aborted, "stop_reason", "") == ("aborted" if stops else "")

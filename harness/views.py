@@ -29,12 +29,14 @@ class TerminalView:
     """A command and its output, as far as it is kept.
 
     `exit_code` is None while it runs or when it was killed; `note` then says how it ended: "interrupted after 3.0 s".
+    `left_out` counts the characters that a long `output` does not have: the first ones as long as the command runs.
     """
 
     command: str
     output: str
     exit_code: int | None = None
     note: str | None = None
+    left_out: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

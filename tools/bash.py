@@ -137,12 +137,12 @@ class _Execution:
         self._ended: Ended | None = None
         self._job: Job | None = None
         self._is_warned = False
-        self.live = _Live(lambda: context.update(TerminalView(command.text, self._captured.latest(_SHOWN_LIVE))))
+        self.live = _Live(lambda: context.update(_view(command, self._captured, self._captured.latest(_SHOWN_LIVE))))
 
     def so_far(self) -> ToolOutput:
         """The output until now, for a call that is interrupted."""
         output = self._captured.whole()
-        return ToolOutput.text(for_model(output, ""), view=TerminalView(self._command.text, output))
+        return ToolOutput.text(for_model(output, ""), view=_view(self._command, self._captured, output))
 
     async def within(self, seconds: float) -> ToolOutput:
         job = self._begin()
@@ -190,7 +190,8 @@ class _Execution:
     def _moved(self, job: Job, how: str) -> ToolOutput:
         printed = self._captured.news()
         text = f"{how} as {job.id}. {HOW_IT_GOES_ON}\nWhat it has printed so far:\n{for_model(printed, '(nothing)')}"
-        return ToolOutput.text(text, view=TerminalView(self._command.text, printed), details={"job_id": job.id})
+        view = _view(self._command, self._captured, printed)
+        return ToolOutput.text(text, view=view, details={"job_id": job.id})
 
 
 class _Live:
@@ -238,7 +239,13 @@ def _report(command: Command, captured: CapturedOutput, ended: Ended) -> ToolOut
     headline = f"Exit code: {ended.exit_code}{_signal_name(ended.exit_code)}"
     text = f"{headline}\n{for_model(output, '(no output)')}{_aftermath(ended)}"
     details: JsonObject = {"exit_code": ended.exit_code, "duration": round(ended.duration, 3)}
-    return ToolOutput.text(text, view=TerminalView(command.text, output, ended.exit_code), details=details)
+    view = replace(_view(command, captured, output), exit_code=ended.exit_code)
+    return ToolOutput.text(text, view=view, details=details)
+
+
+def _view(command: Command, captured: CapturedOutput, output: str) -> TerminalView:
+    """A view of `output`, which may be cut, with the number of characters it lacks."""
+    return TerminalView(command.text, output, left_out=max(0, captured.length - len(output)) or None)
 
 
 def _too_late(command: Command, captured: CapturedOutput, seconds: float) -> ToolOutput:
@@ -248,7 +255,7 @@ def _too_late(command: Command, captured: CapturedOutput, seconds: float) -> Too
         f"What it printed until then:\n{for_model(output, '(no output)')}"
     )
     details: JsonObject = {"exit_code": None, "duration": round(seconds, 3)}
-    view = TerminalView(command.text, output, note=f"timed out after {seconds:g} s")
+    view = replace(_view(command, captured, output), note=f"timed out after {seconds:g} s")
     return ToolOutput.failure(text, view=view, details=details)
 
 

@@ -61,6 +61,11 @@ class CapturedOutput:
         self._unfinished, self._unread = "", b""
         self._spill.close()
 
+    @property
+    def length(self) -> int:
+        """Characters printed so far, those of a line that has not ended included."""
+        return self.characters + len(_cleaned(self._last_line))
+
     def latest(self, limit: int) -> str:
         """The last characters printed so far."""
         self._look()

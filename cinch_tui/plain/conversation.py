@@ -19,6 +19,7 @@ from cinch_tui.pictures.intake import with_pictures
 from cinch_tui.pictures.taking import attachments
 from cinch_tui.plain.asking import PlainPerson
 from cinch_tui.plain.front import PlainFront
+from cinch_tui.plain.live import LiveOutput
 from cinch_tui.plain.menus import AGAIN, Menus, Option
 from cinch_tui.plain.questions import NobodyThere
 from cinch_tui.plain.ringing import ringing
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 AS_IT_IS = "Send it to the model as it is"
 NOTHING = "Nothing; forget it"
+MOST_OWN_LINES = 50
+"""Lines that the user's own command prints in a second; of more, the last ones."""
 NOT_READY = "cinch is still starting; try again in a moment"
 
 
@@ -191,8 +194,10 @@ class Conversation:
     async def _run(self, line: ShellLine) -> None:
         """A command of the person's own, and what it prints."""
         self._own = self._own or OwnCommands(self.agent)
-        output = await self._own.run(line, lambda view: None)
-        self.paper.say("Output", "\n".join([line.text, *own_output(output)]))
+        live = LiveOutput(self.paper, lambda: "Output", most=MOST_OWN_LINES)
+        output = await self._own.run(line, live.update)
+        live.finish(output.view)
+        self.paper.say("Output", "\n".join([line.text, *own_output(output, was_live=live.has_printed)]))
         if not line.is_private:
             self.paper.say("Notice", "The model hears of it with what you say next.")
 

@@ -75,6 +75,11 @@ class Paper:
                 self._is_broken_off = True
                 self._write("\n")
 
+    @property
+    def is_held(self) -> bool:
+        """True while the user types a line."""
+        return self._waiting is not None
+
     def hold(self, prompt: str) -> None:
         """The person has the line, after this prompt; an empty one is written by somebody else."""
         with self._lock:

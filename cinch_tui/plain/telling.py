@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from cinch_tui.app_hints import app_hints
+from cinch_tui.plain.live import LiveOutput
 from cinch_tui.plain.paper import Paper
 from cinch_tui.plain.showing import counted, cut, view_lines
 from cinch_tui.shell_line import is_report, words_of
@@ -34,6 +36,7 @@ from harness.events import (
     ToolApprovalRequested,
     ToolExecutionEnd,
     ToolExecutionStart,
+    ToolExecutionUpdate,
 )
 from harness.execution.partial import was_interrupted
 from harness.messages import AssistantMessage, JsonValue, ToolResult, Usage, UserMessage
@@ -43,6 +46,8 @@ from harness.retry import in_words
 from harness.sources import sources_of, sources_text
 from harness.tool import ToolOutput
 from harness.views import DiffView, TerminalView, TextView, TodoView
+
+ToolEvent: TypeAlias = ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | ToolApprovalRequested | HookRan
 
 LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
 KINDS = {"text": "Assistant", "thinking": "Thinking"}
@@ -68,6 +73,7 @@ class Teller:
         self._shown: set[str] = set()
         self._calls: dict[str, str] = {}
         self._since: dict[str, float] = {}
+        self._live: dict[str, LiveOutput] = {}
 
     def now(self) -> str:
         """What goes on now, and for how long, for one who hears nothing."""
@@ -84,13 +90,16 @@ class Teller:
                 self._tools, self._is_first = 0, True
                 self._calls.clear()
                 self._since.clear()
+                self._forget_live()
             case MessageUpdate():
                 self._hear(event)
             case MessageEnd(message=UserMessage() as said):
                 self._heard(said)
             case MessageEnd(message=AssistantMessage() as reply):
                 self._said(reply)
-            case ToolExecutionStart() | ToolExecutionEnd() | ToolApprovalRequested() | HookRan():
+            case (
+                ToolExecutionStart() | ToolExecutionUpdate() | ToolExecutionEnd() | ToolApprovalRequested() | HookRan()
+            ):
                 self._tell_tool(event)
             case SubagentEvent():
                 self._tell_of_sub_agent(event)
@@ -138,8 +147,24 @@ class Teller:
         if reply.stop_reason == "error" and reply.error:
             self._paper.say("Error", app_hints(reply.error))
 
-    def _tell_tool(self, event: ToolExecutionStart | ToolExecutionEnd | ToolApprovalRequested | HookRan) -> None:
+    def _show_live(self, call_id: str, view: TerminalView) -> None:
+        """Print what a command prints, with its name when it is one of several."""
+        if call_id not in self._live:
+            name = self._calls.get(call_id, "")
+            self._live[call_id] = LiveOutput(
+                self._paper, lambda: "Output" if len(self._live) == 1 else f"Output of {name}"
+            )
+        self._live[call_id].update(view)
+
+    def _forget_live(self) -> None:
+        for live in self._live.values():
+            live.stop()
+        self._live.clear()
+
+    def _tell_tool(self, event: ToolEvent) -> None:
         match event:
+            case ToolExecutionUpdate(call_id=call_id, view=TerminalView() as view):
+                self._show_live(call_id, view)
             case ToolApprovalRequested(call=call):
                 self._shown.add(call.id)
             case ToolExecutionStart(call=call, summary=summary):
@@ -152,14 +177,23 @@ class Teller:
             case ToolExecutionEnd(result=ToolResult(view=TodoView() as steps) as result):
                 self._paper.say("Steps", "\n".join([self._calls.pop(result.call_id, STEPS), *view_lines(steps)]))
             case ToolExecutionEnd(result=result, duration=duration):
-                # Calls that run together end in any order.
-                call = self._calls.pop(result.call_id, result.tool_name)
-                if result.tool_name not in QUESTIONS or result.is_error:
-                    self._paper.say("Result", f"{call}: {self._result(result, duration)}")
+                self._tell_result(result, duration)
             case HookRan(result=ToolResult() as result):
                 self._paper.say("Result", f"{result.tool_name} was blocked: {result.text}")
             case _:
                 pass
+
+    def _tell_result(self, result: ToolResult, duration: float) -> None:
+        # Calls that run together end in any order.
+        call = self._calls.pop(result.call_id, result.tool_name)
+        live = self._live.get(result.call_id)
+        if live is not None:
+            live.finish(result.view)
+            del self._live[result.call_id]
+        if live is not None and live.has_printed:
+            self._paper.say("Result", f"{call}: {_ending(result, duration)}")
+        elif result.tool_name not in QUESTIONS or result.is_error:
+            self._paper.say("Result", f"{call}: {self._result(result, duration)}")
 
     def _result(self, result: ToolResult, duration: float) -> str:
         took = f", {in_words(duration)}" if duration >= 1 else ""
@@ -209,17 +243,28 @@ class Teller:
             self._paper.say(*told)
 
 
-def own_output(output: ToolOutput) -> list[str]:
-    """What a command of the person's own printed, and how it ended."""
+def own_output(output: ToolOutput, *, was_live: bool) -> list[str]:
+    """The output of the user's own command, if it was not printed live, and how the command ended."""
     if not isinstance(output.view, TerminalView):
         return one_by_one(words_of(output))
     how = "stopped" if output.view.exit_code is None else _status(output.view, {})
-    return [*cut(one_by_one(output.view.output), MOST_PRINTED), f"[{how}]"]
+    return [*([] if was_live else cut(one_by_one(output.view.output), MOST_PRINTED)), f"[{how}]"]
 
 
 def one_by_one(text: str) -> list[str]:
     """Its lines; none where it is empty."""
     return text.rstrip("\n").split("\n") if text.strip() else []
+
+
+def _ending(result: ToolResult, duration: float) -> str:
+    """How a command ended whose output has been printed."""
+    took, view = f", {in_words(duration)}" if duration >= 1 else "", result.view
+    if was_interrupted(result):
+        return f"interrupted{took}"
+    if result.is_error or not isinstance(view, TerminalView):
+        note = view.note if isinstance(view, TerminalView) else None
+        return f"failed{took}, {note or one_line(result.text.partition(chr(10))[0])}"
+    return f"{_status(view, result.details or {})}{took}"
 
 
 def _status(view: TerminalView, details: Mapping[str, JsonValue]) -> str:

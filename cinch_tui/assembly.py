@@ -27,7 +27,7 @@ from harness.execution.spill import forget_old_spills
 from harness.instructions import build_system_prompt, describe_environment, load_instructions, quoted
 from harness.lazy_dataclass import dataclass
 from harness.messages import Message, new_id
-from harness.modes import MODES, PLAN
+from harness.modes import EXECUTE, MODES, PLAN
 from harness.person import Person
 from harness.provider import Model
 from harness.session.originals import Originals
@@ -106,6 +106,9 @@ class Assembly:
         self.agent.new_session()
         self._trust_what_is_allowed()
         self._follow(None)
+        if self.agent.state.mode is PLAN:
+            # The session is to say so.
+            self.agent.set_mode(PLAN)
 
     def resume(self, loaded: LoadedSession, messages: list[Message]) -> None:
         """Go on with a session; one that another process writes to is forked.
@@ -125,7 +128,7 @@ class Assembly:
         now = self.agent.state.mode
         left = next((mode for mode in MODES.values() if mode.name == loaded.mode), now)
         wanted = PLAN if self.settings.plan.first else left
-        if wanted is not now:
+        if wanted is not now or wanted.name != (loaded.mode or EXECUTE.name):
             self.agent.set_mode(wanted)
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from cinch_tui.app_hints import app_hints
 from cinch_tui.desk.retry_notice import RetryNotice
 from cinch_tui.shell_line import is_report
 from cinch_tui.transcript.past import said_blocks, show_result
+from cinch_tui.transcript.plan_marks import PLANNED
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
@@ -57,8 +58,6 @@ from harness.views import TerminalView, TextView, TodoView, View
 if TYPE_CHECKING:
     from cinch_tui.screens.board import Board
 
-
-PLANNED = "PLAN"
 
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
 """Tools that have a panel or a dialog of their own."""

@@ -131,7 +131,7 @@ class Desk:
             self._news.append("There is no session in this folder yet: a new one is started.")
         if self._loaded is not None:
             self._end = await asyncio.to_thread(last_turns, self._loaded.messages)
-            self.screen.board.show(blocks_of(self._end, builtin_tools()))
+            self.screen.board.show(blocks_of(self._end, builtin_tools(), self._loaded))
             # Reading the rest keeps the interpreter busy: what there is to see comes first.
             await self.screen.board.transcript.drained()
 
@@ -209,8 +209,8 @@ class Desk:
         before = len(messages) - len(self._end)
         # What was healed is shown as it is now.
         if self._end and list(messages[before:]) == self._end:
-            tools = self.agent.state.tools
-            self.screen.board.transcript.prepend(await asyncio.to_thread(blocks_of, messages[:before], tools))
+            earlier = blocks_of, messages[:before], self.agent.state.tools, self.assembly.loaded
+            self.screen.board.transcript.prepend(await asyncio.to_thread(*earlier))
             self.screen.board.todo_panel.todo = last_todo(messages)
             self.show_figures()
         else:
@@ -373,5 +373,5 @@ class Desk:
             self._bridge.forget()
         if self._shelf:
             self._shelf.forget()
-        self.screen.board.show(blocks_of(messages, self.agent.state.tools))
+        self.screen.board.show(blocks_of(messages, self.agent.state.tools, self.assembly.loaded))
         self.screen.board.todo_panel.todo = last_todo(messages)

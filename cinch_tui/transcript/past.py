@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from cinch_tui.app_hints import app_hints
 from cinch_tui.attached_files import attached_names, without_attached
@@ -12,6 +13,7 @@ from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
 from cinch_tui.transcript.picture import Picture
 from cinch_tui.transcript.picture_block import PictureBlock
+from cinch_tui.transcript.plan_marks import PLANNED, planned_spans
 from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.shell_report import report_block
 from cinch_tui.transcript.sources import SourcesBlock
@@ -33,6 +35,9 @@ from harness.sources import sources_of
 from harness.tool import Tool
 from harness.views import ImageView, TextView, TodoView
 
+if TYPE_CHECKING:
+    from harness.session.resume import LoadedSession
+
 # About what fills a screen or two.
 LAST = 24
 
@@ -45,9 +50,9 @@ def last_turns(messages: Sequence[Message]) -> list[Message]:
     return list(messages)
 
 
-def blocks_of(messages: Iterable[Message], tools: Sequence[Tool]) -> list[Block]:
-    """What the screen would show now, had it been there."""
-    return list(_Past(tools).blocks(messages))
+def blocks_of(messages: Iterable[Message], tools: Sequence[Tool], session: LoadedSession | None = None) -> list[Block]:
+    """What the screen would show now, had it been there; the session says which replies are plans."""
+    return list(_Past(tools, planned_spans(session.notes if session else ())).blocks(messages))
 
 
 def last_todo(messages: Sequence[Message]) -> TodoView:
@@ -57,14 +62,18 @@ def last_todo(messages: Sequence[Message]) -> TodoView:
 
 
 class _Past:
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool], planned: Sequence[tuple[float, float]]) -> None:
         self._tools = {tool.name: tool for tool in tools}
+        self._planned = planned
         self._open: dict[str, ToolBlock] = {}
 
     def blocks(self, messages: Iterable[Message]) -> Iterator[Block]:
         for message in messages:
+            is_planned = any(since <= message.time < until for since, until in self._planned)
             for block in self._blocks_of(message):
                 block.time = message.time
+                if is_planned and isinstance(block, ReplyBlock):
+                    block.tag = PLANNED
                 yield block
 
     def _blocks_of(self, message: Message) -> Iterable[Block]:

@@ -13,7 +13,7 @@ from harness.messages import JsonObject, JsonValue
 from harness.session.journal import make_private
 from harness.session.lines import conversation, read_line, scan
 from harness.session.places import SUFFIX, checked_id, open_session_file
-from harness.session.reading import parse, text_at
+from harness.session.reading import parse, text_at, time_of
 from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
 from harness.session.reply_lines import usage_line
 from harness.session.resume import LoadedSession, load_session
@@ -82,8 +82,9 @@ def _notes(loaded: LoadedSession, new_id: str) -> Iterator[JsonObject]:
         yield note_line("model", new_id, loaded.updated, {"spec": encode(loaded.spec)})
     for model, usage in loaded.other_usage:
         yield usage_line(new_id, loaded.updated, model, usage)
-    if loaded.mode:
-        yield note_line("mode", new_id, loaded.updated, {"mode": loaded.mode})
+    for note in loaded.notes:
+        if note.get("type") == "cinch-mode":
+            yield note_line("mode", new_id, time_of(note), {"mode": text_at(note, "mode")})
 
 
 def _copied(record: JsonObject, old_id: str, new_id: str) -> JsonObject:

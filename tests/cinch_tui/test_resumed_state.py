@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fakes.chat import chat, ready, until
 from fakes.talk import call, reply, tell
 
-from harness.events import MessageEnd, SubagentEvent, UsageAdded
+from cinch_tui.transcript.replies import ReplyBlock
+from harness.events import MessageEnd, ModeChanged, SubagentEvent, UsageAdded
 from harness.messages import AssistantMessage, Cost, Text, ToolResult, Usage, new_id, user
+from harness.session.fork import fork_session
+from harness.session.resume import load_session
 from harness.session.store import SessionStore
 from harness.views import TodoItem, TodoView
 
@@ -45,6 +49,47 @@ async def test_todo_list_and_totals_of_a_continued_session_are_those_it_had(
         app.desk.new_session()
         assert board.todo_panel.todo == TodoView(())
         assert app.desk.agent.state.usage == Usage()
+
+
+@pytest.mark.parametrize("forked", [False, True])
+async def test_replies_of_plan_mode_are_marked_in_a_resumed_session(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, forked: bool
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app = chat(tmp_path)
+    data = app.desk.options.paths.data
+    store = SessionStore(data, tmp_path, new_id())
+    store.store(ModeChanged(mode="plan", time=100.0))
+    tell(store, user("go"), replace(reply("planned"), time=101.0))
+    store.store(ModeChanged(mode="execute", time=102.0))
+    tell(store, replace(reply("done"), time=103.0), user("more"))
+    store.store(ModeChanged(mode="plan", time=104.0))
+    tell(store, replace(reply("planned again"), time=105.0))
+    store.close()
+    path = fork_session(store.path, new_id()) if forked else store.path
+
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        await app.desk.load_session(path.stem)
+        transcript = app.desk.screen.board.transcript
+
+        tags = [block.tag for block in transcript.blocks if isinstance(block, ReplyBlock)]
+        assert tags == ["PLAN", "", "PLAN"]
+
+
+async def test_session_that_begins_in_plan_mode_notes_it_for_the_next_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+    app = chat(tmp_path, "--plan")
+    async with app.run_test() as pilot:
+        await ready(pilot, app)
+        store = app.desk.assembly.store
+        assert store is not None
+        tell(store, user("go"), reply("planned"))
+        store.close()
+
+        assert load_session(store.path).mode == "plan"
 
 
 def paid(tokens: int) -> AssistantMessage:

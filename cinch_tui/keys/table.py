@@ -349,10 +349,16 @@ KEYS: tuple[Key, ...] = (
     Key("answers.cursor_up", "up", "the answer before"),
     Key("answers.cursor_down", "down", "the next answer"),
     Key("answers.choose", "enter", "choose the highlighted answer", needed=True),
-    Key("docked.conversation_up", "shift+up", "scroll the conversation up", does="scroll_conversation(-3)", first=True),
+    Key(
+        "docked.conversation_up",
+        "shift+up,alt+up",
+        "scroll the conversation up",
+        does="scroll_conversation(-3)",
+        first=True,
+    ),
     Key(
         "docked.conversation_down",
-        "shift+down",
+        "shift+down,alt+down",
         "scroll the conversation down",
         does="scroll_conversation(3)",
         first=True,

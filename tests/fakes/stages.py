@@ -39,6 +39,7 @@ from cinch_tui.config.store import SettingStore
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.chat import ChatScreen
+from cinch_tui.screens.confirmation import Confirmation
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.help import HelpScreen
 from cinch_tui.screens.key_entry import KeyEntry
@@ -249,6 +250,10 @@ async def put(pilot: Pilot[object], app: CinchApp, screen: Screen[object]) -> No
     await pilot.pause(0.1)
 
 
+async def confirmation(pilot: Pilot[object], app: CinchApp) -> None:
+    await put(pilot, app, Confirmation("Revert src/price.py? (2 added, 1 removed)", yes="Revert", no="Keep"))
+
+
 STAGES = (
     Stage("empty", ChatScreen, nothing_said),
     Stage("conversation", ChatScreen, conversation),
@@ -284,6 +289,7 @@ STAGES = (
     Stage("settings", SettingsScreen, settings),
     Stage("context", ContextScreen, context),
     Stage("reader", Reader, reader),
+    Stage("confirmation", Confirmation, confirmation),
     Stage("key-entry", KeyEntry, key_entry),
     Stage("welcome", WelcomeScreen, welcome),
 )

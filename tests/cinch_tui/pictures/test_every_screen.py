@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from cinch_tui.app import CinchApp
 from cinch_tui.screens.conversation import ConversationScreen
 from cinch_tui.screens.dialog import Dialog
+from cinch_tui.screens.docked import DockedDialog
 from cinch_tui.screens.paced import PacedScreen
 from cinch_tui.screens.panelled import PanelledScreen
 from cinch_tui.screens.selecting import SelectingScreen
@@ -30,7 +31,7 @@ TERMINAL = {
 }
 STILL = 0.06
 THEMES = ("cinch-dark", "cinch-light")
-PATTERNS = {ConversationScreen, Dialog, PacedScreen, PanelledScreen, SelectingScreen}
+PATTERNS = {ConversationScreen, Dialog, DockedDialog, PacedScreen, PanelledScreen, SelectingScreen}
 """What other screens are made from, and nobody sees by itself."""
 
 

@@ -104,7 +104,7 @@ def test_ctrl_c_stops_the_persons_own_command(cinch, project: Path):
     lines.wait_for(project / "begun")
 
     lines.interrupt()
-    lines.see("You stopped it")
+    lines.see(r"\[stopped\]")
     lines.see("You: ")
     lines.enter("why?")
     lines.see("I see")

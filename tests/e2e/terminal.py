@@ -124,6 +124,7 @@ class Terminal:
     def choose(self, key: str, wanted: str) -> None:
         """Press a key until it is heard: what is pressed in the first moment of a dialog is taken for typing."""
         for _ in range(40):
+            self.miss(NOT_YET)
             self.type(key)
             try:
                 self.see(wanted, seconds=0.6)

@@ -29,7 +29,7 @@ def ask(serve, printed):
     ("name", "said"),
     [
         ("antropic/claude", "did you mean anthropic?"),
-        ("claude-sonnet-5", "did you mean anthropic/claude-sonnet-5?"),
+        ("claude-sonnet-5", "no key for Anthropic"),
         ("openai-chat", "no key for OpenAI"),
         ("zzz/zzz", "known are anthropic"),
     ],

@@ -70,11 +70,11 @@ def closed():
 def test_a_folder_that_may_not_be_entered_is_told(ask, closed, tmp_path, flag: str):
     folder = closed(tmp_path / "private")
 
-    for name, said in ((folder, "may not be entered"), (folder / "below", "cannot be looked at")):
+    for name, said in ((folder, "may not be entered"), (folder / "below", "cannot be read")):
         done = ask(flag, str(name))
 
         assert done.returncode == 2
-        assert done.stderr == f"cinch: {flag} {name} {said}: Permission denied\n"
+        assert done.stderr == f"cinch: {flag}: {name} {said}: Permission denied\n"
 
 
 def test_a_link_that_leads_to_itself_is_no_folder_to_work_in(ask, tmp_path):
@@ -84,7 +84,7 @@ def test_a_link_that_leads_to_itself_is_no_folder_to_work_in(ask, tmp_path):
     done = ask("--cwd", str(link))
 
     assert done.returncode == 2
-    assert done.stderr == f"cinch: --cwd {link} is a link that leads to itself\n"
+    assert done.stderr == f"cinch: --cwd: {link} is a link that leads to itself\n"
 
 
 @pytest.mark.parametrize("place", ["own", "project"])

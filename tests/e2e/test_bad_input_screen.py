@@ -50,7 +50,7 @@ def test_another_model_is_asked_at_once_while_one_is_waited_for(cinch):
 def test_what_failed_is_asked_for_once_more(cinch):
     app = cinch([Failure(403), Reply("let in at last")])
     app.enter("hello")
-    app.see("403|permission|key")
+    app.see(r"\[ERROR\]")
 
     app.enter("/retry")
 

@@ -36,7 +36,7 @@ def keys(terminal):
         ("x", r"78 +x · x\n(.*\n)*.*\(changes\.put_back_file\)"),
         ("w", r"77 +w · w\n"),
         ("\x1b[24~", r"f12\n +no key of cinch; to use it: \"ID\" = \"F12\""),
-        ("\x1b[200~two words\x1b[201~", r"a past\ne of 9 characters"),
+        ("\x1b[200~two words\x1b[201~", r"a\s+paste of 9 characters"),
     ],
 )
 def test_a_key_is_told_with_its_bytes_its_name_and_what_it_does(keys, pressed: str, shown: str):

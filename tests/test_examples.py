@@ -168,6 +168,7 @@ def test_the_web_service_streams_events_and_takes_approvals(tmp_path: Path) -> N
     assert [kind for kind in seen if "message" not in kind] == [
         *("agent_start", "turn_start", "request_start", "usage_update"),
         *(
+            "tool_calls_received",
             "tool_approval_requested",
             "tool_approval_resolved",
             "tool_execution_start",

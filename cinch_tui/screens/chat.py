@@ -38,6 +38,8 @@ QUIT_WITHIN = 1.5
 REPEATED_WITHIN = 0.1
 """Seconds between the same key twice when it is held down, and more."""
 
+LEAST_ROWS = 1
+"""Rows that a dialog leaves to the conversation even before it has its own size: more would make the screen scroll."""
 COMPLAINT_SECONDS = 10
 
 AS_IT_IS = "Send it as it is"
@@ -113,8 +115,12 @@ class ChatScreen(PanelledScreen):
         while self._early:
             self.take(self._early.pop(0))
 
-    def keep_picture(self) -> None:
+    @work(group="picture", exclusive=True)
+    async def keep_picture(self) -> None:
         """Have this empty screen painted first at the next start."""
+        if self._board is not None:
+            # The conversation is drawn in new colours a frame later than the rest.
+            await self._board.transcript.drained()
         self.call_after_refresh(self._keep_picture)
 
     def _keep_picture(self) -> None:
@@ -188,9 +194,11 @@ class ChatScreen(PanelledScreen):
     @on(Covered)
     def _covered(self, message: Covered) -> None:
         """Keep the end of the conversation above a docked dialog, which covers the prompt and what is around it."""
-        stage = self.board.stage
-        below = self.size.height - stage.region.bottom
-        stage.styles.margin = (0, 0, max(0, message.rows - below), 0)
+        # Not from where the stage ends: its margin moves that, and a resize may not have reached it yet.
+        below = [each for each in self.children if each.display and each is not self.board.stage]
+        rows = sum(each.outer_size.height for each in below)
+        most = self.size.height - rows - LEAST_ROWS
+        self.board.stage.styles.margin = (0, 0, max(0, min(message.rows - rows, most)), 0)
 
     @on(ScrollConversation)
     def _scroll_conversation(self, message: ScrollConversation) -> None:

@@ -49,10 +49,10 @@ class DockedDialog(Dialog[ResultT], Generic[ResultT]):
 
     def on_unmount(self) -> None:
         # The next dialog of a batch may be open before this one is gone, and has reported its own rows by then.
-        if isinstance(self._owner.screen, DockedDialog):
-            return
-        for screen in self._owner.screen_stack:
-            screen.post_message(Covered(0))
+        screens = self._owner.screen_stack
+        if not (screens and isinstance(screens[-1], DockedDialog)):
+            for screen in screens:
+                screen.post_message(Covered(0))
 
     def action_scroll_conversation(self, lines: int) -> None:
         self._below.post_message(ScrollConversation(lines))

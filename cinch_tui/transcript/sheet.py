@@ -375,6 +375,9 @@ class Sheet(ScrollView):
         self._settled.set()
 
     def on_resize(self) -> None:
+        if self._following:
+            # Found anew: rows that a larger view gains show what is above, not blanks below the end.
+            self._top = START
         self._arrange()
         self._schedule()
 

@@ -75,9 +75,6 @@ async def worn(pilot: Pilot[object], app: CinchApp, theme: str) -> Painting:
     before, now = None, paint(app)
     async with asyncio.timeout(30):
         while before != now:
-            if isinstance(app.screen, DockedDialog):
-                # How far a resize scrolls what is above the dialog depends on the order of messages.
-                app.desk.screen.board.transcript.follow()
             await app.desk.screen.board.transcript.drained()
             await pilot.pause(STILL)
             before, now = now, paint(app)

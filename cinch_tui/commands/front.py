@@ -112,6 +112,14 @@ class SessionFront(Protocol):
 
     def toggle_plan(self) -> None: ...
 
+    def accept_plan(self) -> None:
+        """Leave plan mode and send the last reply as the plan to carry out.
+
+        Raises:
+            CinchError: plan mode is off, the agent is running, or there is no reply.
+        """
+        ...
+
     def reset(self) -> None:
         """Empty history, usage and modes of the agent; the session goes on in the same file."""
         ...

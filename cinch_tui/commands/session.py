@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from cinch_tui.commands.front import Front
 from cinch_tui.commands.registry import Choice, Family
+from harness.errors import CinchError
 
 SESSION = Family("Session")
 
 
-@SESSION.command("/plan", "plan first: only read until a plan is accepted")
+def _plan_choices(front: Front) -> tuple[Choice, ...]:
+    return (Choice("accept", "carry out the plan in the last reply"),) if front.is_planning else ()
+
+
+@SESSION.command("/plan [accept]", "plan first: only read until a plan is accepted", arguments=_plan_choices)
 async def plan(front: Front, argument: str) -> None:
-    del argument
-    front.toggle_plan()
+    if argument == "accept":
+        front.accept_plan()
+    elif argument:
+        raise CinchError(f"/plan takes no argument but accept, not {argument}")
+    else:
+        front.toggle_plan()
 
 
 @SESSION.command("/new", "start a new session; the old one is kept", aliases=("/clear",), while_running=False)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from cinch_tui.screens.board import Board
 
 
+PLAN_HINT = "Plan mode is on; /plan accept carries out the plan in this reply."
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
 """Tools that have a panel or a dialog of their own."""
 QUESTIONS = ("ask_user", "submit_plan")
@@ -144,6 +145,8 @@ class Bridge:
             self._board.notice("/retry asks again.")
         elif event.stop_reason == "length" and not event.limit:
             self._board.notice("The reply ended at the model's token limit; say “go on” to continue.", "warning")
+        elif event.stop_reason == "stop" and not event.limit and self._board.status.status.plan:
+            self._board.notice(PLAN_HINT)
 
     def _message_started(self, event: MessageStart) -> None:
         if event.role == "assistant":

@@ -68,6 +68,24 @@ class AgentFront:
 
         self._place.agent.set_mode(EXECUTE if self.is_planning else PLAN)
 
+    def accept_plan(self) -> None:
+        from harness.modes import EXECUTE
+
+        agent = self._place.agent
+        if not self.is_planning:
+            raise CinchError("plan mode is off: there is no plan to accept")
+        if agent.is_running:
+            raise CinchError("not available while the agent is running")
+        plan = self.transcript_source("reply").strip()
+        if not plan:
+            raise CinchError("there is no reply to accept as a plan")
+        agent.set_mode(EXECUTE)
+        agent.follow_up(f"I accept this plan. Carry it out now, step by step:\n\n{plan}")
+        self.ask_again()
+
+    def ask_again(self) -> None:
+        raise NotImplementedError
+
     async def save_session(self) -> str:
         store = self._place.assembly.store
         if store is None:

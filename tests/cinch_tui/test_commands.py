@@ -26,6 +26,7 @@ async def run(text: str, front: RecordingFront, registry: Registry = REGISTRY) -
     [
         ("/quit", ("quit",)),
         ("/plan", ("toggle_plan",)),
+        ("/plan accept", ("accept_plan",)),
         ("/editor", ("open_editor",)),
         ("/diff", ("show_changes", "session")),
         ("/diff git", ("show_changes", "git")),

@@ -37,13 +37,13 @@ async def test_enter_on_a_complete_command_submits_it(tmp_path: Path):
 async def test_enter_on_a_half_written_command_completes_it(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
-        await type_text(pilot, "/pl")
+        await type_text(pilot, "/us")
         await pilot.press("enter")
-        assert (app.prompt.text, app.sent) == ("/plan", [])
+        assert (app.prompt.text, app.sent) == ("/usage", [])
 
         await pilot.press("enter")
 
-        assert app.sent == ["/plan"]
+        assert app.sent == ["/usage"]
 
 
 async def test_enter_sends_what_only_resembles_a_name(tmp_path: Path):
@@ -118,8 +118,8 @@ async def test_files_are_offered_after_an_at_sign(repository: Path):
 async def test_popup_is_up_to_date_when_keys_arrive_together(tmp_path: Path):
     app = PromptApp(tmp_path)
     async with app.run_test() as pilot:
-        for key in ("/", "p", "l", "tab", "enter"):
+        for key in ("/", "u", "s", "tab", "enter"):
             app.post_message(Key(key, key if len(key) == 1 else None))
         await pilot.pause()
 
-        assert app.sent == ["/plan"]
+        assert app.sent == ["/usage"]

@@ -93,6 +93,9 @@ class RecordingFront:
         self.is_planning = not self.is_planning
         self.calls.append(("toggle_plan",))
 
+    def accept_plan(self) -> None:
+        self.calls.append(("accept_plan",))
+
     def reset(self) -> None:
         self.calls.append(("reset",))
 

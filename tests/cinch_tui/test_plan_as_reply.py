@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakes.chat import chat, ready, until
+from fakes.model_server import ModelServer
+from fakes.panels import say
+from fakes.script import Reply
+
+from cinch_tui.desk.bridge import PLAN_HINT
+from cinch_tui.transcript.blocks import NoticeBlock
+from harness.messages import UserMessage
+from harness.modes import EXECUTE, PLAN
+
+
+async def test_plan_written_as_a_reply_is_accepted_and_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with ModelServer([Reply("1. Change a.py"), Reply("Done.")]) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
+        app = chat(tmp_path)
+        async with app.run_test() as pilot:
+            await ready(pilot, app)
+            agent = app.desk.agent
+            await say(pilot, app, "/plan", lambda: agent.state.mode is PLAN)
+            blocks = app.desk.screen.board.transcript.blocks
+            await say(pilot, app, "plan it", lambda: any(isinstance(each, NoticeBlock) for each in blocks))
+            await until(pilot, lambda: not agent.is_running)
+            hints = [each.text for each in blocks if isinstance(each, NoticeBlock)]
+            await say(pilot, app, "/plan accept", lambda: len(server.requests) == 2)
+            await until(pilot, lambda: not agent.is_running)
+
+            sent = [each.text for each in agent.history.messages if isinstance(each, UserMessage)]
+            assert agent.state.mode is EXECUTE
+            assert PLAN_HINT in hints
+            assert sent[-1].endswith("1. Change a.py")

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 LONGEST_SECONDS = 600
 STOPPED = "You stopped it. What it printed until then:"
-REPORT_HEAD = "The person ran this command themselves, in the project's folder:\n$ "
+REPORT_HEAD = "The user ran this command in the project folder:\n$ "
+_REPORT_HEADS = (REPORT_HEAD, "The person ran this command themselves, in the project's folder:\n$ ")
+"""The current one, and that of sessions written before this wording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,14 @@ def report_of(command: str, words: str) -> UserMessage:
 
 
 def is_report(message: UserMessage) -> bool:
-    return message.synthetic and message.text.startswith(REPORT_HEAD)
+    return message.synthetic and message.text.startswith(_REPORT_HEADS)
+
+
+def without_head(text: str) -> str:
+    """The text of a report without its first words."""
+    for head in _REPORT_HEADS:
+        text = text.removeprefix(head)
+    return text
 
 
 def words_of(output: ToolOutput) -> str:

@@ -293,9 +293,12 @@ class Desk:
         self.screen.board.notice(text, level)
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
-        """Let the person choose one of these (name, detail); None when they do not."""
+        """Let the user choose one of these (name, detail), without a filter where there are few; None on Esc."""
         from cinch_tui.screens.picker import Item, Picker
+        from cinch_tui.screens.short_list import MOST, ShortList
 
+        if len(choices) <= MOST and not current:
+            return await self.app.push_screen_wait(ShortList(title, choices))
         items = [Item(name, detail, name) for name, detail in choices]
         return await self.app.push_screen_wait(Picker(title, items, current=current))
 

@@ -72,6 +72,7 @@ PLACES: dict[str, str] = {
     "welcome": "At the first start",
     "list": "In a list of answers",
     "confirmation": "When you are asked to confirm",
+    "short_list": "In a question with a few answers",
     "answers": "In the answers of a dialog",
     "docked": "When the agent waits for you",
     "dialog": "In every dialog",
@@ -96,6 +97,7 @@ _HEARD_TOGETHER: tuple[tuple[str, ...], ...] = (
     ("question", "list", "docked", "dialog"),
     ("plan", "answers", "docked", "dialog"),
     ("confirmation", "answers", "dialog"),
+    ("short_list", "list", "dialog"),
     ("welcome", "list", "dialog"),
 )
 
@@ -303,6 +305,11 @@ KEYS: tuple[Key, ...] = (
     Key("changes.put_back_marked", "w", "revert the skipped changes"),
     Key("confirmation.no", "n,escape", "no", needed=True),
     Key("confirmation.yes", "y", "yes"),
+    *(
+        Key(f"short_list.pick_{number}", f"{number}", "the answer of that number", does=f"pick({number - 1})")
+        for number in range(1, 10)
+    ),
+    Key("short_list.cancel", "escape", "close it without an answer", needed=True),
     Key("changes.split", "v", "side by side, or one under the other"),
     Key("changes.unfold", "u", "show or fold unchanged lines"),
     Key("changes.page_up", "pageup,alt+k", "page up", does="scroll('page_up')", first=True),

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (80, "-wide")]
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
+COPY, OPEN = "Copy", "Open"
+
 
 class ConversationScreen(PacedScreen):
     """A screen that has a conversation, once there is a board, and a prompt under it."""
@@ -125,10 +127,10 @@ class ConversationScreen(PacedScreen):
         url = await self._desk.app.push_screen_wait(Picker("Links of this block", items))
         if not url:
             return
-        chosen = await self._desk.pick(url, [("open", "in the browser or the editor"), ("copy", "the address")])
-        if chosen == "open":
+        chosen = await self._desk.pick(url, [(COPY, "the address"), (OPEN, "in the browser or the editor")])
+        if chosen == OPEN:
             self._open(url)
-        elif chosen == "copy":
+        elif chosen == COPY:
             self._front.copy(url)
 
     async def on_transcript_picture_opened(self, message: Transcript.PictureOpened) -> None:

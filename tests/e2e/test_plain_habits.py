@@ -95,7 +95,7 @@ def test_a_command_of_the_persons_own_is_run_and_the_model_hears_of_it_once(cinc
     assert (project / "here").read_text() == "made\n"
     assert told(cinch).count("Exit code: 3\\ntold") == 1
     assert "between us" not in told(cinch)
-    assert "The person ran this command" not in shown
+    assert "ran this command in the project folder" not in shown
 
 
 def test_ctrl_c_stops_the_persons_own_command(cinch, project: Path):

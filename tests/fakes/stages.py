@@ -50,6 +50,7 @@ from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.screens.reader import Reader
 from cinch_tui.screens.sessions import SessionPicker
 from cinch_tui.screens.settings import Hands, SettingsScreen
+from cinch_tui.screens.short_list import ShortList
 from cinch_tui.screens.welcome import UseKey, WelcomeScreen
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
@@ -254,6 +255,11 @@ async def confirmation(pilot: Pilot[object], app: CinchApp) -> None:
     await put(pilot, app, Confirmation("Revert src/price.py? (2 added, 1 removed)", yes="Revert", no="Keep"))
 
 
+async def short_list(pilot: Pilot[object], app: CinchApp) -> None:
+    choices = [("Remove it", "the rest goes back to the prompt"), ("Send it anyway", "the model gets it")]
+    await put(pilot, app, ShortList("Not sent yet: there seems to be an API key in it. What should happen?", choices))
+
+
 STAGES = (
     Stage("empty", ChatScreen, nothing_said),
     Stage("conversation", ChatScreen, conversation),
@@ -290,6 +296,7 @@ STAGES = (
     Stage("context", ContextScreen, context),
     Stage("reader", Reader, reader),
     Stage("confirmation", Confirmation, confirmation),
+    Stage("short_list", ShortList, short_list),
     Stage("key-entry", KeyEntry, key_entry),
     Stage("welcome", WelcomeScreen, welcome),
 )

@@ -100,9 +100,8 @@ class _Batch:
 
     async def _wait(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Wait for the end of all calls, or until the user interrupts them."""
-        interruption = asyncio.create_task(self._run.inbox.interruption.wait())
         running: list[asyncio.Future[None]] = list(tasks)
-        try:
+        with self._run.inbox.interruption.waiter() as interruption:
             while running:
                 await asyncio.wait([*running, interruption], return_when=asyncio.FIRST_COMPLETED)
                 running = [task for task in running if not task.done()]
@@ -110,8 +109,6 @@ class _Batch:
                     break
             if running and not interruption.done():
                 await asyncio.wait(running, timeout=GRACE)
-        finally:
-            await stop_tasks([interruption])
 
     @property
     def _is_steered_away(self) -> bool:

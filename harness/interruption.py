@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
-from harness.stopping import stop_tasks
 from harness.threads import Flag
 
 _T = TypeVar("_T")
@@ -45,16 +44,30 @@ class Interruption:
         """The turn that it was meant for is over."""
         self._flag.drop()
 
-    async def wait(self) -> None:
-        """Return once an interruption is requested."""
-        await self._flag.wait()
+    def waiter(self) -> AbstractContextManager[asyncio.Future[None]]:
+        """A future that is done once an interruption is requested."""
+        return self._flag.waiter()
 
     # Any: what a coroutine yields and is sent is asyncio's own affair.
     async def guard(self, work: Coroutine[Any, Any, _T]) -> _T | None:
-        """Return what `work` comes to, or None when it was interrupted; then it was cancelled, and has stopped."""
-        task, request = asyncio.create_task(work), asyncio.create_task(self.wait())
-        try:
-            await asyncio.wait([task, request], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            await stop_tasks([task, request])
-        return None if task.cancelled() and self else task.result()
+        """Return the result of `work`, or None when an interruption cancelled it."""
+        task = asyncio.current_task()
+        assert task is not None
+        already, cancelled = task.cancelling(), False
+
+        def cancel(_: asyncio.Future[None]) -> None:
+            nonlocal cancelled
+            cancelled = task.cancel()
+
+        with self.waiter() as request:
+            request.add_done_callback(cancel)
+            try:
+                return await work
+            except asyncio.CancelledError:
+                if not cancelled or task.cancelling() > already + 1:
+                    raise
+                return None
+            finally:
+                request.remove_done_callback(cancel)
+                if cancelled:
+                    task.uncancel()

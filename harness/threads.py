@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import TypeVar
 
@@ -45,18 +45,25 @@ class Flag:
     def drop(self) -> None:
         self._is_raised = False
 
-    async def wait(self) -> None:
+    @contextlib.contextmanager
+    def waiter(self) -> Generator[asyncio.Future[None]]:
+        """A future that is done once the flag is raised."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._lock:
             if self._is_raised:
-                return
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
+                waiter.set_result(None)
+            else:
+                self._waiters.append(waiter)
         try:
-            await waiter
+            yield waiter
         finally:
             with self._lock:
                 if waiter in self._waiters:
                     self._waiters.remove(waiter)
+
+    async def wait(self) -> None:
+        with self.waiter() as waiter:
+            await waiter
 
 
 async def in_thread(work: Callable[[], T]) -> T:

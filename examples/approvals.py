@@ -11,9 +11,9 @@ from which_model import which_model
 from harness import (
     Agent,
     AgentOptions,
+    AllowOnce,
     Answers,
     Denied,
-    Once,
     ToolApprovalRequested,
     ToolExecutionEnd,
     Workspace,
@@ -42,7 +42,7 @@ async def main(folder: Path) -> None:
             match innermost(event):
                 case ToolApprovalRequested(call=call):
                     is_note = call.name == "write_file" and str(call.arguments["path"]).startswith("notes/")
-                    run.respond(call.id, Once() if is_note else Denied("Only notes may be written."))
+                    run.respond(call.id, AllowOnce() if is_note else Denied("Only notes may be written."))
                 case ToolExecutionEnd(result=result):
                     print(f"{result.tool_name}: {'refused' if result.is_error else 'done'}")
                 case _:

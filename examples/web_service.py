@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 from which_model import which_model
 
-from harness import Agent, AgentOptions, Answers, Denied, NotAsked, Once, RunStream
+from harness import Agent, AgentOptions, AllowOnce, Answers, Denied, NotAsked, RunStream
 from harness.codec import encode
 from providers.demo import Call, Reply
 from tools import builtin_tools
@@ -45,7 +45,7 @@ async def speak(request: Request) -> JSONResponse:
     try:
         match await request.json():
             case {"call": str(call_id), "allow": bool(allowed)} if run:
-                run.respond(call_id, Once() if allowed else Denied("The visitor said no."))
+                run.respond(call_id, AllowOnce() if allowed else Denied("The visitor said no."))
             case {"steer": str(text)} if run:
                 run.inject(text)
             case _:

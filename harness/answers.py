@@ -96,7 +96,7 @@ class Answers:
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         approval = await self._approvals.wait(request.call.id, request, self._timeout)
-        return approval or Denied("nobody answered in time; continue without it", unasked=True)
+        return approval or Denied("nobody answered in time; continue without it", non_interactive=True)
 
     async def ask(self, question: Question) -> Answer:
         return await self._ask_within(None, question)

@@ -43,8 +43,8 @@ MODULES: dict[str, str] = {
     "harness.jobs": "Job Jobs",
     # What a person is asked, and answers
     "harness.person": (
-        "Person Nobody ApprovalRequest Approval OneApproval Once Session Always Denied Edited Reworded Partly "
-        "RefusedHunk Together ForCall Question Choice Answer AskedAtOnce ask_all PlanVerdict"
+        "Person Nobody ApprovalRequest Approval ApprovalDecision AllowOnce AllowForSession AllowAlways Denied AllowWithArguments ProposeRevision AllowHunks "
+        "RejectedHunk BatchApproval CallApproval Question Choice Answer AskedAtOnce ask_all PlanVerdict"
     ),
     "harness.answers": "Answers Unanswered innermost",
     "harness.approval.callback": "ApprovalCallback",
@@ -220,26 +220,26 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.parallel import Branch as Branch
     from harness.parallel import ParallelResult as ParallelResult
     from harness.parallel import run_parallel as run_parallel
-    from harness.person import Always as Always
+    from harness.person import AllowAlways as AllowAlways
+    from harness.person import AllowForSession as AllowForSession
+    from harness.person import AllowHunks as AllowHunks
+    from harness.person import AllowOnce as AllowOnce
+    from harness.person import AllowWithArguments as AllowWithArguments
     from harness.person import Answer as Answer
     from harness.person import Approval as Approval
+    from harness.person import ApprovalDecision as ApprovalDecision
     from harness.person import ApprovalRequest as ApprovalRequest
     from harness.person import AskedAtOnce as AskedAtOnce
+    from harness.person import BatchApproval as BatchApproval
+    from harness.person import CallApproval as CallApproval
     from harness.person import Choice as Choice
     from harness.person import Denied as Denied
-    from harness.person import Edited as Edited
-    from harness.person import ForCall as ForCall
     from harness.person import Nobody as Nobody
-    from harness.person import Once as Once
-    from harness.person import OneApproval as OneApproval
-    from harness.person import Partly as Partly
     from harness.person import Person as Person
     from harness.person import PlanVerdict as PlanVerdict
+    from harness.person import ProposeRevision as ProposeRevision
     from harness.person import Question as Question
-    from harness.person import RefusedHunk as RefusedHunk
-    from harness.person import Reworded as Reworded
-    from harness.person import Session as Session
-    from harness.person import Together as Together
+    from harness.person import RejectedHunk as RejectedHunk
     from harness.person import ask_all as ask_all
     from harness.policies import Budget as Budget
     from harness.policies import DenyList as DenyList

@@ -38,7 +38,7 @@ class ApprovalRequest:
     rule: str = ""
     session: tuple[Rule, ...] = ()
     is_revisable: bool = False
-    is_reworded: bool = False
+    is_revised: bool = False
     exact_rule: str = ""
     position: int = field(default=1, compare=False)
     total: int = field(default=1, compare=False)
@@ -46,17 +46,17 @@ class ApprovalRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class AllowOnce:
     """Yes, this one call."""
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AllowForSession:
     """Yes, and do not ask again in this session for what `ApprovalRequest.session` covers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Always:
+class AllowAlways:
     """Yes, and remember the rule for this project; `exact`: the one that covers nothing but this."""
 
     exact: bool = False
@@ -67,25 +67,25 @@ class Denied:
     """No. The reason is told to the model. `unasked` when nobody could be asked (print mode)."""
 
     reason: str = ""
-    unasked: bool = False
+    non_interactive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class AllowWithArguments:
     """Yes, but with these arguments."""
 
     arguments: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Reworded:
+class ProposeRevision:
     """Ask again, with this in place of what was shown: the content of the file, or the command."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedHunk:
+class RejectedHunk:
     """`number` counts from 0, as `harness.hunks.hunks_of` does for the diff that was shown."""
 
     number: int
@@ -93,35 +93,37 @@ class RefusedHunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Partly:
+class AllowHunks:
     """Yes to the hunks of the diff that was shown, but for these."""
 
-    refused: tuple[RefusedHunk, ...]
+    rejected: tuple[RejectedHunk, ...]
 
 
-OneApproval: TypeAlias = Once | Session | Always | Denied | Edited | Reworded | Partly
+ApprovalDecision: TypeAlias = (
+    AllowOnce | AllowForSession | AllowAlways | Denied | AllowWithArguments | ProposeRevision | AllowHunks
+)
 
 
 @dataclass(frozen=True, slots=True)
-class ForCall:
+class CallApproval:
     """What is said of the call with this id."""
 
     call_id: str
-    approval: OneApproval
+    approval: ApprovalDecision
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class BatchApproval:
     """Answers to several calls of a reply: the one asked about, `others` of its request, or both.
 
     Each covers what was shown and nothing else: a call that has changed when its turn comes is asked about, and so is
     one that is dangerous, unless its answer is the only one here. What is not answered is asked about again.
     """
 
-    answers: tuple[ForCall, ...]
+    answers: tuple[CallApproval, ...]
 
 
-Approval: TypeAlias = OneApproval | Together
+Approval: TypeAlias = ApprovalDecision | BatchApproval
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,7 @@ class Nobody:
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         del request
-        return Denied("nobody could be asked; continue without it", unasked=True)
+        return Denied("nobody could be asked; continue without it", non_interactive=True)
 
     async def ask(self, question: Question) -> Answer:
         del question

@@ -8,7 +8,7 @@ from cinch_tui.rendering.harmless import marked
 from cinch_tui.transcript.plain import one_line
 from harness.approval.rules import describe
 from harness.lazy_dataclass import dataclass
-from harness.person import ApprovalRequest, Denied, ForCall, OneApproval, Together
+from harness.person import ApprovalDecision, ApprovalRequest, BatchApproval, CallApproval, Denied
 from harness.tool import RiskLevel
 from harness.views import TerminalView
 
@@ -110,12 +110,12 @@ def calls_of(request: ApprovalRequest, count: int) -> str:
     return f"both {noun}" if count == 2 else f"all {count} {noun}"
 
 
-def denial_of_all(requests: Sequence[ApprovalRequest]) -> Together:
+def denial_of_all(requests: Sequence[ApprovalRequest]) -> BatchApproval:
     return together([(each, Denied()) for each in requests])
 
 
-def together(answers: Sequence[tuple[ApprovalRequest, OneApproval]]) -> Together:
-    return Together(tuple(ForCall(request.call.id, approval) for request, approval in answers))
+def together(answers: Sequence[tuple[ApprovalRequest, ApprovalDecision]]) -> BatchApproval:
+    return BatchApproval(tuple(CallApproval(request.call.id, approval) for request, approval in answers))
 
 
 def _touched(request: ApprovalRequest) -> list[str]:

@@ -18,7 +18,15 @@ from cinch_tui.asking.call_words import (
 )
 from cinch_tui.rendering.review import Review
 from harness.hunks import hunks_of
-from harness.person import Approval, ApprovalRequest, Once, OneApproval, Partly, RefusedHunk, Together
+from harness.person import (
+    AllowHunks,
+    AllowOnce,
+    Approval,
+    ApprovalDecision,
+    ApprovalRequest,
+    BatchApproval,
+    RejectedHunk,
+)
 from harness.views import DiffView
 
 MOST_OTHERS = 4
@@ -47,12 +55,12 @@ class WaitingCall:
         return self.review is not None and bool(self.review.refused)
 
     @property
-    def yes(self) -> Once | Partly:
+    def yes(self) -> AllowOnce | AllowHunks:
         """Yes to what is taken of it."""
         refused = self.review.refused if self.review else {}
         if not refused:
-            return Once()
-        return Partly(tuple(RefusedHunk(number, refused[number]) for number in sorted(refused)))
+            return AllowOnce()
+        return AllowHunks(tuple(RejectedHunk(number, refused[number]) for number in sorted(refused)))
 
 
 class WaitingCalls:
@@ -78,16 +86,16 @@ class WaitingCalls:
     def go(self, step: int) -> None:
         self.shown = self._calls[(self._calls.index(self.shown) + step) % len(self)]
 
-    def said(self, approval: OneApproval) -> Approval:
+    def said(self, approval: ApprovalDecision) -> Approval:
         """The answer to what is shown."""
         return approval if self.shown is self._calls[0] else together([(self.shown.request, approval)])
 
-    def allowed(self, tool: str = "") -> Together:
+    def allowed(self, tool: str = "") -> BatchApproval:
         """Yes to all that may be allowed by one answer, to each as far as it is taken."""
         free = self._allowable(tool)
         return together([(call.request, call.yes) for call in self._calls if call.request in free])
 
-    def denied(self) -> Together:
+    def denied(self) -> BatchApproval:
         return denial_of_all([call.request for call in self._calls])
 
     def lines(self) -> list[str]:

@@ -28,19 +28,19 @@ from cinch_tui.rendering.revealed import revealed
 from cinch_tui.transcript.plain import one_line
 from harness.hunks import hunks_of
 from harness.person import (
-    Always,
+    AllowAlways,
+    AllowForSession,
+    AllowHunks,
+    AllowOnce,
     Answer,
     Approval,
     ApprovalRequest,
     Denied,
     Nobody,
-    Once,
-    Partly,
     PlanVerdict,
+    ProposeRevision,
     Question,
-    RefusedHunk,
-    Reworded,
-    Session,
+    RejectedHunk,
     shortest,
 )
 from harness.views import DiffView, TerminalView, TextView
@@ -53,10 +53,10 @@ MOST_SHOWN = 60
 LONGEST_NAME = 500
 
 _SAID: dict[str, Approval] = {
-    "y": Once(),
-    "s": Session(),
-    "a": Always(),
-    "x": Always(exact=True),
+    "y": AllowOnce(),
+    "s": AllowForSession(),
+    "a": AllowAlways(),
+    "x": AllowAlways(exact=True),
     "n": Denied(),
 }
 
@@ -129,14 +129,14 @@ class PlainPerson:
         waiting = (request, *request.others)
         match key:
             case "A":
-                return together([(each, Once()) for each in allowable(waiting)])
+                return together([(each, AllowOnce()) for each in allowable(waiting)])
             case "N":
                 return denial_of_all(waiting)
             case "d":
                 return Denied(await self._menus.line("Reason: "))
             case "e":
                 text = await self._menus.line("The command to run instead, or nothing to go back: ")
-                return Reworded(text) if text else None
+                return ProposeRevision(text) if text else None
             case "w":
                 label, lines = _content(request)
                 self._paper.say(label, "\n".join(lines))
@@ -156,7 +156,7 @@ class PlainPerson:
         reason = await self._menus.line("Reason, or nothing: ")
         if len(numbers) == count:
             return Denied(reason)
-        return Partly(tuple(RefusedHunk(number - 1, reason) for number in numbers))
+        return AllowHunks(tuple(RejectedHunk(number - 1, reason) for number in numbers))
 
     async def _review(self, plan: str) -> PlanVerdict:
         self._paper.say("Plan", f"\n{plan.strip()}")

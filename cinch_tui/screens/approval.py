@@ -26,13 +26,13 @@ from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.person import (
-    Always,
+    AllowAlways,
+    AllowForSession,
     Approval,
+    ApprovalDecision,
     ApprovalRequest,
     Denied,
-    OneApproval,
-    Reworded,
-    Session,
+    ProposeRevision,
 )
 from harness.views import DiffView, TerminalView, TextView, View
 
@@ -122,13 +122,13 @@ class ApprovalScreen(DockedDialog[Approval]):
         self._allow(self._calls.shown.yes)
 
     def action_session(self) -> None:
-        self._allow(Session())
+        self._allow(AllowForSession())
 
     def action_always(self) -> None:
-        self._allow(Always())
+        self._allow(AllowAlways())
 
     def action_exactly(self) -> None:
-        self._allow(Always(exact=True))
+        self._allow(AllowAlways(exact=True))
 
     def action_deny(self) -> None:
         self._say(Denied())
@@ -189,7 +189,7 @@ class ApprovalScreen(DockedDialog[Approval]):
             case EditorFailed(reason, _):
                 self.notify(reason, severity="error", markup=False)
             case Edited(text) if (text := self._cleaned(text)) and text != proposed:
-                self._say(Reworded(text))
+                self._say(ProposeRevision(text))
             case _:
                 self.notify("Nothing was changed.", markup=False)
 
@@ -290,11 +290,11 @@ class ApprovalScreen(DockedDialog[Approval]):
         view = self._request.view
         return isinstance(view, DiffView) and view.old is not None and view.new is not None
 
-    def _say(self, approval: OneApproval) -> None:
+    def _say(self, approval: ApprovalDecision) -> None:
         """Answer what is shown."""
         self.answer(self._calls.said(approval))
 
-    def _allow(self, approval: OneApproval) -> None:
+    def _allow(self, approval: ApprovalDecision) -> None:
         """Allow what is shown, once its end has been in sight."""
         self.show_unseen()
         if self._calls.shown.is_seen:
@@ -345,7 +345,7 @@ class ApprovalScreen(DockedDialog[Approval]):
     def _heading(self) -> Content:
         view = self._request.view
         label = Content.styled(one_line(self._request.label), "bold")
-        if self._request.is_reworded:
+        if self._request.is_revised:
             label = label.append("  (edited by you)")
         if isinstance(view, TerminalView):
             return label  # the whole command is shown below

@@ -12,7 +12,7 @@ from harness.approval.judging import Asked, request_for, verdict_on
 from harness.approval.policy import Ask
 from harness.lazy_dataclass import dataclass
 from harness.messages import ToolCall
-from harness.person import ApprovalRequest, Denied, OneApproval, Together
+from harness.person import ApprovalDecision, ApprovalRequest, BatchApproval, Denied
 from harness.run import Run
 
 Foretell: TypeAlias = Callable[[ToolCall], Awaitable[Asked | None]]
@@ -25,7 +25,7 @@ class Said:
 
     asked: Asked
     request: ApprovalRequest
-    approval: OneApproval
+    approval: ApprovalDecision
 
 
 class Batch:
@@ -51,7 +51,7 @@ class Batch:
         others = tuple(self._placed(each, in_order) for each in waiting)
         return replace(self._placed(asked, in_order), others=others)
 
-    def hear(self, asked: Asked, request: ApprovalRequest, together: Together) -> tuple[Said, ...]:
+    def hear(self, asked: Asked, request: ApprovalRequest, together: BatchApproval) -> tuple[Said, ...]:
         """What counts of an answer to several calls; what concerns others is kept until their turn."""
         shown = {each.call.id: each for each in (request, *request.others)}
         about = {**(self._later or {}), asked.wanted.call.id: asked}
@@ -65,7 +65,7 @@ class Batch:
         self._said |= {each.request.call.id: each for each in heard if each.request.call.id != own}
         return heard
 
-    def take_answer(self, request: ApprovalRequest) -> OneApproval | None:
+    def take_answer(self, request: ApprovalRequest) -> ApprovalDecision | None:
         """What was said before its turn of exactly this; None when nothing was, or when it has changed since."""
         said = self._said.pop(request.call.id, None)
         return said.approval if said and said.request == request else None
@@ -94,5 +94,5 @@ class Batch:
         return {call_id: asked for call_id, asked in known if asked is not None}
 
 
-def _may_be_one_of_many(request: ApprovalRequest, approval: OneApproval) -> bool:
+def _may_be_one_of_many(request: ApprovalRequest, approval: ApprovalDecision) -> bool:
     return request.risk.level != "dangerous" or isinstance(approval, Denied)

@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.person import (
+    AllowOnce,
     Answer,
     Approval,
     ApprovalRequest,
     AskedAtOnce,
     Denied,
-    Once,
     Person,
     PlanVerdict,
     Question,
@@ -35,7 +35,7 @@ class CallbackApproval:
         answered = self._callback(request)
         answer = await answered if inspect.isawaitable(answered) else answered
         if isinstance(answer, bool):
-            return Once() if answer else Denied()
+            return AllowOnce() if answer else Denied()
         if isinstance(answer, typing.get_args(Approval)):
             return answer
         return Denied(f"the approval callback returned {answer!r:.80}, which is neither an approval nor a bool")

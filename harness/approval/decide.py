@@ -17,16 +17,16 @@ from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
 from harness.execution.results import failure_of
 from harness.messages import JsonObject, StopReason, ToolCall
 from harness.person import (
-    Always,
+    AllowAlways,
+    AllowForSession,
+    AllowHunks,
+    AllowOnce,
+    AllowWithArguments,
+    ApprovalDecision,
     ApprovalRequest,
+    BatchApproval,
     Denied,
-    Edited,
-    Once,
-    OneApproval,
-    Partly,
-    Reworded,
-    Session,
-    Together,
+    ProposeRevision,
 )
 from harness.run import Run
 from harness.tool import Revisable, ToolContext, ToolOutput
@@ -122,25 +122,25 @@ class _Approval:
                 case None:
                     misfit = refuse(MISFIT)
                     return misfit, _edited_or_denied(misfit, asked)
-                case Reworded(text):
+                case ProposeRevision(text):
                     changed_to = await self._reworded(proposed, asked, text)
                     if isinstance(changed_to, Refused):
                         return changed_to, _edited_or_denied(changed_to, asked)
                     asked = changed_to
-                case Partly():
+                case AllowHunks():
                     decision = await self._in_part(asked, approval)
                     return decision, _edited_or_denied(decision, asked)
                 case _:
                     decision, resolved = self._follow(asked, approval)
-                    is_edited = asked.is_reworded and resolved.decision == "once"
+                    is_edited = asked.is_revised and resolved.decision == "once"
                     return decision, replace(resolved, decision="edited") if is_edited else resolved
 
-    async def _approval(self, asked: Asked) -> OneApproval | None:
+    async def _approval(self, asked: Asked) -> ApprovalDecision | None:
         """What the person says of this, now or before its turn, alone or with others; None: nothing that fits."""
         while True:
             request = await self._batch.request(asked)
             approval = self._batch.take_answer(request) or await self._run.person.approve(request)
-            if not isinstance(approval, Together):
+            if not isinstance(approval, BatchApproval):
                 return approval
             heard = self._batch.hear(asked, request, approval)
             own = next((each.approval for each in heard if each.request is request), None)
@@ -148,17 +148,17 @@ class _Approval:
             if own is not None or not heard:
                 return own
             if isinstance(verdict_on(self._run, asked.wanted), Allow):
-                return Once()
+                return AllowOnce()
 
     def _grant_early(self, heard: tuple[Said, ...], request: ApprovalRequest) -> None:
         """What lasts is wanted from now on, not only once the turn of its call has come."""
         for each in heard:
-            if each.request is not request and isinstance(each.approval, Session | Always):
+            if each.request is not request and isinstance(each.approval, AllowForSession | AllowAlways):
                 self._grant(each.asked, each.approval)
 
-    def _grant(self, asked: Asked, approval: Session | Always) -> None:
+    def _grant(self, asked: Asked, approval: AllowForSession | AllowAlways) -> None:
         """An answer wider than what was offered grants nothing that lasts."""
-        if isinstance(approval, Session):
+        if isinstance(approval, AllowForSession):
             for rule in asked.ask.session:
                 self._run.state.grants.allow_for_session(rule)
         elif rule := asked.ask.exact if approval.exact else asked.ask.rule:
@@ -178,17 +178,17 @@ class _Approval:
         if isinstance(revised, Refused):
             return revised
         note = f"{proposed.wanted.note}{revised.wanted.note}"
-        return replace(revised, wanted=replace(revised.wanted, note=note), is_reworded=True)
+        return replace(revised, wanted=replace(revised.wanted, note=note), is_revised=True)
 
-    async def _in_part(self, asked: Asked, answer: Partly) -> Decision:
+    async def _in_part(self, asked: Asked, answer: AllowHunks) -> Decision:
         view = asked.view
         if not isinstance(view, DiffView) or not is_revisable(asked.wanted.tool, view):
             return refuse(MISFIT)
-        if not answer.refused:
+        if not answer.rejected:
             return asked.wanted
-        revision = in_part(view, answer.refused)
+        revision = in_part(view, answer.rejected)
         if revision is None:
-            reasons = refusals(view, answer.refused)
+            reasons = refusals(view, answer.rejected)
             return Refused(_denial(f"no part of the change is wanted.\n{reasons}", unasked=False))
         revised = await self._revised(asked, revision)
         if isinstance(revised, Refused):
@@ -216,21 +216,21 @@ class _Approval:
         return await foreseen(replace(wanted, note=revision.note), ask, self._context)
 
     def _follow(
-        self, asked: Asked, approval: Once | Session | Always | Denied | Edited
+        self, asked: Asked, approval: AllowOnce | AllowForSession | AllowAlways | Denied | AllowWithArguments
     ) -> tuple[Decision, ToolApprovalResolved]:
         """What the person's answer comes to. An answer wider than what was offered counts once."""
         wanted, call_id = asked.wanted, asked.wanted.call.id
         match approval:
-            case Once():
+            case AllowOnce():
                 return wanted, ToolApprovalResolved(call_id=call_id, decision="once")
-            case Session() | Always():
+            case AllowForSession() | AllowAlways():
                 self._grant(asked, approval)
-                kind = "session" if isinstance(approval, Session) else "always"
+                kind = "session" if isinstance(approval, AllowForSession) else "always"
                 return wanted, ToolApprovalResolved(call_id=call_id, decision=kind)
             case Denied(reason, unasked):
                 resolved = ToolApprovalResolved(call_id=call_id, decision="denied", reason=reason, unasked=unasked)
                 return Refused(_denial(reason, unasked=unasked)), resolved
-            case Edited(arguments):
+            case AllowWithArguments(arguments):
                 return self._edited(wanted, arguments), ToolApprovalResolved(call_id=call_id, decision="edited")
             case _:
                 assert_never(approval)

@@ -50,7 +50,7 @@ class Asked:
     wanted: Allowed
     ask: Ask
     view: View | None
-    is_reworded: bool = False
+    is_revised: bool = False
 
 
 def checked(run: Run, call: ToolCall, stop_reason: StopReason) -> Decision:
@@ -111,7 +111,7 @@ def request_for(run: Run, asked: Asked) -> ApprovalRequest:
         rule=describe(ask.rule) if ask.rule else "",
         session=ask.session,
         is_revisable=is_revisable(wanted.tool, view),
-        is_reworded=asked.is_reworded,
+        is_revised=asked.is_revised,
         exact_rule=describe(ask.exact) if ask.exact else "",
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.hunks import Hunk, Sides, applied, hunks_of
 from harness.lazy_dataclass import dataclass
-from harness.person import RefusedHunk
+from harness.person import RejectedHunk
 from harness.tool import Revisable, Tool
 from harness.views import DiffView, TerminalView, View
 
@@ -37,7 +37,7 @@ def is_revisable(tool: Tool, view: View | None) -> bool:
             return False
 
 
-def in_part(view: DiffView, refused: Sequence[RefusedHunk]) -> Revision | None:
+def in_part(view: DiffView, refused: Sequence[RejectedHunk]) -> Revision | None:
     """The change without the refused hunks; None when nothing of it is left."""
     hunks = hunks_of(view)
     reasons = {each.number: each.reason for each in refused}
@@ -56,7 +56,7 @@ def in_part(view: DiffView, refused: Sequence[RefusedHunk]) -> Revision | None:
     return Revision(text, note)
 
 
-def refusals(view: DiffView, refused: Sequence[RefusedHunk]) -> str:
+def refusals(view: DiffView, refused: Sequence[RejectedHunk]) -> str:
     """The refused hunks, each with its reason, as the model is shown them."""
     sides, hunks = Sides.of(view), hunks_of(view)
     known = sorted((each for each in refused if each.number < len(hunks)), key=lambda each: each.number)

@@ -17,7 +17,7 @@ from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
 from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.person import Answer, ApprovalRequest, Choice, Once, PlanVerdict, Question, Session
+from harness.person import AllowForSession, AllowOnce, Answer, ApprovalRequest, Choice, PlanVerdict, Question
 from harness.tool import Risk
 
 QUESTION = Question("Which?", (Choice("a"), Choice("b")))
@@ -53,7 +53,7 @@ async def test_each_question_becomes_its_screen_and_its_answer_comes_back():
         await until(pilot, asks(app, PlanScreen))
         await pilot.press("y")
 
-        assert await approval == Session()
+        assert await approval == AllowForSession()
         assert await answer == Answer("selected", "b", 1)
         assert await verdict == PlanVerdict(accepted=True)
 
@@ -72,7 +72,7 @@ async def test_one_question_stands_at_a_time_in_the_order_they_were_asked():
         assert len(app.screen_stack) == 2
         await pilot.press("1")
 
-        assert [await first, await second] == [Once(), Answer("selected", "a", 0)]
+        assert [await first, await second] == [AllowOnce(), Answer("selected", "a", 0)]
 
 
 async def test_a_cancelled_run_takes_its_question_down_and_the_next_one_is_asked():
@@ -153,7 +153,7 @@ async def test_one_that_is_answered_while_another_comes_up_on_top_leaves_that_on
         await until(pilot, asks(app, ApprovalScreen))
         await pilot.press("y")
 
-        assert await asyncio.wait_for(approval, 10) == Once()
+        assert await asyncio.wait_for(approval, 10) == AllowOnce()
         await until(pilot, lambda: picked)
         await until(pilot, lambda: len(app.screen_stack) == 1)
 
@@ -200,4 +200,4 @@ async def test_cancelling_one_that_waits_its_turn_leaves_the_other_standing():
             await second
         await pilot.press("y")
 
-        assert await first == Once()
+        assert await first == AllowOnce()

@@ -14,7 +14,7 @@ from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
 from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.person import Always, Approval, ApprovalRequest, Denied, Once, Session
+from harness.person import AllowAlways, AllowForSession, AllowOnce, Approval, ApprovalRequest, Denied
 from harness.tool import Risk
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 
@@ -51,19 +51,19 @@ def shown(app: Host) -> str:
 @pytest.mark.parametrize(
     ("keys", "answer"),
     [
-        ("y", Once()),
-        ("enter", Once()),
-        ("s", Session()),
-        ("a", Always()),
+        ("y", AllowOnce()),
+        ("enter", AllowOnce()),
+        ("s", AllowForSession()),
+        ("a", AllowAlways()),
         ("n", Denied()),
         ("escape", Denied()),
-        ("down enter", Session()),
-        ("j j k enter", Session()),
-        ("down down enter", Always()),
+        ("down enter", AllowForSession()),
+        ("j j k enter", AllowForSession()),
+        ("down down enter", AllowAlways()),
         ("down down down enter", Denied()),
         ("up enter enter", Denied()),
         ("d enter", Denied()),
-        ("d n o escape y", Once()),
+        ("d n o escape y", AllowOnce()),
         ("d t o o space b i g enter", Denied("too big")),
     ],
 )
@@ -78,7 +78,7 @@ async def test_each_key_gives_its_answer(keys: str, answer: Approval):
 
 @pytest.mark.parametrize(
     ("keys", "answer"),
-    [("y", Once()), ("down down enter", Always()), ("d n o enter", Denied("no")), ("escape", Denied())],
+    [("y", AllowOnce()), ("down down enter", AllowAlways()), ("d n o enter", Denied("no")), ("escape", Denied())],
 )
 async def test_a_small_screen_takes_the_same_keys(keys: str, answer: Approval):
     app = host()
@@ -90,7 +90,8 @@ async def test_a_small_screen_takes_the_same_keys(keys: str, answer: Approval):
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"), [("y Allow", Once()), ("s Allow", Session()), ("a Always", Always()), ("n Deny", Denied())]
+    ("text", "answer"),
+    [("y Allow", AllowOnce()), ("s Allow", AllowForSession()), ("a Always", AllowAlways()), ("n Deny", Denied())],
 )
 async def test_answers_can_be_clicked(text: str, answer: Approval):
     app = host()
@@ -137,7 +138,7 @@ async def test_two_fast_answers_count_once_and_close_one_screen():
         await pilot.pause()
 
         assert len(app.screen_stack) == 1
-    assert app.results == [Once()]
+    assert app.results == [AllowOnce()]
 
 
 async def test_typing_for_the_prompt_approves_nothing_and_is_given_back():
@@ -165,7 +166,7 @@ async def test_a_key_that_is_no_answer_is_taken_for_typing_and_so_is_what_follow
         await pilot.press("y")
 
     assert app.typed == ["way"]
-    assert app.results == [Once()]
+    assert app.results == [AllowOnce()]
 
 
 async def test_a_stray_key_beside_a_half_written_reason_gives_the_reason_the_keys_again():
@@ -207,7 +208,7 @@ async def test_keys_count_once_the_dialog_has_stood_for_a_moment():
             await pilot.pause(0.01)
         await pilot.press("y")
 
-    assert app.results == [Once()]
+    assert app.results == [AllowOnce()]
 
 
 async def test_a_paste_goes_to_the_prompt():
@@ -243,7 +244,7 @@ async def test_a_long_diff_scrolls_while_the_answers_keep_the_keys(size: tuple[i
 
     assert paged > 0
     assert lined == paged + 1
-    assert app.results == [Once()]
+    assert app.results == [AllowOnce()]
 
 
 @pytest.mark.parametrize(
@@ -306,7 +307,7 @@ async def test_a_reason_that_was_left_goes_to_the_prompt_and_one_that_was_sent_d
         await pilot.press("d", *"slow", "enter")
         await pilot.pause()
 
-    assert (left.results, left.typed) == ([Once()], ["slow"])
+    assert (left.results, left.typed) == ([AllowOnce()], ["slow"])
     assert (sent.results, sent.typed) == ([Denied("slow")], [])
 
 

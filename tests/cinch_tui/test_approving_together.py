@@ -16,18 +16,18 @@ from cinch_tui.widgets.diff_view import ViewPane
 from harness.approval.rules import Rule
 from harness.messages import ToolCall
 from harness.person import (
-    Always,
+    AllowAlways,
+    AllowForSession,
+    AllowHunks,
+    AllowOnce,
     Approval,
+    ApprovalDecision,
     ApprovalRequest,
+    BatchApproval,
+    CallApproval,
     Denied,
-    ForCall,
-    Once,
-    OneApproval,
-    Partly,
-    RefusedHunk,
-    Reworded,
-    Session,
-    Together,
+    ProposeRevision,
+    RejectedHunk,
 )
 from harness.tool import Risk, RiskLevel
 from harness.views import DiffView, TerminalView
@@ -73,26 +73,26 @@ FIVE = batch(command("1", "make"), edit("2", "a.py"), command("3", "rm -rf x", "
 PLAIN = batch(command("1", "make"), command("2", "ls"), edit("3", "a.py"))
 
 
-def said(**answers: OneApproval) -> Together:
-    return Together(tuple(ForCall(call_id.strip("_"), answer) for call_id, answer in answers.items()))
+def said(**answers: ApprovalDecision) -> BatchApproval:
+    return BatchApproval(tuple(CallApproval(call_id.strip("_"), answer) for call_id, answer in answers.items()))
 
 
-ALL = said(_1=Once(), _2=Once(), _3=Once())
+ALL = said(_1=AllowOnce(), _2=AllowOnce(), _3=AllowOnce())
 
 
 @pytest.mark.parametrize(
     ("keys", "answer"),
     [
-        ("y", Once()),
-        ("right y", said(_2=Once())),
-        ("right right ctrl+end s", said(_3=Session())),
-        ("right a", said(_2=Always())),
+        ("y", AllowOnce()),
+        ("right y", said(_2=AllowOnce())),
+        ("right right ctrl+end s", said(_3=AllowForSession())),
+        ("right a", said(_2=AllowAlways())),
         ("left n", said(_3=Denied())),
         ("right left d n o enter", Denied("no")),
-        ("right right right y", Once()),
+        ("right right right y", AllowOnce()),
         ("left ctrl+end A", ALL),
         ("right right ctrl+end A", ALL),
-        ("T", said(_1=Once(), _2=Once())),
+        ("T", said(_1=AllowOnce(), _2=AllowOnce())),
         ("N", said(_1=Denied(), _2=Denied(), _3=Denied())),
         ("right escape", said(_2=Denied())),
     ],
@@ -115,7 +115,7 @@ async def test_what_is_dangerous_is_not_among_all_that_are_allowed():
 
     assert "A Allow the 3 that are not dangerous" in words
     assert "N Deny all 4" in words
-    assert app.results == [said(_1=Once(), _2=Once(), _4=Once())]
+    assert app.results == [said(_1=AllowOnce(), _2=AllowOnce(), _4=AllowOnce())]
 
 
 async def test_all_are_not_allowed_before_each_has_been_shown_in_full():
@@ -146,7 +146,7 @@ async def test_what_is_left_out_of_one_change_stays_out_when_all_are_allowed():
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("right", "h", "n", "enter", "ctrl+end", "left", "ctrl+end", "A")
 
-    assert app.results == [said(_1=Once(), _2=Partly((RefusedHunk(0),)))]
+    assert app.results == [said(_1=AllowOnce(), _2=AllowHunks((RejectedHunk(0),)))]
 
 
 async def test_another_of_the_calls_is_shown_with_all_that_belongs_to_it():
@@ -211,7 +211,7 @@ async def test_a_command_may_be_allowed_always_exactly_as_it_stands():
         await pilot.press("x")
 
     assert "x Always allow exactly this command in this project" in words
-    assert app.results == [Always(exact=True)]
+    assert app.results == [AllowAlways(exact=True)]
 
 
 async def test_the_files_that_a_command_writes_are_told():
@@ -236,7 +236,7 @@ async def test_another_call_can_be_changed_before_its_turn(tmp_path: Path):
         while not app.results:
             await pilot.pause(0.01)
 
-    assert app.results == [said(_2=Reworded("make all"))]
+    assert app.results == [said(_2=ProposeRevision("make all"))]
 
 
 async def test_enter_allows_no_other_call_than_the_one_it_was_pressed_on():
@@ -249,7 +249,7 @@ async def test_enter_allows_no_other_call_than_the_one_it_was_pressed_on():
         await pilot.pause(0.1)
         await pilot.pause()
 
-    assert app.results in ([], [Once()])
+    assert app.results in ([], [AllowOnce()])
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (200, 60)])
@@ -264,7 +264,7 @@ async def test_at_any_size_the_answers_are_in_sight(size: tuple[int, int]):
         assert pane.region.height >= 1
         await pilot.press("right", "right", "right", "ctrl+end", "y")
 
-    assert app.results == [said(_4=Once())]
+    assert app.results == [said(_4=AllowOnce())]
 
 
 def test_picture_of_a_batch(snap_compare):

@@ -13,7 +13,7 @@ from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
 from cinch_tui.screens.picker import Item, Picker
 from harness.messages import ToolCall
-from harness.person import ApprovalRequest, Once
+from harness.person import AllowOnce, ApprovalRequest
 from harness.tool import Risk
 from harness.views import TerminalView
 
@@ -67,7 +67,7 @@ async def test_nothing_is_allowed_by_a_key_that_came_before_the_question():
         await pilot.press("y")
 
         assert answered == []
-        assert app.results == [Once()]
+        assert app.results == [AllowOnce()]
         assert "".join(app.typed) == "y"
 
 

@@ -15,7 +15,7 @@ from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.messages import ToolCall
-from harness.person import Approval, ApprovalRequest, Denied, Once, Partly, RefusedHunk, Reworded
+from harness.person import AllowHunks, AllowOnce, Approval, ApprovalRequest, Denied, ProposeRevision, RejectedHunk
 from harness.tool import Risk
 from harness.views import DiffView, TerminalView
 
@@ -68,16 +68,16 @@ def answers(screen: Screen[object]) -> list[str]:
 @pytest.mark.parametrize(
     ("keys", "answer"),
     [
-        ("y", Once()),
-        ("h down space enter y", Partly((RefusedHunk(1),))),
-        ("h y n y enter", Partly((RefusedHunk(1),))),
-        ("h j space k space enter enter", Partly((RefusedHunk(0), RefusedHunk(1)))),
-        ("h space space enter y", Once()),
-        ("h r space enter y", Partly((RefusedHunk(1), RefusedHunk(2)))),
-        ("h r a escape y", Once()),
-        ("h d n o enter enter y", Partly((RefusedHunk(0, "no"),))),
-        ("h d n o escape enter y", Partly((RefusedHunk(0),))),
-        ("h y d n o enter y y", Partly((RefusedHunk(1, "no"),))),
+        ("y", AllowOnce()),
+        ("h down space enter y", AllowHunks((RejectedHunk(1),))),
+        ("h y n y enter", AllowHunks((RejectedHunk(1),))),
+        ("h j space k space enter enter", AllowHunks((RejectedHunk(0), RejectedHunk(1)))),
+        ("h space space enter y", AllowOnce()),
+        ("h r space enter y", AllowHunks((RejectedHunk(1), RejectedHunk(2)))),
+        ("h r a escape y", AllowOnce()),
+        ("h d n o enter enter y", AllowHunks((RejectedHunk(0, "no"),))),
+        ("h d n o escape enter y", AllowHunks((RejectedHunk(0),))),
+        ("h y d n o enter y y", AllowHunks((RejectedHunk(1, "no"),))),
         ("h n escape d n o enter", Denied("no")),
         ("h n escape escape", Denied()),
         ("tab n enter n", Denied()),
@@ -151,11 +151,11 @@ async def test_where_there_is_one_change_or_none_to_choose_nothing_is_offered():
 @pytest.mark.parametrize(
     ("request_", "body", "answer"),
     [
-        (RUN, "file.write_text(file.read_text() + ' -la\\n')", Reworded("ls -la")),
+        (RUN, "file.write_text(file.read_text() + ' -la\\n')", ProposeRevision("ls -la")),
         (
             EDIT,
             "file.write_bytes(file.read_bytes().replace(b'line two', b'line 2'))",
-            Reworded(NEW.replace("two", "2")),
+            ProposeRevision(NEW.replace("two", "2")),
         ),
     ],
 )
@@ -185,7 +185,7 @@ async def test_an_editor_that_changes_nothing_or_fails_leaves_the_question_open(
 
 
 async def test_what_the_person_changed_is_marked_as_theirs():
-    app = host(replace(EDIT, is_reworded=True))
+    app = host(replace(EDIT, is_revised=True))
 
     async with app.run_test(size=(80, 24)):
         assert "(edited by you)" in str(app.screen.query_one("#heading", Static).render())

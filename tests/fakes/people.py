@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.person import Answer, Approval, ApprovalRequest, Denied, Once, Person, PlanVerdict, Question
+from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, Denied, Person, PlanVerdict, Question
 
 
 class ScriptedPerson:
@@ -23,7 +23,7 @@ class ScriptedPerson:
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         self.asked.append(request)
-        return self.approvals.pop(0) if self.approvals else Once()
+        return self.approvals.pop(0) if self.approvals else AllowOnce()
 
     async def ask(self, question: Question) -> Answer:
         self.questions.append(question)

@@ -26,7 +26,7 @@ from harness.hooks.points import Block, Inject, Modify, Stop
 from harness.messages import JsonObject, Message, Usage
 from harness.modes import PLAN
 from harness.options import AgentOptions
-from harness.person import Always, Approval, Denied, Edited, Once, Session
+from harness.person import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Approval, Denied
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Done, Model
 from harness.routing import ByTurn, CheapThenPowerful
 from providers.demo import Call, Hang, Say, Think
@@ -103,9 +103,9 @@ DEEDS += ["mode execute", "tools less", "tools more", "notify well"]
 TIMES = ["now", "soon", 0.005, 0.5]
 BEHAVIOURS = ["turn", "nap", "raise", "hang", "swallow", "stumble", "abort", "steer", "cancel"]
 ANSWERS: list[Approval | str] = [
-    *(Once(), Denied("no"), Denied(unasked=True), Session(), Always()),
-    *(Edited({"do": "answer", **touch}) for touch in TOUCHES),
-    Edited({}),
+    *(AllowOnce(), Denied("no"), Denied(non_interactive=True), AllowForSession(), AllowAlways()),
+    *(AllowWithArguments({"do": "answer", **touch}) for touch in TOUCHES),
+    AllowWithArguments({}),
     *BEHAVIOURS,
 ]
 POINTS = ["before_loop", "before_turn", "before_model", "after_model", "before_tool", "after_tool", "after_turn"]

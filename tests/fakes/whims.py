@@ -17,7 +17,7 @@ from harness.filters import FilterVerdict, InputFilter, Pass, Reject, Warn
 from harness.hooks.points import Block, CallVerdict, Hooks, Inject, Modify, Stop, TurnVerdict
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult, UserMessage, user
 from harness.modes import EXECUTE, PLAN
-from harness.person import Answer, Approval, ApprovalRequest, Denied, Once, Person, PlanVerdict, Question
+from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, Denied, Person, PlanVerdict, Question
 from harness.provider import Request
 from harness.tool import Risk, Tool
 from harness.views import View
@@ -189,10 +189,10 @@ class WhimPerson:
         self._answers = list(answers)
 
     async def approve(self, request: ApprovalRequest) -> Approval:
-        answer = self._answers.pop(0) if self._answers else Once()
+        answer = self._answers.pop(0) if self._answers else AllowOnce()
         if isinstance(answer, str):
             await behave(self._stage, answer)
-            answer = Once()
+            answer = AllowOnce()
         (self._stage.refused if isinstance(answer, Denied) else self._stage.approved).add(request.call.id)
         self._stage.trusted |= type(answer).__name__ in ("Session", "Always")
         return answer

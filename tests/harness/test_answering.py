@@ -23,7 +23,7 @@ from harness.events import (
 from harness.messages import ToolCall
 from harness.modes import PLAN
 from harness.parallel import Branch, run_parallel
-from harness.person import Answer, ApprovalRequest, Choice, Denied, Edited, Once, PlanVerdict, Question
+from harness.person import AllowOnce, AllowWithArguments, Answer, ApprovalRequest, Choice, Denied, PlanVerdict, Question
 from harness.tool import Risk, ToolOutput
 from providers.demo import Call, Reply, scripted
 from tools.delegate import DelegateTool
@@ -61,7 +61,7 @@ async def test_a_call_waits_until_it_is_answered(make_agent, record, answers):
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: answers.open)
     waiting = answers.open
-    answers.respond("call_1", Once())
+    answers.respond("call_1", AllowOnce())
     await run
 
     assert [each.call_id for each in waiting] == ["call_1"]
@@ -83,7 +83,7 @@ async def test_a_callback_may_answer_before_the_question_is_put(make_agent, answ
     def reply(event) -> None:
         match event:
             case ToolApprovalRequested(call=call):
-                answers.respond(call.id, Edited({"colour": "red"}))
+                answers.respond(call.id, AllowWithArguments({"colour": "red"}))
             case QuestionAsked(call_id=call_id, question=question):
                 answers.answer(call_id, Answer("free_text", question.prompt))
 
@@ -154,10 +154,10 @@ async def test_answering_what_is_not_asked_is_an_error(make_agent, answers, call
     agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], person=answers)
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: answers.open)
-    answers.respond("call_1", Once())
+    answers.respond("call_1", AllowOnce())
 
     with pytest.raises(NotAsked, match=call_id):
-        answers.respond(call_id, Once())
+        answers.respond(call_id, AllowOnce())
     with pytest.raises(NotAsked, match=call_id):
         answers.answer(call_id, Answer("skipped"))
     with pytest.raises(NotAsked, match="no verdict"):
@@ -167,18 +167,18 @@ async def test_answering_what_is_not_asked_is_an_error(make_agent, answers, call
 
 async def test_an_early_answer_counts_once(answers):
     answers.hear(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
-    answers.respond("1", Once())
+    answers.respond("1", AllowOnce())
 
     with pytest.raises(NotAsked):
         answers.respond("1", Denied())
 
-    assert await answers.approve(request("1")) == Once()
+    assert await answers.approve(request("1")) == AllowOnce()
 
 
 async def test_an_answer_to_a_question_that_was_never_put_is_not_kept_for_the_next_one(answers):
     call = ToolCall("1", "edit", {})
     answers.hear(SubagentEvent(call_id="0", event=ToolApprovalRequested(call=call, reason="")))
-    answers.respond("1", Once())
+    answers.respond("1", AllowOnce())
     answers.hear(SubagentEvent(call_id="0", event=ToolApprovalResolved(call_id="1", decision="denied")))
     answers.hear(BranchEvent(event=QuestionAsked(call_id="2", question=Question("?"))))
     answers.answer("2", Answer("skipped"))
@@ -200,7 +200,7 @@ async def test_a_question_that_was_withdrawn_cannot_be_answered(answers):
     answers.hear(ToolApprovalResolved(call_id="1", decision="denied"))
 
     with pytest.raises(NotAsked):
-        answers.respond("1", Once())
+        answers.respond("1", AllowOnce())
 
 
 async def test_sub_agents_that_ask_the_same_are_told_apart(make_agent, answers):
@@ -272,7 +272,7 @@ async def test_a_stopped_run_leaves_nothing_waiting(make_agent, record, answers)
 
     assert answers.open == ()
     with pytest.raises(NotAsked):
-        answers.respond("call_1", Once())
+        answers.respond("call_1", AllowOnce())
     assert recorder.of(ToolApprovalResolved)[0].reason == "the question was withdrawn"
 
 
@@ -312,7 +312,7 @@ async def test_what_a_sub_agent_asks_is_answered_by_the_id_of_its_own_call(make_
     async for event in stream:
         match event:
             case SubagentEvent(event=ToolApprovalRequested(call=call)):
-                stream.respond(call.id, Once())
+                stream.respond(call.id, AllowOnce())
             case SubagentEvent(event=QuestionAsked(call_id=call_id)):
                 stream.answer(call_id, Answer("free_text", "red"))
 
@@ -348,10 +348,10 @@ async def test_the_older_of_two_calls_with_one_id_is_answered_first(answers):
     second = asyncio.create_task(answers.approve(request("1")))
     await until(lambda: len(answers.open) == 2)
 
-    answers.respond("1", Once())
+    answers.respond("1", AllowOnce())
     answers.respond("1", Denied())
 
-    assert (await first, await second) == (Once(), Denied())
+    assert (await first, await second) == (AllowOnce(), Denied())
 
 
 def test_an_answer_for_a_loop_that_is_gone_is_an_error(answers):
@@ -365,5 +365,5 @@ def test_an_answer_for_a_loop_that_is_gone_is_an_error(answers):
     asyncio.run(ask_and_be_forgotten())
 
     with pytest.raises(NotAsked, match="over"):
-        answers.respond("1", Once())
+        answers.respond("1", AllowOnce())
     kept[0].close()

@@ -14,7 +14,16 @@ from harness.answers import ANSWER_SECONDS, Answers, innermost
 from harness.events import SubagentEvent, ToolApprovalRequested
 from harness.messages import ToolCall
 from harness.options import AgentOptions
-from harness.person import Approval, ApprovalRequest, Denied, Edited, Nobody, Once, Question, Session
+from harness.person import (
+    AllowForSession,
+    AllowOnce,
+    AllowWithArguments,
+    Approval,
+    ApprovalRequest,
+    Denied,
+    Nobody,
+    Question,
+)
 from harness.presets import preset
 from harness.tool import Risk
 from providers.demo import scripted
@@ -59,9 +68,9 @@ async def test_the_function_decides_about_calls_of_subagents_too() -> None:
 @pytest.mark.parametrize(
     ("answer", "ran"),
     [
-        (Once(), [{"command": "rm"}]),
-        (Session(), [{"command": "rm"}]),
-        (Edited({"command": "make"}), [{"command": "make"}]),
+        (AllowOnce(), [{"command": "rm"}]),
+        (AllowForSession(), [{"command": "rm"}]),
+        (AllowWithArguments({"command": "make"}), [{"command": "make"}]),
         (Denied("no"), []),
         (None, []),
         ("yes", []),
@@ -98,7 +107,7 @@ async def test_a_loop_over_events_finds_the_requests_of_subagents() -> None:
             match innermost(event):
                 case ToolApprovalRequested(call=call):
                     wrapped += isinstance(event, SubagentEvent)
-                    stream.respond(call.id, Once())
+                    stream.respond(call.id, AllowOnce())
                 case _:
                     pass
 
@@ -116,7 +125,9 @@ async def test_a_request_that_a_loop_overlooks_is_denied_in_the_end(monkeypatch:
 
     monkeypatch.setattr("harness.answers.asyncio.wait", at_once)
 
-    assert await Answers().approve(_request()) == Denied("nobody answered in time; continue without it", unasked=True)
+    assert await Answers().approve(_request()) == Denied(
+        "nobody answered in time; continue without it", non_interactive=True
+    )
     assert limits == [300.0]
 
 

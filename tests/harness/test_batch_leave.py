@@ -11,18 +11,18 @@ from harness.answers import Answers
 from harness.events import ToolApprovalRequested, ToolApprovalResolved
 from harness.messages import JsonObject
 from harness.person import (
-    Always,
+    AllowAlways,
+    AllowForSession,
+    AllowHunks,
+    AllowOnce,
     Approval,
+    ApprovalDecision,
     ApprovalRequest,
+    BatchApproval,
+    CallApproval,
     Denied,
-    ForCall,
-    Once,
-    OneApproval,
-    Partly,
-    RefusedHunk,
-    Reworded,
-    Session,
-    Together,
+    ProposeRevision,
+    RejectedHunk,
 )
 from harness.tool import RiskLevel, ToolContext
 from harness.views import TextView, View
@@ -33,7 +33,7 @@ from tools.write import WriteTool
 class Decisive(ScriptedPerson):
     """Answers the first question with `first`, made of its request; then as it is told to."""
 
-    def __init__(self, *first: OneApproval | None) -> None:
+    def __init__(self, *first: ApprovalDecision | None) -> None:
         super().__init__()
         self.first = first
 
@@ -42,7 +42,7 @@ class Decisive(ScriptedPerson):
             return await super().approve(request)
         self.asked.append(request)
         said = zip((request, *request.others), self.first, strict=False)
-        return Together(tuple(ForCall(each.call.id, approval) for each, approval in said if approval))
+        return BatchApproval(tuple(CallApproval(each.call.id, approval) for each, approval in said if approval))
 
 
 def three(risk: RiskLevel = "edit") -> list[SimpleTool]:
@@ -69,7 +69,7 @@ async def test_each_of_a_batch_is_asked_with_those_that_still_wait(make_agent, p
 
 
 async def test_all_are_allowed_by_one_answer_and_each_is_told_of(make_agent, record):
-    person, tools = Decisive(Once(), Once(), Once()), three()
+    person, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three()
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=person)
     happened = record(agent)
 
@@ -93,7 +93,7 @@ async def test_all_are_denied_by_one_answer(make_agent):
 
 
 async def test_what_is_dangerous_is_not_allowed_among_others(make_agent):
-    person, tools = Decisive(Once(), Once(), Once()), three("dangerous")
+    person, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three("dangerous")
     person.deny()
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=person)
 
@@ -104,7 +104,7 @@ async def test_what_is_dangerous_is_not_allowed_among_others(make_agent):
 
 
 async def test_what_is_dangerous_may_be_allowed_by_itself_before_its_turn(make_agent):
-    person, tools = Decisive(None, Once()), three("dangerous")
+    person, tools = Decisive(None, AllowOnce()), three("dangerous")
     person.approvals = [Denied(), Denied()]
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=person)
 
@@ -127,7 +127,7 @@ async def test_what_was_not_answered_is_asked_about(make_agent):
 
 
 async def test_trust_given_to_another_spares_the_call_that_was_asked_about(make_agent, record):
-    person, tool = Decisive(None, Session()), SimpleTool("a", risk="edit")
+    person, tool = Decisive(None, AllowForSession()), SimpleTool("a", risk="edit")
     agent = make_agent(calls("a", "a"), "done", tools=[tool], person=person)
     happened = record(agent)
 
@@ -140,7 +140,7 @@ async def test_trust_given_to_another_spares_the_call_that_was_asked_about(make_
 
 
 async def test_a_rule_of_one_call_lets_those_it_covers_run_unasked(make_agent):
-    person, tool = Decisive(None, Always()), SimpleTool("bash", risk="execute")
+    person, tool = Decisive(None, AllowAlways()), SimpleTool("bash", risk="execute")
     batch = Reply((Call("bash", {"command": "git push"}), *calls("bash", "bash", command="make test").parts))
     agent = make_agent(batch, "done", tools=[tool], person=person)
 
@@ -161,7 +161,7 @@ class Moody(SimpleTool):
 
 
 async def test_a_call_that_changed_since_it_was_allowed_is_asked_about(make_agent):
-    person, tools = Decisive(Once(), Once()), [SimpleTool("a", risk="edit"), Moody("b", risk="edit")]
+    person, tools = Decisive(AllowOnce(), AllowOnce()), [SimpleTool("a", risk="edit"), Moody("b", risk="edit")]
     person.deny()
     agent = make_agent(calls("a", "b"), "done", tools=tools, person=person)
 
@@ -173,21 +173,21 @@ async def test_a_call_that_changed_since_it_was_allowed_is_asked_about(make_agen
 
 
 async def test_another_call_reworded_before_its_turn_is_asked_about_as_it_is_then(make_agent, tmp_path):
-    person = Decisive(None, Reworded("mine\n"))
-    person.approvals = [Once(), Denied()]
+    person = Decisive(None, ProposeRevision("mine\n"))
+    person.approvals = [AllowOnce(), Denied()]
     batch = Reply(tuple(Call("write_file", {"path": name, "content": "theirs\n"}) for name in ("a", "b")))
     agent = make_agent(batch, "done", tools=[WriteTool()], person=person)
 
     await agent.prompt("go")
 
-    assert [(each.summary, each.is_reworded) for each in person.asked] == [("a", False), ("a", False), ("b", True)]
+    assert [(each.summary, each.is_revised) for each in person.asked] == [("a", False), ("a", False), ("b", True)]
     assert (tmp_path / "a").exists()
     assert not (tmp_path / "b").exists()
 
 
 async def test_an_answer_that_names_no_call_of_the_batch_runs_nothing(make_agent, person):
     tool = SimpleTool("a", risk="edit")
-    person.approvals = [Together((ForCall("of another reply", Once()),))]
+    person.approvals = [BatchApproval((CallApproval("of another reply", AllowOnce()),))]
     agent = make_agent(calls("a"), "done", tools=[tool])
 
     await agent.prompt("go")
@@ -196,14 +196,14 @@ async def test_an_answer_that_names_no_call_of_the_batch_runs_nothing(make_agent
     assert "does not fit this call" in results_of(agent)[0].text
 
 
-@pytest.mark.parametrize("answer", [Once(), Partly((RefusedHunk(0),))])
-async def test_a_single_answer_may_be_said_as_one_of_several(make_agent, answer: OneApproval):
+@pytest.mark.parametrize("answer", [AllowOnce(), AllowHunks((RejectedHunk(0),))])
+async def test_a_single_answer_may_be_said_as_one_of_several(make_agent, answer: ApprovalDecision):
     person, tool = Decisive(answer), SimpleTool("a", risk="edit")
     agent = make_agent(calls("a"), "done", tools=[tool], person=person)
 
     await agent.prompt("go")
 
-    assert len(tool.ran) == isinstance(answer, Once)
+    assert len(tool.ran) == isinstance(answer, AllowOnce)
 
 
 async def test_a_tool_that_fails_while_it_is_looked_at_ahead_is_judged_in_its_turn(make_agent, person):
@@ -233,6 +233,8 @@ async def test_a_program_answers_a_batch_by_the_ids_it_was_shown(make_agent):
                 (waiting,) = answers.open
                 assert isinstance(waiting.request, ApprovalRequest)
                 batch = (waiting.request, *waiting.request.others)
-                stream.respond(event.call.id, Together(tuple(ForCall(each.call.id, Once()) for each in batch)))
+                stream.respond(
+                    event.call.id, BatchApproval(tuple(CallApproval(each.call.id, AllowOnce()) for each in batch))
+                )
 
     assert ran(tools) == ["a", "b", "c"]

@@ -6,7 +6,7 @@ from fakes.simple_tools import SimpleTool
 
 from harness.events import ModeChanged, PlanSubmitted, ToolApprovalRequested, ToolApprovalResolved, ToolExecutionEnd
 from harness.modes import EXECUTE, PLAN
-from harness.person import Always, Denied, Edited, Once, PlanVerdict, Session
+from harness.person import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanVerdict
 from harness.tool import ToolOutput
 from providers.demo import Reply
 from tools.delegate import DelegateTool
@@ -42,7 +42,7 @@ async def test_a_denied_call_never_runs_and_its_reason_reaches_the_model(make_ag
 async def test_trust_for_the_session_covers_the_tool_and_can_be_taken_back(make_agent, person):
     tool = SimpleTool("write", risk="edit")
     agent = make_agent(calls("write"), calls("write"), "done", calls("write"), "done", tools=[tool])
-    person.approvals = [Session()]
+    person.approvals = [AllowForSession()]
 
     await agent.prompt("go")
     asked_before = len(person.asked)
@@ -68,7 +68,7 @@ async def test_session_grant_of_a_command_covers_its_prefix_and_no_other_command
     asked = ("echo harmless", "git push origin master", "cd src && echo x", "python -c 'print(1)'", "sudo echo")
     spared = ("echo again", "cd src && echo y | echo", "python -c 'print(1)'")
     agent = make_agent(*shell_script(*asked, *spared), "done", tools=[Shell("bash")])
-    person.approvals = [Session(), Once(), Session(), Session(), Session()]
+    person.approvals = [AllowForSession(), AllowOnce(), AllowForSession(), AllowForSession(), AllowForSession()]
 
     await agent.prompt("go")
 
@@ -77,7 +77,7 @@ async def test_session_grant_of_a_command_covers_its_prefix_and_no_other_command
 
 
 async def test_session_grant_covers_sub_agents_by_the_same_prefix(make_agent, person):
-    person.approvals = [Session(), Denied()]
+    person.approvals = [AllowForSession(), Denied()]
     script = {"go": [delegates("dig"), "ok"], "dig": [*shell_script("echo a", "echo b", "git push"), "done"]}
     agent = make_agent(model=cast(script), tools=[DelegateTool(), Shell("bash")])
 
@@ -103,7 +103,7 @@ async def test_a_rule_covers_commands_with_the_same_beginning_only(make_agent, p
     tool = SimpleTool("bash", risk="execute")
     script = [calls("bash", command=command) for command in ("git status", "git status", "git push")]
     agent = make_agent(*script, "done", tools=[tool])
-    person.approvals = [Always()]
+    person.approvals = [AllowAlways()]
 
     await agent.prompt("go")
 
@@ -126,7 +126,7 @@ async def test_what_is_dangerous_is_asked_about_even_when_trusted(make_agent, pe
     tool = SimpleTool("bash", risk="dangerous")
     agent = make_agent(calls("bash"), calls("bash"), "done", tools=[tool])
     agent.state.grants.trust("bash")
-    person.approvals = [Session()]
+    person.approvals = [AllowForSession()]
 
     await agent.prompt("go")
 
@@ -169,7 +169,7 @@ async def test_a_call_that_cannot_work_is_answered_without_asking(make_agent, pe
 async def test_arguments_the_person_changed_are_what_runs_and_the_model_is_told(make_agent, person):
     tool = SimpleTool("bash", risk="execute")
     agent = make_agent(calls("bash", command="ls /"), "done", tools=[tool])
-    person.approvals = [Edited({"command": "ls"})]
+    person.approvals = [AllowWithArguments({"command": "ls"})]
 
     await agent.prompt("go")
 

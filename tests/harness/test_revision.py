@@ -16,16 +16,16 @@ from harness.events import ToolApprovalResolved
 from harness.hunks import applied, hunks_of
 from harness.options import AgentOptions
 from harness.person import (
+    AllowHunks,
+    AllowOnce,
     Answer,
     Approval,
     ApprovalRequest,
     Denied,
-    Once,
-    Partly,
     PlanVerdict,
+    ProposeRevision,
     Question,
-    RefusedHunk,
-    Reworded,
+    RejectedHunk,
 )
 from harness.views import DiffView, TerminalView
 from harness.workspace import Workspace
@@ -80,7 +80,7 @@ def edit(*edits: dict[str, str]) -> Call:
 
 @pytest.mark.parametrize("call", [write(NEW), edit(*EDITS)], ids=["write", "edit"])
 async def test_only_the_allowed_hunks_are_written_and_the_model_is_told_which(tmp_path: Path, call: Call):
-    reader = Reader(tmp_path, call, Partly((RefusedHunk(1, "keep ten as it is"),)), content=OLD.encode())
+    reader = Reader(tmp_path, call, AllowHunks((RejectedHunk(1, "keep ten as it is"),)), content=OLD.encode())
 
     told = await reader.go()
 
@@ -112,7 +112,7 @@ MIXED = "".join(f"line {number}" + ("\r\n" if number % 2 else "\n") for number i
     ids=["crlf", "utf-16", "mixed", "bom and no last newline", "latin-1"],
 )
 async def test_the_allowed_hunks_keep_every_other_byte_of_any_kind_of_text(tmp_path: Path, text: str, encoding: str):
-    reader = Reader(tmp_path, edit(*EDITS), Partly((RefusedHunk(1),)), content=text.encode(encoding))
+    reader = Reader(tmp_path, edit(*EDITS), AllowHunks((RejectedHunk(1),)), content=text.encode(encoding))
 
     await reader.go()
 
@@ -121,8 +121,8 @@ async def test_the_allowed_hunks_keep_every_other_byte_of_any_kind_of_text(tmp_p
 
 
 async def test_refusing_every_hunk_denies_the_call_with_all_the_reasons(tmp_path: Path):
-    refused = (RefusedHunk(0, "no"), RefusedHunk(1, "not that"), RefusedHunk(2))
-    reader = Reader(tmp_path, write(NEW), Partly(refused), content=OLD.encode())
+    refused = (RejectedHunk(0, "no"), RejectedHunk(1, "not that"), RejectedHunk(2))
+    reader = Reader(tmp_path, write(NEW), AllowHunks(refused), content=OLD.encode())
     resolved = []
     reader.agent.subscribe(lambda event: resolved.append(event) if isinstance(event, ToolApprovalResolved) else None)
 
@@ -134,12 +134,14 @@ async def test_refusing_every_hunk_denies_the_call_with_all_the_reasons(tmp_path
 
 
 async def test_a_reworded_file_is_asked_about_again_and_written_as_the_person_wrote_it(tmp_path: Path):
-    reader = Reader(tmp_path, edit(*EDITS), Reworded(NEW.replace("two", "TWO")), Once(), content=OLD.encode())
+    reader = Reader(
+        tmp_path, edit(*EDITS), ProposeRevision(NEW.replace("two", "TWO")), AllowOnce(), content=OLD.encode()
+    )
 
     told = await reader.go()
 
     again = reader.person.asked[1]
-    assert again.is_reworded
+    assert again.is_revised
     assert again.view == DiffView("a.txt", OLD, NEW.replace("two", "TWO"))
     assert reader.file.read_text() == NEW.replace("two", "TWO")
     assert "changed your proposal for a.txt" in told
@@ -148,27 +150,27 @@ async def test_a_reworded_file_is_asked_about_again_and_written_as_the_person_wr
 
 async def test_a_reworded_change_can_still_be_allowed_in_part_or_denied(tmp_path: Path):
     wanted = NEW.replace("two", "TWO")
-    parts = Reader(tmp_path, write(NEW), Reworded(wanted), Partly((RefusedHunk(1),)), content=OLD.encode())
+    parts = Reader(tmp_path, write(NEW), ProposeRevision(wanted), AllowHunks((RejectedHunk(1),)), content=OLD.encode())
 
     told = await parts.go()
 
     assert parts.file.read_text() == OLD.replace("line 2\n", "TWO\n").replace("line 19\n", "")
     assert "changed your proposal" in told
     assert "2 of 3 hunks" in told
-    denied = Reader(tmp_path, write(NEW), Reworded(wanted), Denied("after all not"), content=OLD.encode())
+    denied = Reader(tmp_path, write(NEW), ProposeRevision(wanted), Denied("after all not"), content=OLD.encode())
     assert await denied.go() == "The user denied this call: after all not"
     assert denied.file.read_text() == OLD
 
 
 async def test_taking_back_all_of_a_change_by_hand_denies_it(tmp_path: Path):
-    reader = Reader(tmp_path, write(NEW), Reworded(OLD), content=OLD.encode())
+    reader = Reader(tmp_path, write(NEW), ProposeRevision(OLD), content=OLD.encode())
 
     assert "they took back all of the change" in await reader.go()
     assert reader.file.read_text() == OLD
 
 
 async def test_a_new_file_can_be_reworded_and_is_one_hunk(tmp_path: Path):
-    reader = Reader(tmp_path, write("a\nb\n"), Reworded("a\nc\n"), Once())
+    reader = Reader(tmp_path, write("a\nb\n"), ProposeRevision("a\nc\n"), AllowOnce())
 
     await reader.go()
 
@@ -177,7 +179,7 @@ async def test_a_new_file_can_be_reworded_and_is_one_hunk(tmp_path: Path):
 
 
 async def test_refusing_the_one_hunk_of_a_new_file_makes_no_file(tmp_path: Path):
-    reader = Reader(tmp_path, write("a\nb\n"), Partly((RefusedHunk(0, "not here"),)))
+    reader = Reader(tmp_path, write("a\nb\n"), AllowHunks((RejectedHunk(0, "not here"),)))
 
     assert "@@ at the beginning: not here\n+a\n+b\n" in await reader.go()
     assert not reader.file.exists()
@@ -185,12 +187,12 @@ async def test_refusing_the_one_hunk_of_a_new_file_makes_no_file(tmp_path: Path)
 
 async def test_a_reworded_command_is_judged_by_what_it_does_now(tmp_path: Path):
     call = Call("bash", {"command": "echo one"})
-    reader = Reader(tmp_path, call, Reworded("sudo ls"), Reworded("echo two"), Once())
+    reader = Reader(tmp_path, call, ProposeRevision("sudo ls"), ProposeRevision("echo two"), AllowOnce())
 
     told = await reader.go()
 
     first, second, third = reader.person.asked
-    assert (first.is_reworded, first.risk.level) == (False, "execute")
+    assert (first.is_revised, first.risk.level) == (False, "execute")
     assert (second.view, second.risk.level, second.session) == (TerminalView("sudo ls", ""), "dangerous", ())
     assert third.call.arguments["command"] == "echo two"
     assert "what ran is:\necho two\n" in told
@@ -198,13 +200,13 @@ async def test_a_reworded_command_is_judged_by_what_it_does_now(tmp_path: Path):
 
 
 async def test_a_command_reworded_into_what_is_forbidden_never_runs(tmp_path: Path):
-    reader = Reader(tmp_path, Call("bash", {"command": "echo one"}), Reworded("rm -rf /"))
+    reader = Reader(tmp_path, Call("bash", {"command": "echo one"}), ProposeRevision("rm -rf /"))
 
     assert (await reader.go()).startswith("Forbidden")
 
 
 async def test_a_file_that_changed_while_the_person_was_asked_is_left_alone(tmp_path: Path):
-    reader = Reader(tmp_path, write(NEW), Partly((RefusedHunk(0),)), content=OLD.encode())
+    reader = Reader(tmp_path, write(NEW), AllowHunks((RejectedHunk(0),)), content=OLD.encode())
     reader.meanwhile = lambda: reader.file.write_text(f"{OLD}and more\n")
 
     assert "has changed on disk since it was read" in await reader.go()
@@ -214,7 +216,7 @@ async def test_a_file_that_changed_while_the_person_was_asked_is_left_alone(tmp_
 async def test_an_answer_that_does_not_fit_the_call_runs_nothing(make_agent: Callable[..., Agent], person):
     tool = SimpleTool("bash", risk="execute")
     agent = make_agent(calls("bash", command="ls"), calls("bash", command="ls"), "done", tools=[tool])
-    person.approvals = [Reworded("rm x"), Partly((RefusedHunk(0),))]
+    person.approvals = [ProposeRevision("rm x"), AllowHunks((RejectedHunk(0),))]
 
     await agent.prompt("go")
 
@@ -237,7 +239,7 @@ async def test_any_choice_of_hunks_is_written_as_it_was_shown(
     refused = {number for number in refused if number < hunks}
     if old == new or not refused:
         return
-    answer = Partly(tuple(RefusedHunk(number) for number in sorted(refused)))
+    answer = AllowHunks(tuple(RejectedHunk(number) for number in sorted(refused)))
     call = edit({"old_string": old, "new_string": new}) if is_edit else write(new)
 
     reader = Reader(tmp_path, call, answer, content=old.replace("\n", ending).encode())

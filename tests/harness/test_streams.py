@@ -24,7 +24,7 @@ from harness.events import (
 from harness.hooks.points import Hooks
 from harness.messages import CustomMessage, Text, UserMessage
 from harness.modes import PLAN
-from harness.person import Answer, Denied, Once, PlanVerdict, Question
+from harness.person import AllowOnce, Answer, Denied, PlanVerdict, Question
 from harness.provider import BlockDelta
 from harness.tool import ToolOutput
 from harness.views import TextView
@@ -283,7 +283,7 @@ async def test_answering_for_an_agent_that_asks_somebody_else_is_an_error(make_a
     stream = make_agent("hello").stream("hi")
 
     with pytest.raises(AgentError, match="Answers"):
-        stream.respond("call_1", Once())
+        stream.respond("call_1", AllowOnce())
     with pytest.raises(AgentError, match="Answers"):
         stream.answer("call_1", Answer("skipped"))
     with pytest.raises(AgentError, match="Answers"):
@@ -346,7 +346,7 @@ async def converse(stream, said: asyncio.Event) -> list[Event]:
         heard.append(event)
         match event:
             case ToolApprovalRequested(call=call):
-                stream.respond(call.id, Once() if call.id == "a" else Denied("not b"))
+                stream.respond(call.id, AllowOnce() if call.id == "a" else Denied("not b"))
             case ToolExecutionUpdate():
                 stream.inject("and c?")
                 said.set()

@@ -18,7 +18,7 @@ from harness.events import (
 from harness.hooks.points import Hooks
 from harness.messages import JsonObject
 from harness.modes import EXECUTE, PLAN
-from harness.person import Answer, Approval, ApprovalRequest, Once, Question, Session
+from harness.person import AllowForSession, AllowOnce, Answer, Approval, ApprovalRequest, Question
 from harness.policies import DenyList
 from harness.tool import Risk, ToolContext, ToolOutput
 from providers.demo import Call, Reply
@@ -180,7 +180,7 @@ async def test_a_tool_the_parent_loses_is_lost_to_its_sub_agents(make_agent, rec
 
 
 async def test_trust_given_to_a_sub_agent_is_trust_in_the_tool(make_agent, person):
-    person.approvals.append(Session())
+    person.approvals.append(AllowForSession())
     run = SimpleTool("run", risk="edit")
     model = cast({"go": [delegates("dig"), calls("run"), "ok"], "dig": [calls("run"), calls("run"), "done"]})
     agent = make_agent(model=model, tools=[DelegateTool(), run])
@@ -236,7 +236,7 @@ async def test_a_program_that_reads_the_stream_answers_for_sub_agents(make_agent
     async with agent.stream("go") as stream:
         async for event in stream:
             for asked in inside([event], ToolApprovalRequested):
-                stream.respond(asked.call.id, Once())
+                stream.respond(asked.call.id, AllowOnce())
             heard_of.append(event)
 
     assert len(run.ran) == 1

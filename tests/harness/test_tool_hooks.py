@@ -11,7 +11,7 @@ from fakes.simple_tools import SimpleTool
 from harness.events import HookRan, ToolExecutionStart, TurnEnd
 from harness.hooks.points import Block, CallVerdict, Inject, Modify
 from harness.messages import JsonObject, ToolCall
-from harness.person import Approval, ApprovalRequest, Denied, Once
+from harness.person import AllowOnce, Approval, ApprovalRequest, Denied
 from harness.tool import Risk, ToolContext, ToolOutput
 from harness.views import TextView
 from providers.demo import Call, Reply
@@ -141,9 +141,9 @@ class Judging(SimpleTool):
 @pytest.mark.parametrize(
     ("risk", "answer", "wanted"),
     [
-        ("edit", Once(), ["modified", "request", "resolve", "start act", "end act"]),
+        ("edit", AllowOnce(), ["modified", "request", "resolve", "start act", "end act"]),
         ("edit", Denied("no"), ["modified", "request", "resolve", "start act", "fail act"]),
-        ("forbidden", Once(), ["modified", "start act", "fail act"]),
+        ("forbidden", AllowOnce(), ["modified", "start act", "fail act"]),
     ],
 )
 async def test_changed_arguments_need_leave_as_any_others(
@@ -173,7 +173,7 @@ async def test_questions_about_changed_calls_come_one_at_a_time(make_agent, reco
             for _ in range(10):
                 await asyncio.sleep(0)
             self.open -= 1
-            return Once()
+            return AllowOnce()
 
     person = Slow()
     verdict = Modify({"risk": "edit", "path": "x"})

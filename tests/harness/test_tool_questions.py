@@ -10,7 +10,7 @@ from fakes.simple_tools import SimpleTool
 from harness.events import QuestionAnswered, QuestionAsked, ToolExecutionEnd
 from harness.messages import JsonObject
 from harness.modes import PLAN
-from harness.person import Answer, Approval, ApprovalRequest, Once, PlanVerdict, Question
+from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, PlanVerdict, Question
 from harness.tool import ToolContext, ToolOutput
 from providers.demo import Call, Reply
 from tools import builtin_tools
@@ -39,7 +39,7 @@ class OneEar(ScriptedPerson):
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         await self._think()
-        return Once()
+        return AllowOnce()
 
     async def ask(self, question: Question) -> Answer:
         await self._think()

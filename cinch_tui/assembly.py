@@ -28,7 +28,7 @@ from harness.instructions import build_system_prompt, describe_environment, load
 from harness.lazy_dataclass import dataclass
 from harness.messages import Message, new_id
 from harness.modes import EXECUTE, MODES, PLAN
-from harness.person import Person
+from harness.person import UserInteraction
 from harness.provider import Model
 from harness.session.originals import Originals
 from harness.session.places import project_dir
@@ -179,7 +179,7 @@ class Assembly:
 async def assemble(
     options: Options,
     settings: Settings,
-    person: Person,
+    person: UserInteraction,
     loaded: LoadedSession | None = None,
     model: Model | None = None,
 ) -> Assembly:
@@ -265,7 +265,9 @@ def _proxies_set_up(keys: KeyStore) -> list[str]:
     return [variable for variable in named if keys.environ.get(variable, "").strip()]
 
 
-async def _build(options: Options, settings: Settings, person: Person, model: Model, keys: KeyStore) -> Assembly:
+async def _build(
+    options: Options, settings: Settings, person: UserInteraction, model: Model, keys: KeyStore
+) -> Assembly:
     root = _root(options, model)
     spill_dir = options.paths.cache / "output" / new_id()
     await asyncio.to_thread(forget_old_spills, spill_dir.parent)
@@ -281,7 +283,7 @@ async def _build(options: Options, settings: Settings, person: Person, model: Mo
     here = replace(
         agent_options(settings, headless=options.headless),
         workspace=workspace,
-        person=person,
+        user=person,
         grants=grants,
         fallback=fallback,
         spill_dir=spill_dir,

@@ -102,7 +102,7 @@ def attached_names(content: Sequence[UserContent]) -> list[str]:
 async def _read(path: str, agent: Agent) -> tuple[str, ToolOutput]:
     # pydantic is slow to load, and few prompts name a file.
     from harness.messages import new_id
-    from harness.person import Nobody
+    from harness.person import NonInteractive
     from harness.tool import ToolContext
     from tools.read import ReadTool
 
@@ -111,7 +111,7 @@ async def _read(path: str, agent: Agent) -> tuple[str, ToolOutput]:
     shown = workspace.display(real)
     if _is_secret(path) or _is_secret(shown):
         raise CinchError("it is likely to hold secrets")
-    nobody = Nobody()
+    nobody = NonInteractive()
     context = ToolContext(new_id(), workspace, nobody, nobody.review_plan, workspace.root)
     output = await ReadTool().run({"path": path}, context)
     if output.is_error:

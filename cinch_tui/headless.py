@@ -26,7 +26,7 @@ from harness.cost import priced
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from harness.messages import UserContent
-from harness.person import Nobody
+from harness.person import NonInteractive
 from harness.result import AgentResult
 
 MAX_STDIN_BYTES = 10_000_000
@@ -86,7 +86,7 @@ def run_print(options: Options, settings: Settings, streams: Streams | None = No
 async def _run(job: Job) -> int:
     with _stopped_by_signals() as stopper:
         loaded = await asyncio.to_thread(wanted_session, job.options)
-        assembly = await assemble(job.options, job.settings, Nobody(), loaded)
+        assembly = await assemble(job.options, job.settings, NonInteractive(), loaded)
         collect_garbage()
         for warning in assembly.warnings:
             job.narrator.say(warning)

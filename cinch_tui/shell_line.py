@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import Text, UserMessage, new_id
-from harness.person import Nobody
+from harness.person import NonInteractive
 from harness.tool import ToolContext, ToolOutput
 from harness.views import View
 from tools import builtin_tools
@@ -112,11 +112,11 @@ class OwnCommands:
     def _context(
         self, show: Callable[[View], None], on_interrupt: Callable[[Callable[[], object]], None]
     ) -> ToolContext:
-        options, nobody = self._agent.options, Nobody()
+        options, nobody = self._agent.options, NonInteractive()
         return ToolContext(
             call_id=new_id(),
             workspace=self._agent.workspace,
-            person=nobody,
+            user=nobody,
             propose_plan=nobody.review_plan,
             spill_dir=options.spill_dir or self._agent.workspace.root,
             update=show,

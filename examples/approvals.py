@@ -12,8 +12,8 @@ from harness import (
     Agent,
     AgentOptions,
     AllowOnce,
-    Answers,
     Denied,
+    PendingRequests,
     ToolApprovalRequested,
     ToolExecutionEnd,
     Workspace,
@@ -34,7 +34,7 @@ SCRIPT = (
 
 
 async def main(folder: Path) -> None:
-    options = AgentOptions(workspace=Workspace(folder), person=Answers(timeout=60))
+    options = AgentOptions(workspace=Workspace(folder), user=PendingRequests(timeout=60))
     agent = Agent(which_model(*SCRIPT), builtin_tools(), "You keep notes.", options)
     async with agent.stream("Note in notes/today.md to buy tea, and delete the old notes.") as run:
         async for event in run:

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 from which_model import which_model
 
-from harness import Agent, AgentOptions, AllowOnce, Answers, Denied, NotAsked, RunStream
+from harness import Agent, AgentOptions, AllowOnce, Denied, NoPendingRequest, PendingRequests, RunStream
 from harness.codec import encode
 from providers.demo import Call, Reply
 from tools import builtin_tools
@@ -29,7 +29,7 @@ running: WeakValueDictionary[str, RunStream] = WeakValueDictionary()
 
 
 async def events(prompt: str) -> AsyncIterator[str]:
-    agent = Agent(MODEL, builtin_tools(), "You keep notes.", AgentOptions(person=Answers(timeout=300)))
+    agent = Agent(MODEL, builtin_tools(), "You keep notes.", AgentOptions(user=PendingRequests(timeout=300)))
     async with agent.stream(prompt) as run:
         running[agent.session_id] = run
         async for event in run:
@@ -50,7 +50,7 @@ async def speak(request: Request) -> JSONResponse:
                 run.inject(text)
             case _:
                 return JSONResponse("no such run, or not understood", 400)
-    except NotAsked as error:
+    except NoPendingRequest as error:
         return JSONResponse(str(error), 409)
     return JSONResponse("ok")
 

@@ -17,7 +17,7 @@ from harness.agent_settings import (
     set_thinking,
     set_tools,
 )
-from harness.answers import Answers
+from harness.answers import PendingRequests
 from harness.approval.rules import Grants
 from harness.aside import aside
 from harness.blocking import run_blocking
@@ -91,8 +91,8 @@ class Agent:
         )
         self.state.max_tokens = options.max_tokens
         self._bus = Bus(self.identity.session_id)
-        if isinstance(options.person, Answers):
-            self._bus.subscribe(options.person.hear)
+        if isinstance(options.user, PendingRequests):
+            self._bus.subscribe(options.user.observe)
         self._cache = ResultCache(options.execution.cache_entries, options.execution.cache_turns)
         self._workspace = options.workspace
         self.kin: Kin | None = None
@@ -375,7 +375,7 @@ class Agent:
             inbox=self.inbox,
             meter=Meter(options.limits),
             options=options,
-            person=options.person,
+            user=options.user,
             workspace=self.workspace,
             spill_dir=options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
             hooks=HookChain(options.hooks, self._bus, self.remind),

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from harness.errors import NotAsked
+from harness.errors import NoPendingRequest
 from harness.events import (
     BranchEvent,
     Event,
@@ -20,18 +20,27 @@ from harness.events import (
     ToolApprovalResolved,
 )
 from harness.lazy_dataclass import dataclass
-from harness.person import Answer, Approval, ApprovalRequest, AskedAtOnce, Denied, PlanVerdict, Question, shortest
+from harness.person import (
+    Answer,
+    Approval,
+    ApprovalRequest,
+    BatchQuestions,
+    Denied,
+    PlanDecision,
+    Question,
+    shortest_timeout,
+)
 
 RequestT = TypeVar("RequestT")
 ReplyT = TypeVar("ReplyT")
 
-THE_PLAN = ""
+PLAN_ID = ""
 ANSWER_SECONDS = 300.0
 """Time limit for an answer, by default: a request that a program overlooks does not hold up the run for ever."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class PendingRequest:
     """What waits for an answer; `request` is the text of a plan where it is a string, and then there is no call."""
 
     call_id: str
@@ -45,7 +54,7 @@ def innermost(event: Event) -> Event:
     return event
 
 
-class Answers:
+class PendingRequests:
     """Answered by `respond`, `answer` and `review`, from any task, callback or thread.
 
     The events ToolApprovalRequested, QuestionAsked and PlanSubmitted tell what is asked; those of a subagent or a
@@ -56,16 +65,16 @@ class Answers:
 
     def __init__(self, timeout: float | None = ANSWER_SECONDS) -> None:
         self._timeout = timeout
-        self._approvals: _Desk[ApprovalRequest, Approval] = _Desk("approval")
-        self._questions: _Desk[Question, Answer] = _Desk("answer")
-        self._plans: _Desk[str, PlanVerdict] = _Desk("verdict")
+        self._approvals: _RequestBox[ApprovalRequest, Approval] = _RequestBox("approval")
+        self._questions: _RequestBox[Question, Answer] = _RequestBox("answer")
+        self._plans: _RequestBox[str, PlanDecision] = _RequestBox("verdict")
         self._asking: list[tuple[str, Question]] = []
 
     @property
-    def open(self) -> tuple[Unanswered, ...]:
+    def open(self) -> tuple[PendingRequest, ...]:
         """What waits for an answer now: approvals, questions, plans, each kind in the order it was asked."""
         return tuple(
-            Unanswered(waiting.call_id, waiting.request)
+            PendingRequest(waiting.call_id, waiting.request)
             for desk in (self._approvals, self._questions, self._plans)
             for waiting in desk.waiting
         )
@@ -86,13 +95,13 @@ class Answers:
         """
         self._questions.reply(call_id, answer)
 
-    def review(self, verdict: PlanVerdict) -> None:
+    def review(self, verdict: PlanDecision) -> None:
         """Accept or reject the plan that was submitted.
 
         Raises:
             NotAsked: no plan waits.
         """
-        self._plans.reply(THE_PLAN, verdict)
+        self._plans.reply(PLAN_ID, verdict)
 
     async def approve(self, request: ApprovalRequest) -> Approval:
         approval = await self._approvals.wait(request.call.id, request, self._timeout)
@@ -103,7 +112,7 @@ class Answers:
 
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
         """All wait at once; answers to the same call are taken in the order of its questions."""
-        limit = shortest(questions)
+        limit = shortest_timeout(questions)
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(self._ask_within(limit, question)) for question in questions]
         return tuple(each.result() for each in asked)
@@ -113,11 +122,11 @@ class Answers:
         answer = await self._questions.wait(self._call_of(question), question, min(limits, default=None))
         return answer or Answer("timed_out")
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
-        verdict = await self._plans.wait(THE_PLAN, plan, self._timeout)
-        return verdict or PlanVerdict(accepted=False, unasked=True)
+    async def review_plan(self, plan: str) -> PlanDecision:
+        verdict = await self._plans.wait(PLAN_ID, plan, self._timeout)
+        return verdict or PlanDecision(accepted=False, unasked=True)
 
-    def hear(self, event: Event) -> None:
+    def observe(self, event: Event) -> None:
         """Know what is about to be asked. An agent whose person this is tells it before any other subscriber."""
         match event:
             case ToolApprovalRequested(call=call):
@@ -131,11 +140,11 @@ class Answers:
                 self._questions.withdraw(call_id)
                 self._asking = [each for each in self._asking if each[0] != call_id]
             case PlanSubmitted():
-                self._plans.announce(THE_PLAN)
+                self._plans.announce(PLAN_ID)
             case SubagentEvent(event=inner) | BranchEvent(event=inner):
                 # Whose plan it is can not be told from the event, and it may have a person of its own.
                 if not isinstance(inner, PlanSubmitted):
-                    self.hear(inner)
+                    self.observe(inner)
             case _:
                 pass
 
@@ -164,7 +173,7 @@ class _Waiting(Generic[RequestT, ReplyT]):
             self.reply.set_result(reply)
 
 
-class _Desk(Generic[RequestT, ReplyT]):
+class _RequestBox(Generic[RequestT, ReplyT]):
     """Requests of one kind and the replies to them, by the id of the call; safe to use from any thread."""
 
     def __init__(self, kind: str) -> None:
@@ -198,7 +207,7 @@ class _Desk(Generic[RequestT, ReplyT]):
         try:
             waiting.reply.get_loop().call_soon_threadsafe(waiting.settle, reply)
         except RuntimeError as error:
-            raise NotAsked("the run that asked is over, and its event loop with it") from error
+            raise NoPendingRequest("the run that asked is over, and its event loop with it") from error
 
     async def wait(self, call_id: str, request: RequestT, patience: float | None) -> ReplyT | None:
         """The reply; None when none came in time."""
@@ -221,7 +230,7 @@ class _Desk(Generic[RequestT, ReplyT]):
             about = (
                 f"call {call_id!r} does not wait for an {self._kind}" if call_id else f"no {self._kind} is waited for"
             )
-            raise NotAsked(f"{about}; it was not asked, or is answered already")
+            raise NoPendingRequest(f"{about}; it was not asked, or is answered already")
         self._expect_fewer(call_id)
         self._early.setdefault(call_id, deque()).append(reply)
 
@@ -240,4 +249,4 @@ class _Desk(Generic[RequestT, ReplyT]):
 
 
 if TYPE_CHECKING:
-    _: type[AskedAtOnce] = Answers
+    _: type[BatchQuestions] = PendingRequests

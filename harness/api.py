@@ -43,10 +43,10 @@ MODULES: dict[str, str] = {
     "harness.jobs": "Job Jobs",
     # What a person is asked, and answers
     "harness.person": (
-        "Person Nobody ApprovalRequest Approval ApprovalDecision AllowOnce AllowForSession AllowAlways Denied AllowWithArguments ProposeRevision AllowHunks "
-        "RejectedHunk BatchApproval CallApproval Question Choice Answer AskedAtOnce ask_all PlanVerdict"
+        "UserInteraction NonInteractive ApprovalRequest Approval ApprovalDecision AllowOnce AllowForSession AllowAlways Denied AllowWithArguments ProposeRevision AllowHunks "
+        "RejectedHunk BatchApproval CallApproval Question Choice Answer BatchQuestions ask_all PlanDecision"
     ),
-    "harness.answers": "Answers Unanswered innermost",
+    "harness.answers": "PendingRequests PendingRequest innermost",
     "harness.approval.callback": "ApprovalCallback",
     "harness.approval.policy": "ApprovalMode",
     "harness.approval.rules": "Grants Rule",
@@ -81,7 +81,7 @@ MODULES: dict[str, str] = {
     "harness.session.resume": "LoadedSession load_session",
     # What may go wrong
     "harness.errors": (
-        "CinchError ConfigError AgentError AlreadyRunning NoMessages InvalidContinue NotAsked Rejected Aborted "
+        "CinchError ConfigError AgentError AlreadyRunning NoMessages InvalidContinue NoPendingRequest Rejected Aborted "
         "LimitExceeded StructuredOutputFailed ProviderError AuthenticationFailed ModelNotFound "
         "ContextWindowOverflow RequestRejected QuotaExhausted ModelThrottled ModelOverloaded UnusableReply "
         "NetworkError StreamError InvalidArguments WorkspaceError SessionError"
@@ -93,8 +93,8 @@ WHERE = {name: module for module, names in MODULES.items() for name in names.spl
 
 if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.agent import Agent as Agent
-    from harness.answers import Answers as Answers
-    from harness.answers import Unanswered as Unanswered
+    from harness.answers import PendingRequest as PendingRequest
+    from harness.answers import PendingRequests as PendingRequests
     from harness.answers import innermost as innermost
     from harness.approval.callback import ApprovalCallback as ApprovalCallback
     from harness.approval.policy import ApprovalMode as ApprovalMode
@@ -121,7 +121,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.errors import ModelThrottled as ModelThrottled
     from harness.errors import NetworkError as NetworkError
     from harness.errors import NoMessages as NoMessages
-    from harness.errors import NotAsked as NotAsked
+    from harness.errors import NoPendingRequest as NoPendingRequest
     from harness.errors import ProviderError as ProviderError
     from harness.errors import QuotaExhausted as QuotaExhausted
     from harness.errors import Rejected as Rejected
@@ -229,17 +229,17 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.person import Approval as Approval
     from harness.person import ApprovalDecision as ApprovalDecision
     from harness.person import ApprovalRequest as ApprovalRequest
-    from harness.person import AskedAtOnce as AskedAtOnce
     from harness.person import BatchApproval as BatchApproval
+    from harness.person import BatchQuestions as BatchQuestions
     from harness.person import CallApproval as CallApproval
     from harness.person import Choice as Choice
     from harness.person import Denied as Denied
-    from harness.person import Nobody as Nobody
-    from harness.person import Person as Person
-    from harness.person import PlanVerdict as PlanVerdict
+    from harness.person import NonInteractive as NonInteractive
+    from harness.person import PlanDecision as PlanDecision
     from harness.person import ProposeRevision as ProposeRevision
     from harness.person import Question as Question
     from harness.person import RejectedHunk as RejectedHunk
+    from harness.person import UserInteraction as UserInteraction
     from harness.person import ask_all as ask_all
     from harness.policies import Budget as Budget
     from harness.policies import DenyList as DenyList

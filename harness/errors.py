@@ -72,7 +72,7 @@ class LimitExceeded(AgentError):
     """Turns, tokens, seconds or dollars are used up. Only `AgentResult.raise_for_failure` raises it."""
 
 
-class NotAsked(AgentError):
+class NoPendingRequest(AgentError):
     """Nobody waits for that answer: the call was answered before, or is over."""
 
 

@@ -18,7 +18,7 @@ from harness.lazy_dataclass import dataclass
 from harness.limits import Limits
 from harness.messages import CustomMessage, Message, ModelMessage
 from harness.modes import EXECUTE, Mode, Planning
-from harness.person import Nobody, Person
+from harness.person import NonInteractive, UserInteraction
 from harness.prompt import Prompt
 from harness.provider import CacheStrategy, Model
 from harness.retry import RetryPolicy, RetryStrategy
@@ -112,7 +112,7 @@ class AgentOptions:
     """
 
     workspace: Workspace | None = None
-    person: Person = Nobody()
+    user: UserInteraction = NonInteractive()
     approve: ApprovalCallback | None = None
     approval: ApprovalMode = "smart"
     grants: Grants | None = None
@@ -148,6 +148,6 @@ class AgentOptions:
 
     def __post_init__(self) -> None:
         if self.approve is not None:
-            object.__setattr__(self, "person", CallbackApproval(self.approve, self.person))
+            object.__setattr__(self, "person", CallbackApproval(self.approve, self.user))
             # A copy with another person, as subagents have, asks that one.
             object.__setattr__(self, "approve", None)

@@ -44,7 +44,7 @@ from harness.prompt import Prompt, messages_of
 from harness.provider import Model
 from harness.result import AgentResult
 from harness.run import Ending, Entry, Run
-from harness.subagents.family import AskedBy
+from harness.subagents.family import AttributedInteraction
 from harness.tool import Tool
 
 logger = logging.getLogger(__name__)
@@ -294,7 +294,7 @@ def _beside(agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -
     options = branch.options or replace(
         agent.options,
         workspace=run.workspace.for_another(),
-        person=AskedBy(run.person, branch.model.spec.name),
+        user=AttributedInteraction(run.user, branch.model.spec.name),
         planning=Planning(max_turns=0),
         max_tokens=state.max_tokens,
         routing=None,

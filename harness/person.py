@@ -171,7 +171,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanVerdict:
+class PlanDecision:
     """Accepting a plan leaves plan mode; `feedback` goes to the model either way.
 
     `allow_edits`: calls that change files in the workspace need no approval until the session ends. `plan` is the plan
@@ -186,7 +186,7 @@ class PlanVerdict:
     """Nobody could be asked: the run ends with the plan as its answer."""
 
 
-class Person(Protocol):
+class UserInteraction(Protocol):
     """Who is asked. A run waits for each answer; aborted, it cancels the question."""
 
     async def approve(self, request: ApprovalRequest) -> Approval:
@@ -197,13 +197,13 @@ class Person(Protocol):
         """Answer a question of the model's."""
         ...
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         """Accept or reject a plan, which is Markdown."""
         ...
 
 
 @runtime_checkable
-class AskedAtOnce(Person, Protocol):
+class BatchQuestions(UserInteraction, Protocol):
     """A person who may be asked several questions at once; others are asked one after another."""
 
     async def ask_all(self, questions: Sequence[Question]) -> Sequence[Answer]:
@@ -211,29 +211,29 @@ class AskedAtOnce(Person, Protocol):
         ...
 
 
-async def ask_all(person: Person, questions: Sequence[Question]) -> tuple[Answer, ...]:
+async def ask_all(person: UserInteraction, questions: Sequence[Question]) -> tuple[Answer, ...]:
     """The answers to several questions, in their order. The shortest of their timeouts holds for all together."""
-    if isinstance(person, AskedAtOnce):
+    if isinstance(person, BatchQuestions):
         answers = tuple(await person.ask_all(questions))
         return answers[: len(questions)] + (Answer("skipped"),) * (len(questions) - len(answers))
-    limit = shortest(questions)
+    limit = shortest_timeout(questions)
     ends_at = None if limit is None else time.monotonic() + limit
     return tuple([await _ask_until(person, question, ends_at) for question in questions])
 
 
-async def _ask_until(person: Person, question: Question, ends_at: float | None) -> Answer:
+async def _ask_until(person: UserInteraction, question: Question, ends_at: float | None) -> Answer:
     if ends_at is None:
         return await person.ask(question)
     left = ends_at - time.monotonic()
     return await person.ask(replace(question, timeout=left)) if left > 0 else Answer("timed_out")
 
 
-def shortest(questions: Sequence[Question]) -> float | None:
+def shortest_timeout(questions: Sequence[Question]) -> float | None:
     """The least of their timeouts; None: they wait for ever."""
     return min((each.timeout for each in questions if each.timeout is not None), default=None)
 
 
-class Nobody:
+class NonInteractive:
     """A person who is not there: print mode, and agents without a front. Nothing that needs approval is allowed."""
 
     async def approve(self, request: ApprovalRequest) -> Approval:
@@ -244,6 +244,6 @@ class Nobody:
         del question
         return Answer("timed_out")
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         del plan
-        return PlanVerdict(accepted=False, unasked=True)
+        return PlanDecision(accepted=False, unasked=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
 from harness.messages import Text, UserMessage
 from harness.modes import EXECUTE, PLAN, SUBMIT_PLAN
-from harness.person import PlanVerdict
+from harness.person import PlanDecision
 from harness.run import Run
 
 LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with submit_plan, from what you know.]"
 MOVED_ON = "[The planning phase has used its turns. All tools are available now: carry out the task.]"
 
 
-async def propose_plan(run: Run, plan: str) -> PlanVerdict:
+async def propose_plan(run: Run, plan: str) -> PlanDecision:
     """Publish a plan and let the user decide about it; an accepted one ends plan mode."""
     run.bus.publish(PlanSubmitted(plan=plan))
-    verdict = await run.person.review_plan(plan) if run.options.planning.review else PlanVerdict(accepted=True)
+    verdict = await run.user.review_plan(plan) if run.options.planning.review else PlanDecision(accepted=True)
     if verdict.accepted and verdict.allow_edits:
         run.state.grants.allow_edits()
     if verdict.accepted:

@@ -25,7 +25,7 @@ from harness.messages import AssistantMessage, JsonObject, JsonValue, Message, M
 from harness.modes import Mode, tools_of
 from harness.options import AgentOptions
 from harness.pause import Pause
-from harness.person import Person
+from harness.person import UserInteraction
 from harness.provider import AnswerSchema, Model, ModelFacts, ToolSpec
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy
@@ -190,7 +190,7 @@ class Run:
     inbox: Inbox
     meter: Meter
     options: AgentOptions
-    person: Person
+    user: UserInteraction
     workspace: Workspace
     spill_dir: Path
     hooks: HookChain

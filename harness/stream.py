@@ -7,14 +7,14 @@ from collections.abc import AsyncGenerator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from harness.answers import Answers
+from harness.answers import PendingRequests
 from harness.channel import Listener
 from harness.continuation import Continuation
 from harness.errors import AgentError
 from harness.events import AgentEnd, Event
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
-from harness.person import Answer, Approval, PlanVerdict
+from harness.person import Answer, Approval, PlanDecision
 from harness.result import AgentResult
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RunStream:
         """Answer the question that a call asks; raises as `respond`."""
         self._answers.answer(call_id, answer)
 
-    def review(self, verdict: PlanVerdict) -> None:
+    def review(self, verdict: PlanDecision) -> None:
         """Accept or reject the plan that was submitted; raises as `respond`."""
         self._answers.review(verdict)
 
@@ -106,9 +106,9 @@ class RunStream:
         await self.aclose()
 
     @property
-    def _answers(self) -> Answers:
-        person = self._agent.options.person
-        if not isinstance(person, Answers):
+    def _answers(self) -> PendingRequests:
+        person = self._agent.options.user
+        if not isinstance(person, PendingRequests):
             raise AgentError("this agent asks somebody else: give it AgentOptions(person=Answers())")
         return person
 

@@ -14,7 +14,7 @@ from harness.views import View
 
 if TYPE_CHECKING:
     from harness.jobs import Jobs
-    from harness.person import Person, PlanVerdict
+    from harness.person import PlanDecision, UserInteraction
     from harness.provider import Model
     from harness.workspace import Workspace
 
@@ -141,8 +141,8 @@ class ToolContext:
 
     call_id: str
     workspace: Workspace
-    person: Person
-    propose_plan: Callable[[str], Awaitable[PlanVerdict]]
+    user: UserInteraction
+    propose_plan: Callable[[str], Awaitable[PlanDecision]]
     spill_dir: Path
     update: Callable[[View], None] = field(default=_ignore_update)
     delegate: Delegate | None = None

@@ -87,9 +87,9 @@ class AskTool(TypedTool[AskArguments]):
     async def execute(self, arguments: AskArguments, context: ToolContext) -> ToolOutput:
         questions = [_question(each, arguments.timeout_s) for each in arguments.all]
         if not arguments.questions:
-            answer = await context.person.ask(questions[0])
+            answer = await context.user.ask(questions[0])
             return _output(_told(questions[0], answer), _seen(answer))
-        answers = await ask_all(context.person, questions)
+        answers = await ask_all(context.user, questions)
         pairs = list(zip(questions, answers, strict=True))
         told: list[JsonValue] = [{"question": asked.prompt, **_told(asked, answer)} for asked, answer in pairs]
         seen = "\n".join(f"{asked.header or asked.prompt}: {_seen(answer)}" for asked, answer in pairs)

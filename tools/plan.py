@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from harness.messages import JsonObject, Text
-from harness.person import PlanVerdict
+from harness.person import PlanDecision
 from harness.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
@@ -41,7 +41,7 @@ class PlanTool(TypedTool[PlanArguments]):
         return ToolOutput.text(_told(verdict), view=view, details={"accepted": verdict.accepted})
 
 
-def _told(verdict: PlanVerdict) -> str:
+def _told(verdict: PlanDecision) -> str:
     feedback = verdict.feedback.strip()
     if verdict.accepted:
         remark = f" They add: {feedback}" if feedback else ""

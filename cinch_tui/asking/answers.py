@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cinch_tui.screens.dialog import GRACE, Dialog
-from harness.person import Answer, Approval, ApprovalRequest, PlanVerdict, Question
+from harness.person import Answer, Approval, ApprovalRequest, PlanDecision, Question
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    from harness.person import AskedAtOnce
+    from harness.person import BatchQuestions
 
 ResultT = TypeVar("ResultT")
 
@@ -58,7 +58,7 @@ class ScreenPerson:
         async with self._one_at_a_time:
             return await self._ask(QuestionScreen(questions, grace=self._grace()))
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         from cinch_tui.screens.plan_review import PlanScreen
 
         async with self._one_at_a_time:
@@ -89,4 +89,4 @@ def show_on(app: App[object]) -> Show:
 
 
 if TYPE_CHECKING:
-    _: type[AskedAtOnce] = ScreenPerson
+    _: type[BatchQuestions] = ScreenPerson

@@ -36,17 +36,17 @@ from harness.person import (
     Approval,
     ApprovalRequest,
     Denied,
-    Nobody,
-    PlanVerdict,
+    NonInteractive,
+    PlanDecision,
     ProposeRevision,
     Question,
     RejectedHunk,
-    shortest,
+    shortest_timeout,
 )
 from harness.views import DiffView, TerminalView, TextView
 
 if TYPE_CHECKING:
-    from harness.person import AskedAtOnce
+    from harness.person import BatchQuestions
 
 MOST_SHOWN = 60
 """Lines of a proposal that are printed at first."""
@@ -74,7 +74,7 @@ class PlainPerson:
             try:
                 return await self._approve(request)
             except NobodyThere:
-                return await Nobody().approve(request)
+                return await NonInteractive().approve(request)
 
     async def ask(self, question: Question) -> Answer:
         (answer,) = await self.ask_all([question])
@@ -85,7 +85,7 @@ class PlainPerson:
         answers: list[Answer] = []
         async with self._menus.turn:
             try:
-                async with asyncio.timeout(seconds := shortest(questions)):
+                async with asyncio.timeout(seconds := shortest_timeout(questions)):
                     for number, question in enumerate(questions, 1):
                         place = f" {number} of {len(questions)}" if len(questions) > 1 else ""
                         limit = _limit(seconds, len(questions)) if number == 1 else ""
@@ -96,12 +96,12 @@ class PlainPerson:
                 pass
         return (*answers, *[Answer("timed_out")] * (len(questions) - len(answers)))
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         async with self._menus.turn:
             try:
                 return await self._review(plan)
             except NobodyThere:
-                return await Nobody().review_plan(plan)
+                return await NonInteractive().review_plan(plan)
 
     async def _approve(self, request: ApprovalRequest) -> Approval:
         is_shown = self._show(request)
@@ -158,11 +158,11 @@ class PlainPerson:
             return Denied(reason)
         return AllowHunks(tuple(RejectedHunk(number - 1, reason) for number in numbers))
 
-    async def _review(self, plan: str) -> PlanVerdict:
+    async def _review(self, plan: str) -> PlanDecision:
         self._paper.say("Plan", f"\n{plan.strip()}")
         key = await self._menus.letter([Option(text, key) for key, _, text, _ in PLAN_ANSWERS if key != "e"])
         feedback = await self._menus.line("What to change? ") if key == "d" else ""
-        return PlanVerdict(accepted=key in "ya", allow_edits=key == "a", feedback=feedback)
+        return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback)
 
 
 def _limit(seconds: float | None, questions: int) -> str:
@@ -220,4 +220,4 @@ def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[Option]:
 
 
 if TYPE_CHECKING:
-    _: type[AskedAtOnce] = PlainPerson
+    _: type[BatchQuestions] = PlainPerson

@@ -18,13 +18,13 @@ from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.markdown_text import MarkdownText
-from harness.person import PlanVerdict
+from harness.person import PlanDecision
 
 _HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT, "plan.back keeps planning")
 _WRITING_HINT = ("Enter sends", "plan.back goes back")
 
 
-class PlanScreen(DockedDialog[PlanVerdict]):
+class PlanScreen(DockedDialog[PlanDecision]):
     """Shows a plan. Esc keeps planning without feedback. `editor` is the user's editor, empty for the usual one."""
 
     CSS_PATH = stylesheets("docked", "transcript", "plan_review")
@@ -77,11 +77,11 @@ class PlanScreen(DockedDialog[PlanVerdict]):
         self._accept(allow_edits=True)
 
     def action_reject(self) -> None:
-        self.answer(PlanVerdict(accepted=False))
+        self.answer(PlanDecision(accepted=False))
 
     def _accept(self, *, allow_edits: bool = False) -> None:
         edited = self._plan if self._plan != self._proposed else ""
-        self.answer(PlanVerdict(accepted=True, allow_edits=allow_edits, plan=edited))
+        self.answer(PlanDecision(accepted=True, allow_edits=allow_edits, plan=edited))
 
     @work(group="editor", exclusive=True)
     async def action_edit(self) -> None:
@@ -106,7 +106,7 @@ class PlanScreen(DockedDialog[PlanVerdict]):
             self.explaining = False
             self.focus_first()
         else:
-            self.answer(PlanVerdict(accepted=False))
+            self.answer(PlanDecision(accepted=False))
 
     def action_scroll(self, direction: int) -> None:
         plan = self.query_one("#plan")
@@ -123,4 +123,4 @@ class PlanScreen(DockedDialog[PlanVerdict]):
     def refuse(self, event: Input.Submitted) -> None:
         feedback = event.value.strip()
         event.input.clear()
-        self.answer(PlanVerdict(accepted=False, feedback=feedback))
+        self.answer(PlanDecision(accepted=False, feedback=feedback))

@@ -24,7 +24,7 @@ from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import DialogFrame, DockedDialog
 from cinch_tui.transcript.plain import one_line
-from harness.person import Answer, Choice, Question, shortest
+from harness.person import Answer, Choice, Question, shortest_timeout
 
 Writing: TypeAlias = Literal["", "free", "edit"]
 OTHER = "Other…"
@@ -42,7 +42,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
     def __init__(self, questions: Sequence[Question], *, grace: float = GRACE) -> None:
         super().__init__(grace=grace)
         self._sheet = Sheet(questions)
-        self._timeout = shortest(questions)
+        self._timeout = shortest_timeout(questions)
         self._deadline = 0.0
 
     def compose(self) -> ComposeResult:

@@ -12,11 +12,11 @@ from harness.person import (
     Answer,
     Approval,
     ApprovalRequest,
-    AskedAtOnce,
+    BatchQuestions,
     Denied,
-    Person,
-    PlanVerdict,
+    PlanDecision,
     Question,
+    UserInteraction,
     ask_all,
 )
 
@@ -27,7 +27,7 @@ ApprovalCallback: TypeAlias = Callable[[ApprovalRequest], Awaitable[Approval | b
 class CallbackApproval:
     """Asks `callback` about calls, those of subagents included, and `rest` about questions and plans."""
 
-    def __init__(self, callback: ApprovalCallback, rest: Person) -> None:
+    def __init__(self, callback: ApprovalCallback, rest: UserInteraction) -> None:
         self._callback = callback
         self._rest = rest
 
@@ -46,9 +46,9 @@ class CallbackApproval:
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
         return await ask_all(self._rest, questions)
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         return await self._rest.review_plan(plan)
 
 
 if TYPE_CHECKING:
-    _: type[AskedAtOnce] = CallbackApproval
+    _: type[BatchQuestions] = CallbackApproval

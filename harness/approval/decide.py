@@ -139,7 +139,7 @@ class _Approval:
         """What the person says of this, now or before its turn, alone or with others; None: nothing that fits."""
         while True:
             request = await self._batch.request(asked)
-            approval = self._batch.take_answer(request) or await self._run.person.approve(request)
+            approval = self._batch.take_answer(request) or await self._run.user.approve(request)
             if not isinstance(approval, BatchApproval):
                 return approval
             heard = self._batch.hear(asked, request, approval)

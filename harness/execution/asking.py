@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 
 from harness.bus import Bus
 from harness.events import QuestionAnswered, QuestionAsked
-from harness.person import Answer, Approval, ApprovalRequest, AskedAtOnce, Person, PlanVerdict, Question, ask_all
+from harness.person import (
+    Answer,
+    Approval,
+    ApprovalRequest,
+    BatchQuestions,
+    PlanDecision,
+    Question,
+    UserInteraction,
+    ask_all,
+)
 
 
-class AskingPerson:
+class ObservedInteraction:
     """Passes a call's questions on to `person`, each once `turn` is free."""
 
-    def __init__(self, person: Person, turn: asyncio.Lock, bus: Bus, call_id: str) -> None:
+    def __init__(self, person: UserInteraction, turn: asyncio.Lock, bus: Bus, call_id: str) -> None:
         self._person = person
         self._turn = turn
         self._bus = bus
@@ -48,10 +57,10 @@ class AskingPerson:
                     self._bus.publish(QuestionAnswered(call_id=self._call_id, answer=answer))
             return answers
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         async with self._turn:
             return await self._person.review_plan(plan)
 
 
 if TYPE_CHECKING:
-    _: type[AskedAtOnce] = AskingPerson
+    _: type[BatchQuestions] = ObservedInteraction

@@ -12,7 +12,7 @@ from harness.approval.decide import decide_changed
 from harness.approval.judging import Allowed, Refused
 from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
-from harness.execution.asking import AskingPerson
+from harness.execution.asking import ObservedInteraction
 from harness.execution.cache import Lookup, lookup_of
 from harness.execution.cap import capped
 from harness.execution.partial import UNSTOPPABLE, timed_out
@@ -22,7 +22,7 @@ from harness.execution.spill import spill_name
 from harness.execution.timing import Late, seconds_for, within
 from harness.hooks.points import Block, Modify
 from harness.messages import JsonObject, Text, ToolCall
-from harness.person import PlanVerdict
+from harness.person import PlanDecision
 from harness.plan import propose_plan
 from harness.polling import poll_steering
 from harness.returned import checked_output
@@ -66,16 +66,16 @@ class Caller:
 
     def context(self, call: ToolCall) -> ToolContext:
         run = self._run
-        person = AskingPerson(run.person, self._asking, run.bus, call.id)
+        person = ObservedInteraction(run.user, self._asking, run.bus, call.id)
 
-        async def propose(plan: str) -> PlanVerdict:
+        async def propose(plan: str) -> PlanDecision:
             async with self._asking:
                 return await propose_plan(run, plan)
 
         return ToolContext(
             call_id=call.id,
             workspace=run.workspace,
-            person=person,
+            user=person,
             propose_plan=propose,
             spill_dir=run.spill_dir,
             update=lambda view: self._results.update(call, view),
@@ -130,7 +130,7 @@ class Caller:
     async def _changed(self, allowed: Allowed, arguments: JsonObject) -> Allowed | None:
         self._run.hooks.modified(allowed.call)
         # What a tool asks while it is judged is asked as part of this question.
-        context = replace(self.context(allowed.call), person=self._run.person)
+        context = replace(self.context(allowed.call), user=self._run.user)
         async with self._asking:
             decision = await decide_changed(self._run, allowed, arguments, context)
         if isinstance(decision, Refused):

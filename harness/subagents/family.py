@@ -10,7 +10,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from harness.options import Subagents
-from harness.person import Answer, Approval, ApprovalRequest, AskedAtOnce, Person, PlanVerdict, Question, ask_all
+from harness.person import (
+    Answer,
+    Approval,
+    ApprovalRequest,
+    BatchQuestions,
+    PlanDecision,
+    Question,
+    UserInteraction,
+    ask_all,
+)
 from harness.subagents.budget import TokenBudget
 
 
@@ -71,10 +80,10 @@ class Seat:
             self._seats.release()
 
 
-class SharedPerson:
+class SharedInteraction:
     """A person whom several agents ask: one question at a time."""
 
-    def __init__(self, person: Person, turn: asyncio.Lock) -> None:
+    def __init__(self, person: UserInteraction, turn: asyncio.Lock) -> None:
         self._person = person
         self._turn = turn
 
@@ -90,15 +99,15 @@ class SharedPerson:
         async with self._turn:
             return await ask_all(self._person, questions)
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         async with self._turn:
             return await self._person.review_plan(plan)
 
 
-class AskedBy:
+class AttributedInteraction:
     """The person as a sub-agent asks them: each question tells whose it is."""
 
-    def __init__(self, person: Person, name: str) -> None:
+    def __init__(self, person: UserInteraction, name: str) -> None:
         self._person = person
         self._name = name
 
@@ -112,7 +121,7 @@ class AskedBy:
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
         return await ask_all(self._person, [self._asked(question) for question in questions])
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         return await self._person.review_plan(plan)
 
     def _asked(self, question: Question) -> Question:
@@ -123,4 +132,4 @@ class AskedBy:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[AskedAtOnce], ...] = (SharedPerson, AskedBy)
+    _: tuple[type[BatchQuestions], ...] = (SharedInteraction, AttributedInteraction)

@@ -20,7 +20,7 @@ from harness.provider import Model
 from harness.run import Run, State, specs_of
 from harness.subagents.agent_tool import SubAgentTool
 from harness.subagents.budget import SPENT, Share
-from harness.subagents.family import AskedBy, Family, Seat, SharedPerson
+from harness.subagents.family import AttributedInteraction, Family, Seat, SharedInteraction
 from harness.subagents.inherited import inherited
 from harness.subagents.outcome import outcome, stopped
 from harness.subagents.relay import Relay
@@ -51,7 +51,7 @@ def with_delegate(run: Run, kin: Kin | None, make: MakeAgent) -> Run:
     """The run, able to hand tasks to sub-agents, unless it is itself as deep as they may be; `kin` if it is one's."""
     if kin is None:
         family = Family(run.options.subagents)
-        run = replace(run, person=SharedPerson(run.person, family.asking))
+        run = replace(run, user=SharedInteraction(run.user, family.asking))
     else:
         family = kin.family
         run = replace(run, parent=kin.parent)
@@ -112,7 +112,7 @@ class Spawner:
         options = replace(
             run.options,
             workspace=run.workspace.for_another(),
-            person=AskedBy(run.person, _who(delegation)),
+            user=AttributedInteraction(run.user, _who(delegation)),
             limits=Limits(max_turns=self._turns(delegation)),
             # The phase is its caller's; its own turns are limited above.
             planning=Planning(max_turns=0),

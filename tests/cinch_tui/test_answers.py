@@ -17,7 +17,7 @@ from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
 from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.person import AllowForSession, AllowOnce, Answer, ApprovalRequest, Choice, PlanVerdict, Question
+from harness.person import AllowForSession, AllowOnce, Answer, ApprovalRequest, Choice, PlanDecision, Question
 from harness.tool import Risk
 
 QUESTION = Question("Which?", (Choice("a"), Choice("b")))
@@ -55,7 +55,7 @@ async def test_each_question_becomes_its_screen_and_its_answer_comes_back():
 
         assert await approval == AllowForSession()
         assert await answer == Answer("selected", "b", 1)
-        assert await verdict == PlanVerdict(accepted=True)
+        assert await verdict == PlanDecision(accepted=True)
 
 
 async def test_one_question_stands_at_a_time_in_the_order_they_were_asked():

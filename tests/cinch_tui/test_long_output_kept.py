@@ -13,7 +13,7 @@ from cinch_tui.options import Options
 from cinch_tui.paths import find_paths
 from cinch_tui.start import sources_for
 from harness.execution.spill import KEPT_SECONDS
-from harness.person import Nobody
+from harness.person import NonInteractive
 
 
 def test_the_long_output_of_sessions_long_past_is_removed_at_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -27,6 +27,6 @@ def test_the_long_output_of_sessions_long_past_is_removed_at_a_start(tmp_path: P
     os.utime(old, (long_ago, long_ago))
     options = Options(cwd=tmp_path, paths=paths, environ=os.environ, sources=sources_for(paths, tmp_path))
 
-    asyncio.run(assemble(options, build({"model.name": "anthropic/main"}), Nobody()))
+    asyncio.run(assemble(options, build({"model.name": "anthropic/main"}), NonInteractive()))
 
     assert [folder.name for folder in (paths.cache / "output").iterdir()] == ["new"]

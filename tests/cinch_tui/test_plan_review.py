@@ -15,7 +15,7 @@ from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import body_lines
 from cinch_tui.widgets.markdown_text import MarkdownText
 from harness.messages import Text, ToolResult
-from harness.person import PlanVerdict
+from harness.person import PlanDecision
 from harness.views import TextView
 
 PLAN = """# Move prices to cents
@@ -30,7 +30,7 @@ def parse(text: str) -> Price: ...
 
 - no new dependencies, [red]none[/red]
 """
-ACCEPTED, REFUSED = PlanVerdict(accepted=True), PlanVerdict(accepted=False)
+ACCEPTED, REFUSED = PlanDecision(accepted=True), PlanDecision(accepted=False)
 
 
 def host(plan: str = PLAN, grace: float = 0.0) -> Host:
@@ -43,17 +43,17 @@ def host(plan: str = PLAN, grace: float = 0.0) -> Host:
         ("y", ACCEPTED),
         ("enter", ACCEPTED),
         ("escape", REFUSED),
-        ("a", PlanVerdict(accepted=True, allow_edits=True)),
+        ("a", PlanDecision(accepted=True, allow_edits=True)),
         ("n", REFUSED),
         ("d enter", REFUSED),
-        ("d l e s s enter", PlanVerdict(accepted=False, feedback="less")),
-        ("down down down enter l e s s enter", PlanVerdict(accepted=False, feedback="less")),
+        ("d l e s s enter", PlanDecision(accepted=False, feedback="less")),
+        ("down down down enter l e s s enter", PlanDecision(accepted=False, feedback="less")),
         ("d l escape y", ACCEPTED),
         ("j k enter", ACCEPTED),
         ("j j enter", REFUSED),
     ],
 )
-async def test_each_key_gives_its_verdict(keys: str, verdict: PlanVerdict):
+async def test_each_key_gives_its_verdict(keys: str, verdict: PlanDecision):
     app = host()
 
     async with app.run_test(size=(40, 10)) as pilot:
@@ -150,7 +150,7 @@ async def test_plan_edited_in_the_editor_is_what_is_accepted(tmp_path: Path):
         await pilot.press("y")
 
     assert heading == "Plan (edited by you)"
-    assert app.results == [PlanVerdict(accepted=True, plan="# Only step 1\n")]
+    assert app.results == [PlanDecision(accepted=True, plan="# Only step 1\n")]
 
 
 @pytest.mark.parametrize(("accepted", "status", "folded"), [(True, "done", False), (False, "failed", True)])

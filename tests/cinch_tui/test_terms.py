@@ -15,7 +15,7 @@ from cinch_tui.paths import find_paths
 from cinch_tui.start import sources_for
 from harness.events import AgentEnd, Event, ModelFallback
 from harness.options import Execution, Subagents
-from harness.person import Nobody
+from harness.person import NonInteractive
 from harness.provider import NO_CACHE, CacheStrategy
 
 
@@ -24,7 +24,7 @@ def assembled(folder: Path, values: dict[str, Value]) -> Assembly:
     sources = sources_for(paths, folder)
     options = Options(cwd=folder, paths=paths, environ=os.environ, sources=sources, keep_session=False)
     settings = build({"model.name": "anthropic/main", "retry.max_retries": 0, **values})
-    return asyncio.run(assemble(options, settings, Nobody()))
+    return asyncio.run(assemble(options, settings, NonInteractive()))
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ def tool_context(
     return ToolContext(
         call_id="call/1",
         workspace=Workspace(folder),
-        person=someone,
+        user=someone,
         propose_plan=someone.review_plan,
         spill_dir=folder / "spill",
         update=update,

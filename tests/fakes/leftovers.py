@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.agent import Agent
-from harness.answers import Answers
+from harness.answers import PendingRequests
 from harness.events import AgentEnd, Event, JobStarted, MessageUpdate, ToolApprovalRequested, ToolExecutionUpdate
 from harness.options import AgentOptions
 from harness.workspace import Workspace
@@ -82,7 +82,7 @@ async def break_off_runs(base_url: str, folder: Path, rounds: int) -> list[str]:
     """Begin runs and stop each in its middle, in each way there is, 12 a round; how they ended."""
     workspace, ends = Workspace(folder), list[str]()
     freely = AgentOptions(workspace=workspace, approval="off")
-    asking = AgentOptions(workspace=workspace, person=Answers())
+    asking = AgentOptions(workspace=workspace, user=PendingRequests())
     ways = ((_abort, freely), (_cancel, freely), (_leave, freely), (_abort, asking))
     for stop, options in ways * rounds:
         agent = Agent(connect("openai-chat/m", base_url=base_url), builtin_tools(), options=options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, Denied, Person, PlanVerdict, Question
+from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question, UserInteraction
 
 
 class ScriptedPerson:
@@ -13,7 +13,7 @@ class ScriptedPerson:
     def __init__(self) -> None:
         self.approvals: list[Approval] = []
         self.answers: list[Answer] = []
-        self.verdicts: list[PlanVerdict] = []
+        self.verdicts: list[PlanDecision] = []
         self.asked: list[ApprovalRequest] = []
         self.questions: list[Question] = []
         self.plans: list[str] = []
@@ -29,10 +29,10 @@ class ScriptedPerson:
         self.questions.append(question)
         return self.answers.pop(0) if self.answers else Answer("skipped")
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         self.plans.append(plan)
-        return self.verdicts.pop(0) if self.verdicts else PlanVerdict(accepted=True)
+        return self.verdicts.pop(0) if self.verdicts else PlanDecision(accepted=True)
 
 
 if TYPE_CHECKING:
-    _: type[Person] = ScriptedPerson
+    _: type[UserInteraction] = ScriptedPerson

@@ -139,7 +139,7 @@ async def _update(stage: Stage, context: ToolContext) -> ToolOutput:
 
 
 async def _ask(stage: Stage, context: ToolContext) -> ToolOutput:
-    return ToolOutput.text((await context.person.ask(Question("which?"))).status)
+    return ToolOutput.text((await context.user.ask(Question("which?"))).status)
 
 
 async def _plan(stage: Stage, context: ToolContext) -> ToolOutput:

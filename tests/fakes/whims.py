@@ -17,7 +17,7 @@ from harness.filters import FilterVerdict, InputFilter, Pass, Reject, Warn
 from harness.hooks.points import Block, CallVerdict, Hooks, Inject, Modify, Stop, TurnVerdict
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult, UserMessage, user
 from harness.modes import EXECUTE, PLAN
-from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, Denied, Person, PlanVerdict, Question
+from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question, UserInteraction
 from harness.provider import Request
 from harness.tool import Risk, Tool
 from harness.views import View
@@ -201,9 +201,9 @@ class WhimPerson:
         await behave(self._stage, self._next_word())
         return Answer("free_text", "this")
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         await behave(self._stage, self._next_word())
-        return PlanVerdict(accepted=True)
+        return PlanDecision(accepted=True)
 
     def _next_word(self) -> str:
         return next((each for each in self._answers if isinstance(each, str)), "turn")
@@ -335,4 +335,4 @@ def _do_when(stage: Stage, deed: Deed) -> None:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[Person], type[InputFilter]] = (WhimPerson, Picky)
+    _: tuple[type[UserInteraction], type[InputFilter]] = (WhimPerson, Picky)

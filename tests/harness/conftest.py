@@ -32,7 +32,7 @@ def make_agent(person: ScriptedPerson, tmp_path: Path) -> MakeAgent:
 
     def make(*script: Reply | str, tools: Sequence[Tool] = (), model: Model | None = None, **options: object) -> Agent:
         workspace = Workspace(tmp_path)
-        base = AgentOptions(person=person, workspace=workspace, retry=AT_ONCE, spill_dir=tmp_path / "spill")
+        base = AgentOptions(user=person, workspace=workspace, retry=AT_ONCE, spill_dir=tmp_path / "spill")
         return Agent(model or scripted(*script), tools, "You help.", replace(base, **options))
 
     return make

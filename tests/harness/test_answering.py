@@ -8,8 +8,8 @@ import pytest
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool
 
-from harness.answers import Answers, Unanswered
-from harness.errors import NotAsked
+from harness.answers import PendingRequest, PendingRequests
+from harness.errors import NoPendingRequest
 from harness.events import (
     BranchEvent,
     PlanSubmitted,
@@ -23,7 +23,16 @@ from harness.events import (
 from harness.messages import ToolCall
 from harness.modes import PLAN
 from harness.parallel import Branch, run_parallel
-from harness.person import AllowOnce, AllowWithArguments, Answer, ApprovalRequest, Choice, Denied, PlanVerdict, Question
+from harness.person import (
+    AllowOnce,
+    AllowWithArguments,
+    Answer,
+    ApprovalRequest,
+    Choice,
+    Denied,
+    PlanDecision,
+    Question,
+)
 from harness.tool import Risk, ToolOutput
 from providers.demo import Call, Reply, scripted
 from tools.delegate import DelegateTool
@@ -50,8 +59,8 @@ def planning_tool() -> SimpleTool:
 
 
 @pytest.fixture
-def answers() -> Answers:
-    return Answers()
+def answers() -> PendingRequests:
+    return PendingRequests()
 
 
 async def test_a_call_waits_until_it_is_answered(make_agent, record, answers):
@@ -96,7 +105,7 @@ async def test_a_callback_may_answer_before_the_question_is_put(make_agent, answ
 
 async def test_a_callback_may_review_a_plan_before_the_verdict_is_asked_for(make_agent, answers):
     agent = make_agent(calls("submit_plan"), "done", tools=[planning_tool()], person=answers, mode=PLAN)
-    verdict = PlanVerdict(accepted=True, feedback="fine")
+    verdict = PlanDecision(accepted=True, feedback="fine")
     agent.subscribe(lambda event: answers.review(verdict) if isinstance(event, PlanSubmitted) else None)
 
     await agent.prompt("go")
@@ -110,10 +119,10 @@ async def test_plans_wait_for_a_verdict(make_agent, answers):
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: answers.open)
     waiting = answers.open
-    answers.review(PlanVerdict(accepted=False, feedback="shorter"))
+    answers.review(PlanDecision(accepted=False, feedback="shorter"))
     await run
 
-    assert waiting == (Unanswered("", "1. do it"),)
+    assert waiting == (PendingRequest("", "1. do it"),)
     assert results_of(agent)[0].text == "False shorter"
 
 
@@ -156,12 +165,12 @@ async def test_answering_what_is_not_asked_is_an_error(make_agent, answers, call
     await until(lambda: answers.open)
     answers.respond("call_1", AllowOnce())
 
-    with pytest.raises(NotAsked, match=call_id):
+    with pytest.raises(NoPendingRequest, match=call_id):
         answers.respond(call_id, AllowOnce())
-    with pytest.raises(NotAsked, match=call_id):
+    with pytest.raises(NoPendingRequest, match=call_id):
         answers.answer(call_id, Answer("skipped"))
-    with pytest.raises(NotAsked, match="no verdict"):
-        answers.review(PlanVerdict(accepted=True))
+    with pytest.raises(NoPendingRequest, match="no verdict"):
+        answers.review(PlanDecision(accepted=True))
     await run
 
 
@@ -169,7 +178,7 @@ async def test_an_early_answer_counts_once(answers):
     answers.hear(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
     answers.respond("1", AllowOnce())
 
-    with pytest.raises(NotAsked):
+    with pytest.raises(NoPendingRequest):
         answers.respond("1", Denied())
 
     assert await answers.approve(request("1")) == AllowOnce()
@@ -189,17 +198,17 @@ async def test_an_answer_to_a_question_that_was_never_put_is_not_kept_for_the_ne
     await until(lambda: answers.open)
     answers.respond("1", Denied())
     assert await asked == Denied()
-    with pytest.raises(NotAsked):
+    with pytest.raises(NoPendingRequest):
         answers.answer("2", Answer("skipped"))
-    with pytest.raises(NotAsked):
-        answers.review(PlanVerdict(accepted=True))
+    with pytest.raises(NoPendingRequest):
+        answers.review(PlanDecision(accepted=True))
 
 
 async def test_a_question_that_was_withdrawn_cannot_be_answered(answers):
     answers.hear(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
     answers.hear(ToolApprovalResolved(call_id="1", decision="denied"))
 
-    with pytest.raises(NotAsked):
+    with pytest.raises(NoPendingRequest):
         answers.respond("1", AllowOnce())
 
 
@@ -271,14 +280,14 @@ async def test_a_stopped_run_leaves_nothing_waiting(make_agent, record, answers)
     await run
 
     assert answers.open == ()
-    with pytest.raises(NotAsked):
+    with pytest.raises(NoPendingRequest):
         answers.respond("call_1", AllowOnce())
     assert recorder.of(ToolApprovalResolved)[0].reason == "the question was withdrawn"
 
 
 async def test_what_nobody_answers_in_time_is_refused(make_agent, record):
     tools = [SimpleTool("edit", risk="edit"), asking_tool(Question("?")), planning_tool()]
-    agent = make_agent(calls("edit", "ask", "submit_plan"), "done", tools=tools, person=Answers(timeout=0.0))
+    agent = make_agent(calls("edit", "ask", "submit_plan"), "done", tools=tools, person=PendingRequests(timeout=0.0))
     recorder = record(agent)
 
     await agent.prompt("go")
@@ -296,7 +305,7 @@ async def test_a_question_has_its_own_limit(answers):
 
 
 async def test_a_plan_that_nobody_reviews_in_time_is_not_accepted():
-    verdict = await Answers(timeout=0.0).review_plan("1. do it")
+    verdict = await PendingRequests(timeout=0.0).review_plan("1. do it")
 
     assert not verdict.accepted
 
@@ -364,6 +373,6 @@ def test_an_answer_for_a_loop_that_is_gone_is_an_error(answers):
     kept = []
     asyncio.run(ask_and_be_forgotten())
 
-    with pytest.raises(NotAsked, match="over"):
+    with pytest.raises(NoPendingRequest, match="over"):
         answers.respond("1", AllowOnce())
     kept[0].close()

@@ -6,8 +6,8 @@ import pytest
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool
 
-from harness.answers import Answers
-from harness.errors import NotAsked
+from harness.answers import PendingRequests
+from harness.errors import NoPendingRequest
 from harness.events import QuestionAnswered, QuestionAsked, SubagentEvent
 from harness.person import Answer, Question, ask_all
 from harness.tool import ToolOutput
@@ -26,7 +26,7 @@ def form_tool() -> SimpleTool:
 
 
 async def test_questions_asked_together_are_answered_as_each_is_heard(make_agent):
-    answers = Answers()
+    answers = PendingRequests()
     agent = make_agent(calls("ask"), "done", tools=[form_tool()], person=answers)
 
     def reply(event) -> None:
@@ -40,7 +40,7 @@ async def test_questions_asked_together_are_answered_as_each_is_heard(make_agent
 
 
 async def test_questions_asked_together_all_wait_at_once(make_agent):
-    answers = Answers()
+    answers = PendingRequests()
     agent = make_agent(calls("ask"), "done", tools=[form_tool()], person=answers)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -52,12 +52,12 @@ async def test_questions_asked_together_all_wait_at_once(make_agent):
     await run
 
     assert results_of(agent)[0].text == "free_text:red free_text:big free_text:two"
-    with pytest.raises(NotAsked):
+    with pytest.raises(NoPendingRequest):
         answers.answer(call_id, Answer("skipped"))
 
 
 async def test_what_was_answered_of_several_is_kept_when_the_time_is_up(make_agent):
-    answers = Answers(timeout=0.2)
+    answers = PendingRequests(timeout=0.2)
     agent = make_agent(calls("ask"), "done", tools=[form_tool()], person=answers)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -70,7 +70,7 @@ async def test_what_was_answered_of_several_is_kept_when_the_time_is_up(make_age
 
 async def test_questions_of_a_sub_agent_asked_together_are_answered_in_the_stream(make_agent):
     model = scripted(Reply((Call("delegate_sub_agent", {"task": "dig"}),)), calls("ask"), "done", "ok")
-    agent = make_agent(model=model, tools=[DelegateTool(), form_tool()], person=Answers())
+    agent = make_agent(model=model, tools=[DelegateTool(), form_tool()], person=PendingRequests())
     heard = []
 
     async with agent.stream("go") as stream:

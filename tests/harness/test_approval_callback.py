@@ -10,7 +10,7 @@ from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
 from harness.agent import Agent
-from harness.answers import ANSWER_SECONDS, Answers, innermost
+from harness.answers import ANSWER_SECONDS, PendingRequests, innermost
 from harness.events import SubagentEvent, ToolApprovalRequested
 from harness.messages import ToolCall
 from harness.options import AgentOptions
@@ -21,7 +21,7 @@ from harness.person import (
     Approval,
     ApprovalRequest,
     Denied,
-    Nobody,
+    NonInteractive,
     Question,
 )
 from harness.presets import preset
@@ -89,17 +89,17 @@ async def test_a_function_that_is_not_async_may_return_any_approval(answer: Appr
 
 
 async def test_questions_still_go_to_the_person() -> None:
-    options = replace(preset("phi"), person=Answers(timeout=0.0), approve=only_make)
+    options = replace(preset("phi"), user=PendingRequests(timeout=0.0), approve=only_make)
 
     assert options.approve is None
-    assert (await options.person.ask(Question("?"))).status == "timed_out"
-    assert replace(options, person=Nobody()).person is not options.person
-    assert isinstance(replace(options, person=Nobody()).person, Nobody)
+    assert (await options.user.ask(Question("?"))).status == "timed_out"
+    assert replace(options, user=NonInteractive()).user is not options.user
+    assert isinstance(replace(options, user=NonInteractive()).user, NonInteractive)
 
 
 async def test_a_loop_over_events_finds_the_requests_of_subagents() -> None:
     run = SimpleTool("run", risk="execute")
-    agent = Agent(one(calls("run"), "done"), [DelegateTool(), run], options=AgentOptions(person=Answers()))
+    agent = Agent(one(calls("run"), "done"), [DelegateTool(), run], options=AgentOptions(user=PendingRequests()))
     wrapped = 0
 
     async with asyncio.timeout(10), agent.stream("go") as stream:
@@ -125,7 +125,7 @@ async def test_a_request_that_a_loop_overlooks_is_denied_in_the_end(monkeypatch:
 
     monkeypatch.setattr("harness.answers.asyncio.wait", at_once)
 
-    assert await Answers().approve(_request()) == Denied(
+    assert await PendingRequests().approve(_request()) == Denied(
         "nobody answered in time; continue without it", non_interactive=True
     )
     assert limits == [300.0]

@@ -7,7 +7,7 @@ from fakes.people import ScriptedPerson
 from fakes.runs import calls, deeds, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.answers import Answers
+from harness.answers import PendingRequests
 from harness.events import ToolApprovalRequested, ToolApprovalResolved
 from harness.messages import JsonObject
 from harness.person import (
@@ -222,7 +222,7 @@ async def test_a_tool_that_fails_while_it_is_looked_at_ahead_is_judged_in_its_tu
 
 
 async def test_a_program_answers_a_batch_by_the_ids_it_was_shown(make_agent):
-    answers, tools = Answers(), three()
+    answers, tools = PendingRequests(), three()
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=answers)
 
     async with agent.stream("go") as stream:

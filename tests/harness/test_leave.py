@@ -6,7 +6,7 @@ from fakes.simple_tools import SimpleTool
 
 from harness.events import ModeChanged, PlanSubmitted, ToolApprovalRequested, ToolApprovalResolved, ToolExecutionEnd
 from harness.modes import EXECUTE, PLAN
-from harness.person import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanVerdict
+from harness.person import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanDecision
 from harness.tool import ToolOutput
 from providers.demo import Reply
 from tools.delegate import DelegateTool
@@ -91,7 +91,7 @@ async def test_accepting_a_plan_with_its_edits_allows_edits_and_still_asks_for_c
     write, run = SimpleTool("write", risk="edit"), SimpleTool("run", risk="execute")
     tools = [write, run, SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan"), calls("write", "run"), "done", tools=tools, mode=PLAN)
-    person.verdicts = [PlanVerdict(accepted=True, allow_edits=True)]
+    person.verdicts = [PlanDecision(accepted=True, allow_edits=True)]
 
     await agent.prompt("go")
 
@@ -210,7 +210,7 @@ async def test_a_rejected_plan_stays_in_plan_mode(make_agent, person, record):
     tools = [SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan"), "done", tools=tools, mode=PLAN)
     happened = record(agent)
-    person.verdicts = [PlanVerdict(accepted=False, feedback="smaller steps")]
+    person.verdicts = [PlanDecision(accepted=False, feedback="smaller steps")]
 
     await agent.prompt("go")
 
@@ -231,10 +231,10 @@ async def test_calls_beside_an_accepted_plan_are_still_blocked(make_agent, perso
 
 
 async def test_nobody_allows_nothing_and_is_marked_as_unasked(make_agent, record):
-    from harness.person import Nobody
+    from harness.person import NonInteractive
 
     tool = SimpleTool("write", risk="edit")
-    agent = make_agent(calls("write"), "done", tools=[tool], person=Nobody())
+    agent = make_agent(calls("write"), "done", tools=[tool], person=NonInteractive())
     happened = record(agent)
 
     await agent.prompt("go")

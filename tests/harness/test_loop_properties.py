@@ -60,7 +60,7 @@ def stage_for(script: Script, folder: Path) -> Stage:
     stage.wire.replies = list(script.replies)
     stage.spare = WhimTool("peek", stage)
     options = AgentOptions(
-        person=WhimPerson(stage, script.answers),
+        user=WhimPerson(stage, script.answers),
         workspace=Workspace(folder),
         spill_dir=folder / "spill",
         limits=Limits(max_turns=8),
@@ -136,7 +136,7 @@ async def perform(script: Script, folder: Path) -> None:
 
 
 async def check_usable(agent: Agent) -> None:
-    agent.options = AgentOptions(person=agent.options.person, workspace=agent.options.workspace)
+    agent.options = AgentOptions(user=agent.options.user, workspace=agent.options.workspace)
     agent.state.model = scripted("still here")
     result = await agent.prompt("and now?")
     assert (result.text, result.stop_reason) == ("still here", "stop")

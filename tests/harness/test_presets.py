@@ -127,7 +127,7 @@ MakePreset = Callable[..., Agent]
 @pytest.fixture
 def make(person: ScriptedPerson, tmp_path: Path) -> MakePreset:
     def make_agent(name: str, *script: Reply | str, tools: tuple[SimpleTool, ...] = ()) -> Agent:
-        options = replace(preset(name), person=person, workspace=Workspace(tmp_path), spill_dir=tmp_path / "spill")
+        options = replace(preset(name), user=person, workspace=Workspace(tmp_path), spill_dir=tmp_path / "spill")
         return Agent(scripted(*script), tools, options=options)
 
     return make_agent

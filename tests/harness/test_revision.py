@@ -22,7 +22,7 @@ from harness.person import (
     Approval,
     ApprovalRequest,
     Denied,
-    PlanVerdict,
+    PlanDecision,
     ProposeRevision,
     Question,
     RejectedHunk,
@@ -51,7 +51,7 @@ class Reader:
         if content is not None:
             self.file.write_bytes(content)
         model = scripted(Reply((Call("read_file", {"path": "a.txt"}),)), Reply((call,)), "done")
-        options = AgentOptions(person=self, workspace=Workspace(folder), spill_dir=folder / "spill")
+        options = AgentOptions(user=self, workspace=Workspace(folder), spill_dir=folder / "spill")
         self.agent = Agent(model, builtin_tools(), "", options)
         self.meanwhile = lambda: None
 
@@ -62,7 +62,7 @@ class Reader:
     async def ask(self, question: Question) -> Answer:
         return await self.person.ask(question)
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         return await self.person.review_plan(plan)
 
     async def go(self) -> str:

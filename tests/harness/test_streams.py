@@ -7,7 +7,7 @@ import pytest
 from fakes.runs import calls, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool, Work, sleeper
 
-from harness.answers import Answers
+from harness.answers import PendingRequests
 from harness.errors import AgentError, AlreadyRunning, InvalidContinue, NoMessages
 from harness.events import (
     AgentEnd,
@@ -24,7 +24,7 @@ from harness.events import (
 from harness.hooks.points import Hooks
 from harness.messages import CustomMessage, Text, UserMessage
 from harness.modes import PLAN
-from harness.person import AllowOnce, Answer, Denied, PlanVerdict, Question
+from harness.person import AllowOnce, Answer, Denied, PlanDecision, Question
 from harness.provider import BlockDelta
 from harness.tool import ToolOutput
 from harness.views import TextView
@@ -266,7 +266,7 @@ async def test_questions_and_plans_are_answered_through_the_stream(make_agent):
         verdict = await context.propose_plan("1. paint")
         return ToolOutput.text(f"{answer.text} {verdict.feedback}")
 
-    agent = make_agent(calls("ask"), "done", tools=[SimpleTool("ask", ask)], person=Answers(), mode=PLAN)
+    agent = make_agent(calls("ask"), "done", tools=[SimpleTool("ask", ask)], person=PendingRequests(), mode=PLAN)
     stream = agent.stream("go")
 
     async for event in stream:
@@ -274,7 +274,7 @@ async def test_questions_and_plans_are_answered_through_the_stream(make_agent):
             case QuestionAsked(call_id=call_id):
                 stream.answer(call_id, Answer("free_text", "red"))
             case PlanSubmitted():
-                stream.review(PlanVerdict(accepted=True, feedback="well"))
+                stream.review(PlanDecision(accepted=True, feedback="well"))
 
     assert results_of(agent)[0].text == "red well"
 
@@ -287,13 +287,13 @@ async def test_answering_for_an_agent_that_asks_somebody_else_is_an_error(make_a
     with pytest.raises(AgentError, match="Answers"):
         stream.answer("call_1", Answer("skipped"))
     with pytest.raises(AgentError, match="Answers"):
-        stream.review(PlanVerdict(accepted=True))
+        stream.review(PlanDecision(accepted=True))
 
 
 async def test_callback_listeners_and_stream_work_together_and_see_the_same(make_agent, record):
     said = asyncio.Event()
     tool = SimpleTool("edit", half_way(said), risk="edit")
-    agent = make_agent(EDITS, "as you say", STORY, tools=[tool], person=Answers())
+    agent = make_agent(EDITS, "as you say", STORY, tools=[tool], person=PendingRequests())
     called = record(agent)
     slow = agent.listen(capacity=1)
     listened: list[Event] = []

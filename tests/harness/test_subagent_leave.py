@@ -8,7 +8,7 @@ from fakes.people import ScriptedPerson
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.answers import Answers
+from harness.answers import PendingRequests
 from harness.events import (
     HookRan,
     ToolApprovalRequested,
@@ -231,7 +231,7 @@ async def test_agents_that_work_at_once_ask_one_after_another(make_agent):
 
 async def test_a_program_that_reads_the_stream_answers_for_sub_agents(make_agent):
     run, heard_of = SimpleTool("run", risk="execute"), []
-    agent = make_agent(model=one(calls("run"), "done"), tools=[DelegateTool(), run], person=Answers())
+    agent = make_agent(model=one(calls("run"), "done"), tools=[DelegateTool(), run], person=PendingRequests())
 
     async with agent.stream("go") as stream:
         async for event in stream:

@@ -10,7 +10,7 @@ from fakes.simple_tools import SimpleTool
 from harness.events import QuestionAnswered, QuestionAsked, ToolExecutionEnd
 from harness.messages import JsonObject
 from harness.modes import PLAN
-from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, PlanVerdict, Question
+from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, PlanDecision, Question
 from harness.tool import ToolContext, ToolOutput
 from providers.demo import Call, Reply
 from tools import builtin_tools
@@ -45,9 +45,9 @@ class OneEar(ScriptedPerson):
         await self._think()
         return Answer("free_text", question.prompt)
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         await self._think()
-        return PlanVerdict(accepted=True)
+        return PlanDecision(accepted=True)
 
 
 async def test_a_question_and_its_answer_are_told_with_the_call(make_agent, person, record):
@@ -130,7 +130,7 @@ async def test_questions_of_several_calls_come_one_at_a_time(make_agent, record)
 
 async def test_a_call_may_ask_for_leave_itself(make_agent, person):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
-        return ToolOutput.text(type(await context.person.approve(person.asked[0])).__name__)
+        return ToolOutput.text(type(await context.user.approve(person.asked[0])).__name__)
 
     agent = make_agent(calls("act"), "done", tools=[SimpleTool("act", work, risk="edit")])
 

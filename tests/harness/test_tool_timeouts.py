@@ -11,7 +11,7 @@ from fakes.simple_tools import SimpleTool, sleeper
 from harness.messages import JsonObject
 from harness.modes import PLAN
 from harness.options import Execution
-from harness.person import Answer, PlanVerdict, Question
+from harness.person import Answer, PlanDecision, Question
 from harness.tool import ToolContext, ToolOutput
 from harness.views import TextView
 from providers.demo import Call, Reply
@@ -187,9 +187,9 @@ class Thoughtful(ScriptedPerson):
         await asyncio.sleep(0.05)
         return Answer("free_text", "blue")
 
-    async def review_plan(self, plan: str) -> PlanVerdict:
+    async def review_plan(self, plan: str) -> PlanDecision:
         await asyncio.sleep(0.05)
-        return PlanVerdict(accepted=True)
+        return PlanDecision(accepted=True)
 
 
 async def test_a_person_has_all_the_time_there_is(make_agent, record):

@@ -23,7 +23,7 @@ def visitor(folder: Path, person: ScriptedPerson) -> Agent:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     model = Model(DemoProvider(tour), ModelSpec("demo", "tour"), KnownFacts())
-    options = AgentOptions(workspace=Workspace(folder), person=person, spill_dir=folder / "spill")
+    options = AgentOptions(workspace=Workspace(folder), user=person, spill_dir=folder / "spill")
     return Agent(model, builtin_tools(), "", options)
 
 

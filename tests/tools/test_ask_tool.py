@@ -10,7 +10,7 @@ from fakes.people import ScriptedPerson
 
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
-from harness.person import Answer, Choice, Nobody, Question
+from harness.person import Answer, Choice, NonInteractive, Question
 from harness.tool import Risk, ToolOutput
 from harness.views import TextView
 from tools.ask import AskTool
@@ -98,7 +98,7 @@ async def test_several_questions_are_asked_and_answered_together(tmp_path: Path)
 async def test_where_nobody_is_each_of_several_is_timed_out_at_once(tmp_path: Path) -> None:
     tool = AskTool()
 
-    output = await tool.run(tool.validate(SEVERAL), replace(tool_context(tmp_path), person=Nobody()))
+    output = await tool.run(tool.validate(SEVERAL), replace(tool_context(tmp_path), user=NonInteractive()))
 
     assert [each["status"] for each in told(output)["answers"]] == ["timed_out"] * 3
 
@@ -126,7 +126,7 @@ def test_what_is_asked_is_told_in_a_line() -> None:
 
 
 async def test_nobody_there_is_an_immediate_timeout() -> None:
-    answer = await Nobody().ask(Question("?"))
+    answer = await NonInteractive().ask(Question("?"))
 
     assert answer.status == "timed_out"
 

@@ -6,7 +6,7 @@ import pytest
 from fakes.contexts import tool_context
 from fakes.people import ScriptedPerson
 
-from harness.person import PlanVerdict
+from harness.person import PlanDecision
 from harness.tool import Risk
 from tools.plan import PlanTool
 
@@ -14,13 +14,13 @@ from tools.plan import PlanTool
 @pytest.mark.parametrize(
     ("verdict", "parts"),
     [
-        (PlanVerdict(accepted=True), ["accepted", "carry the plan out now"]),
-        (PlanVerdict(accepted=True, feedback="mind the tests"), ["carry the plan out now", "mind the tests"]),
-        (PlanVerdict(accepted=False, feedback="too big"), ["not accepted: too big", "revise the plan"]),
-        (PlanVerdict(accepted=False), ["not accepted", "ask what to change"]),
+        (PlanDecision(accepted=True), ["accepted", "carry the plan out now"]),
+        (PlanDecision(accepted=True, feedback="mind the tests"), ["carry the plan out now", "mind the tests"]),
+        (PlanDecision(accepted=False, feedback="too big"), ["not accepted: too big", "revise the plan"]),
+        (PlanDecision(accepted=False), ["not accepted", "ask what to change"]),
     ],
 )
-async def test_verdict_is_told_with_what_to_do_next(verdict: PlanVerdict, parts: list[str], tmp_path: Path) -> None:
+async def test_verdict_is_told_with_what_to_do_next(verdict: PlanDecision, parts: list[str], tmp_path: Path) -> None:
     person = ScriptedPerson()
     person.verdicts.append(verdict)
 

@@ -131,7 +131,7 @@ class _Answer:
             return ToolOutput.failure(self._give_up(error))
         except InvalidArguments as error:
             return ToolOutput.failure(f"{self.wrong(str(error))}\nCall {ANSWER} again, corrected.")
-        return ToolOutput((Text(ACCEPTED),), ends_run=True)
+        return ToolOutput((Text(ACCEPTED),), terminate=True)
 
     def hear(self, event: Event) -> None:
         """Count calls that are no JSON: they never reach the tool."""

@@ -46,8 +46,8 @@ class Risk:
     scope: str = ""
     paths: tuple[str, ...] = ()
     cacheable: bool = False
-    touches: tuple[str, ...] = ()
-    exact: str = ""
+    additional_paths: tuple[str, ...] = ()
+    exact_rule: str = ""
     scopes: tuple[str, ...] = ()
     access: Access = "by_level"
 
@@ -67,8 +67,8 @@ class ToolOutput:
     view: View | None = None
     details: JsonObject | None = None
     is_error: bool = False
-    ends_run: bool = False
-    child_loop_id: str = ""
+    terminate: bool = False
+    child_run_id: str = ""
 
     @classmethod
     def text(cls, text: str, *, view: View | None = None, details: JsonObject | None = None) -> ToolOutput:
@@ -103,7 +103,7 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Delegation:
+class SubagentTask:
     """A task for a sub-agent. `tools` names those of its caller or its role that it may use, empty for all; `update` is
     shown how far it is."""
 
@@ -119,7 +119,7 @@ class Delegation:
 
 
 class Delegate(Protocol):
-    async def __call__(self, delegation: Delegation) -> ToolOutput:
+    async def __call__(self, delegation: SubagentTask) -> ToolOutput:
         """Let a sub-agent do a task; its last words are the output."""
         ...
 
@@ -165,7 +165,7 @@ class ToolContext:
         if self.cancelled:
             raise asyncio.CancelledError
 
-    def room(self, most: int) -> int:
+    def output_limit(self, most: int) -> int:
         """How much of `most` characters can be handed back, with a few words around them."""
         return min(most, self.max_result_chars * 29 // 30) if self.max_result_chars else most
 

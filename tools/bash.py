@@ -133,7 +133,7 @@ class _Execution:
         self._call_id = context.call_id
         # Some models call every first call of a reply the same: a job must not have its file taken by a later one.
         spill = spill_name("bash", f"{context.call_id[:60]}-{new_id()[:8]}")
-        self._captured = CapturedOutput(context.room(LIMIT), context.spill_dir / spill)
+        self._captured = CapturedOutput(context.output_limit(LIMIT), context.spill_dir / spill)
         self._ended: Ended | None = None
         self._job: Job | None = None
         self._is_warned = False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from harness.messages import JsonObject
-from harness.tool import Delegation, Risk, Tool, ToolContext, ToolOutput
+from harness.tool import Risk, SubagentTask, Tool, ToolContext, ToolOutput
 from tools.typed import Parameters, TypedTool
 
 
@@ -42,7 +42,7 @@ class DelegateTool(TypedTool[DelegateArguments]):
         if context.delegate is None:
             return ToolOutput.failure("There may be no further sub-agents here. Do the task yourself.")
         return await context.delegate(
-            Delegation(
+            SubagentTask(
                 arguments.task,
                 arguments.name,
                 tuple(arguments.tools),

@@ -73,7 +73,7 @@ class GrepTool(TypedTool[GrepParameters]):
             return ToolOutput.failure(str(error))
         if search.error and not matches.total:
             return ToolOutput.failure(_complaint(search.error, arguments))
-        return _told(arguments, place, search, matches, room=context.room(_MOST_CHARACTERS))
+        return _told(arguments, place, search, matches, room=context.output_limit(_MOST_CHARACTERS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class PlanTool(TypedTool[PlanArguments]):
         verdict = await context.propose_plan(arguments.plan)
         view = TextView(verdict.plan or arguments.plan, language="markdown")
         if verdict.unasked:
-            return ToolOutput((Text(UNASKED),), view, {"accepted": False}, ends_run=True)
+            return ToolOutput((Text(UNASKED),), view, {"accepted": False}, terminate=True)
         return ToolOutput.text(_told(verdict), view=view, details={"accepted": verdict.accepted})
 
 

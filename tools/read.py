@@ -57,7 +57,7 @@ class ReadTool(TypedTool[ReadParameters]):
             excerpt = await _excerpt(context.workspace, real, arguments)
         except FileNotText as error:
             return await _not_text(context.workspace, real, error)
-        return _shown(context.workspace.display(real), excerpt, context.room(_MOST_BYTES))
+        return _shown(context.workspace.display(real), excerpt, context.output_limit(_MOST_BYTES))
 
 
 async def _excerpt(workspace: Workspace, real: Path, arguments: ReadParameters) -> Excerpt:

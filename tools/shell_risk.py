@@ -86,10 +86,10 @@ def assess(command: str) -> Risk:
     for level in ("forbidden", "dangerous"):
         for finding in findings:
             if finding.level == level:
-                return replace(finding, touches=touches)
+                return replace(finding, additional_paths=touches)
     scope = scope_of(script)
     scopes = () if scope else scopes_of(script)
-    return Risk("execute", scope=scope, scopes=scopes, touches=touches, exact=command.strip())
+    return Risk("execute", scope=scope, scopes=scopes, additional_paths=touches, exact_rule=command.strip())
 
 
 def _changes(script: Script) -> Iterator[str]:

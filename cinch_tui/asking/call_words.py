@@ -120,7 +120,7 @@ def together(answers: Sequence[tuple[ApprovalRequest, ApprovalDecision]]) -> Bat
 
 def _touched(request: ApprovalRequest) -> list[str]:
     """The files, where the heading does not name them already."""
-    files = [path for path in request.risk.paths if path not in request.summary] + list(request.risk.touches)
+    files = [path for path in request.risk.paths if path not in request.summary] + list(request.risk.additional_paths)
     if not files:
         return []
     more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""

@@ -161,7 +161,7 @@ class _Approval:
         if isinstance(approval, AllowForSession):
             for rule in asked.ask.session:
                 self._run.state.grants.allow_for_session(rule)
-        elif rule := asked.ask.exact if approval.exact else asked.ask.rule:
+        elif rule := asked.ask.exact_rule if approval.exact else asked.ask.rule:
             self._remember(rule)
 
     def _remember(self, rule: Rule) -> None:
@@ -212,7 +212,7 @@ class _Approval:
         verdict = verdict_on(self._run, wanted)
         if isinstance(verdict, Deny):
             return refuse(verdict.reason)
-        ask = verdict if isinstance(verdict, Ask) else replace(asked.ask, rule=None, exact=None, session=())
+        ask = verdict if isinstance(verdict, Ask) else replace(asked.ask, rule=None, exact_rule=None, session=())
         return await foreseen(replace(wanted, note=revision.note), ask, self._context)
 
     def _follow(

@@ -112,7 +112,7 @@ def request_for(run: Run, asked: Asked) -> ApprovalRequest:
         session=ask.session,
         is_revisable=is_revisable(wanted.tool, view),
         is_revised=asked.is_revised,
-        exact_rule=describe(ask.exact) if ask.exact else "",
+        exact_rule=describe(ask.exact_rule) if ask.exact_rule else "",
     )
 
 

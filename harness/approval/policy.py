@@ -28,7 +28,7 @@ class Ask:
 
     reason: str
     rule: Rule | None = None
-    exact: Rule | None = None
+    exact_rule: Rule | None = None
     session: tuple[Rule, ...] = ()
 
 

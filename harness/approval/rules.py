@@ -74,7 +74,7 @@ def session_rules_for(tool: str, risk: Risk) -> tuple[Rule, ...]:
             return ()
         case "execute" if scopes := risk.scopes or ((risk.scope,) if risk.scope else ()):
             return tuple(Rule(tool, scope) for scope in dict.fromkeys(scopes))
-        case "execute" if risk.exact:
+        case "execute" if risk.exact_rule:
             exact = exact_rule_for(tool, risk)
             return (exact,) if exact else ()
         case _:
@@ -85,7 +85,7 @@ def covered(rules: Sequence[Rule], tool: str, risk: Risk) -> bool:
     """True if one rule covers the call, or if each command of a compound one is covered by some rule."""
     if any(matches(rule, tool, risk) for rule in rules):
         return True
-    parts = [replace(risk, scope=scope, scopes=(), exact="") for scope in risk.scopes]
+    parts = [replace(risk, scope=scope, scopes=(), exact_rule="") for scope in risk.scopes]
     return bool(parts) and all(any(matches(rule, tool, part) for rule in rules) for part in parts)
 
 
@@ -105,9 +105,9 @@ def matches(rule: Rule, tool: str, risk: Risk) -> bool:
 def _exact(risk: Risk) -> str:
     match risk.level:
         case "execute":
-            return risk.exact
+            return risk.exact_rule
         case "read" | "edit" if not risk.scope and len(risk.paths) == 1:
-            return risk.exact or risk.paths[0]
+            return risk.exact_rule or risk.paths[0]
         case _:
             return ""
 

@@ -28,7 +28,7 @@ from harness.polling import poll_steering
 from harness.returned import checked_output
 from harness.run import Run
 from harness.stopping import is_cancelled
-from harness.tool import Delegate, Delegation, ToolContext, ToolOutput
+from harness.tool import Delegate, SubagentTask, ToolContext, ToolOutput
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class Caller:
         if delegate is None:
             return None
 
-        async def for_this_call(delegation: Delegation) -> ToolOutput:
+        async def for_this_call(delegation: SubagentTask) -> ToolOutput:
             keep = partial(self._results.partials.offer, call)
             return await delegate(replace(delegation, call_id=call.id, on_interrupt=keep))
 

@@ -87,7 +87,7 @@ class Results:
             self.begin(call)
         result = self._keep(call, output)
         duration = time.monotonic() - self._started[call.id] if ran else 0.0
-        self._run.bus.publish(ToolExecutionEnd(result=result, duration=duration, child_loop_id=output.child_loop_id))
+        self._run.bus.publish(ToolExecutionEnd(result=result, duration=duration, child_loop_id=output.child_run_id))
         if self._run.hooks:
             self._untold[call.id] = (call, result)
 
@@ -142,7 +142,7 @@ class Results:
         content = output.content or (Text("(no output)"),)
         result = ToolResult(call.id, call.name, content, output.is_error, output.details, output.view)
         self._results[call.id] = result
-        self.ends_run = self.ends_run or output.ends_run
+        self.ends_run = self.ends_run or output.terminate
         return result
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from harness.errors import InvalidArguments
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
-from harness.tool import Delegation, Risk, Role, Tool, ToolContext, ToolOutput
+from harness.tool import Risk, Role, SubagentTask, Tool, ToolContext, ToolOutput
 from harness.views import View
 
 
@@ -57,7 +57,7 @@ class SubAgentTool:
         if context.delegate is None:
             return ToolOutput.failure("There may be no further sub-agents here. Do the task yourself.")
         return await context.delegate(
-            Delegation(
+            SubagentTask(
                 str(arguments["task"]),
                 self.name,
                 max_turns=self.max_turns,

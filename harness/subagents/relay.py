@@ -14,7 +14,7 @@ from harness.events import (
     ToolExecutionStart,
     TurnStart,
 )
-from harness.tool import Delegation
+from harness.tool import SubagentTask
 from harness.views import TextView
 
 STEPS_SHOWN = 10
@@ -26,7 +26,7 @@ class Relay:
     What is streamed is left out unless `deltas` are asked for: it would double the cost of every token.
     """
 
-    def __init__(self, bus: Bus, delegation: Delegation, *, deltas: bool) -> None:
+    def __init__(self, bus: Bus, delegation: SubagentTask, *, deltas: bool) -> None:
         self._bus = bus
         self._delegation = delegation
         self._left_out = () if deltas else (MessageUpdate,)

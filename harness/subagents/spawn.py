@@ -24,7 +24,7 @@ from harness.subagents.family import AttributedInteraction, Family, Seat, Shared
 from harness.subagents.inherited import inherited
 from harness.subagents.outcome import outcome, stopped
 from harness.subagents.relay import Relay
-from harness.tool import Delegate, Delegation, Role, Tool, ToolOutput
+from harness.tool import Delegate, Role, SubagentTask, Tool, ToolOutput
 from harness.views import TextView
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Spawner:
         self._seat = seat
         self._make = make
 
-    async def __call__(self, delegation: Delegation) -> ToolOutput:
+    async def __call__(self, delegation: SubagentTask) -> ToolOutput:
         """Let a sub-agent do the task. It fails with a text for the model; cancelled, it leaves nothing behind."""
         run, budget = self._run, self._family.budget
         unknown = _unknown(delegation.tools, tools_of(run.state.mode, self._tools(delegation.role)))
@@ -92,7 +92,7 @@ class Spawner:
                 # It may have changed what was read.
                 run.cache.clear()
 
-    async def _work(self, delegation: Delegation, share: Share, seat: Seat) -> ToolOutput:
+    async def _work(self, delegation: SubagentTask, share: Share, seat: Seat) -> ToolOutput:
         child = self._child(delegation, share)
         child.kin = Kin(self._run, self._family, seat)
         child.subscribe(Relay(self._run.bus, delegation, deltas=self._family.limits.deltas))
@@ -106,7 +106,7 @@ class Spawner:
             left = child.jobs.leave_to(self._run.state.jobs)
         return outcome(child.identity, result, who, limit, left)
 
-    def _child(self, delegation: Delegation, share: Share) -> Agent:
+    def _child(self, delegation: SubagentTask, share: Share) -> Agent:
         run, role, session_id = self._run, delegation.role, new_id()
         tools = [tool for tool in self._tools(role) if not delegation.tools or tool.name in delegation.tools]
         options = replace(
@@ -155,11 +155,11 @@ class Spawner:
         own, told = role.system_prompt or self._run.state.system_prompt, _prompt()
         return own if told in own else f"{own}\n\n{told}"
 
-    def _turns(self, delegation: Delegation) -> int:
+    def _turns(self, delegation: SubagentTask) -> int:
         limits = (delegation.max_turns, self._family.limits.max_turns)
         return min((each for each in limits if each), default=0)
 
-    def _estimate(self, delegation: Delegation) -> int:
+    def _estimate(self, delegation: SubagentTask) -> int:
         role = delegation.role
         request = estimate_overhead(self._system(role), specs_of(self._tools(role))) + estimate_text(delegation.task)
         return USUAL_TURNS * request
@@ -179,7 +179,7 @@ def _unknown(names: Sequence[str], tools: Sequence[Tool]) -> str:
     return f"A sub-agent cannot have {', '.join(unknown)}: {choice}."
 
 
-def _who(delegation: Delegation) -> str:
+def _who(delegation: SubagentTask) -> str:
     """Its name for people. The name comes from a model."""
     return f"Sub-agent {' '.join(delegation.name.split())[:NAME_CHARS]}".strip()
 

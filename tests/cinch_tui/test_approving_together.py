@@ -215,7 +215,7 @@ async def test_a_command_may_be_allowed_always_exactly_as_it_stands():
 
 
 async def test_the_files_that_a_command_writes_are_told():
-    risk = Risk("execute", touches=tuple(f"out{number}.txt" for number in range(6)))
+    risk = Risk("execute", additional_paths=tuple(f"out{number}.txt" for number in range(6)))
     app = Host(ApprovalScreen(replace(command("1", "sh build"), risk=risk), grace=0))
 
     async with app.run_test(size=(120, 24)):

@@ -116,7 +116,7 @@ async def _stumble(stage: Stage, context: ToolContext) -> ToolOutput:
 
 
 async def _enough(stage: Stage, context: ToolContext) -> ToolOutput:
-    return ToolOutput((), ends_run=True)
+    return ToolOutput((), terminate=True)
 
 
 async def _flood(stage: Stage, context: ToolContext) -> ToolOutput:

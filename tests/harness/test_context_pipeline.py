@@ -308,7 +308,7 @@ async def test_half_a_call_at_the_token_limit_is_answered_and_the_run_goes_on(ma
 
 async def test_an_output_that_ends_the_run_is_the_last_thing_in_it(make_agent, record, requests):
     async def last(arguments, context):
-        return ToolOutput((), ends_run=True)
+        return ToolOutput((), terminate=True)
 
     agent = make_agent(calls("submit"), "never", tools=[SimpleTool("submit", last)])
     agent.follow_up("later")

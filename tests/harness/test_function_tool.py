@@ -191,7 +191,7 @@ async def test_what_a_function_raises_is_told_to_the_model(make_agent, record):
 async def test_a_function_may_end_the_run(make_agent, record):
     @tool(risk="none")
     def finish() -> ToolOutput:
-        return ToolOutput((Text("done"),), ends_run=True)
+        return ToolOutput((Text("done"),), terminate=True)
 
     agent = make_agent(calls("finish"), "never asked for", tools=[finish])
     seen = record(agent)

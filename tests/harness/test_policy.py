@@ -91,16 +91,16 @@ def test_approval_goes_from_asked_to_trusted_and_back() -> None:
 
 
 ECHO, PUSH, BOTH = Rule("bash", "echo"), Rule("bash", "git push"), Risk("execute", scopes=("echo", "git push"))
-SCRIPT = Risk("execute", exact="python -c 'print(1)'")
+SCRIPT = Risk("execute", exact_rule="python -c 'print(1)'")
 
 
 @pytest.mark.parametrize(
     ("risk", "offered"),
     [
-        (Risk("execute", scope="git push", exact="git push origin"), (PUSH,)),
+        (Risk("execute", scope="git push", exact_rule="git push origin"), (PUSH,)),
         (BOTH, (ECHO, PUSH)),
         (SCRIPT, (Rule("bash", exact="python -c 'print(1)'"),)),
-        (Risk("execute", exact="python <<x\nx"), ()),
+        (Risk("execute", exact_rule="python <<x\nx"), ()),
         (DANGEROUS, ()),
     ],
 )

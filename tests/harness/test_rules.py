@@ -150,7 +150,7 @@ def test_writers_in_many_processes_lose_no_rule(path: Path) -> None:
 
 
 def test_exact_rule_covers_one_command_or_one_file_and_nothing_else(path: Path) -> None:
-    status = exact_rule_for("bash", Risk("execute", scope="git status", exact="git status -s"))
+    status = exact_rule_for("bash", Risk("execute", scope="git status", exact_rule="git status -s"))
     page = exact_rule_for("edit_file", Risk("edit", paths=("a.py",)))
     assert status
     assert page
@@ -162,22 +162,22 @@ def test_exact_rule_covers_one_command_or_one_file_and_nothing_else(path: Path) 
     assert later.load() == ""
 
     assert later.rules == (status, page)
-    assert later.covers("bash", Risk("execute", scope="git status", exact="git status -s"))
+    assert later.covers("bash", Risk("execute", scope="git status", exact_rule="git status -s"))
     assert later.covers("edit_file", Risk("edit", paths=("a.py",)))
     for command in ("git status", "git status -s -b", "git status -s\n", ""):
-        assert not later.covers("bash", Risk("execute", scope="git status", exact=command)), command
-    assert not later.covers("bash", Risk("dangerous", exact="git status -s"))
+        assert not later.covers("bash", Risk("execute", scope="git status", exact_rule=command)), command
+    assert not later.covers("bash", Risk("dangerous", exact_rule="git status -s"))
     assert not later.covers("edit_file", Risk("edit", paths=("b.py",)))
     assert not later.covers("edit_file", Risk("edit", paths=("a.py", "b.py")))
     assert not later.covers("write_file", Risk("edit", paths=("a.py",)))
 
 
 def test_exact_rule_is_for_what_can_be_read_at_a_glance() -> None:
-    assert exact_rule_for("bash", Risk("execute", exact="python -c 'print(1)' | sort"))
-    assert exact_rule_for("bash", Risk("execute", exact="x" * 201)) is None
-    assert exact_rule_for("bash", Risk("execute", exact="cat <<E\nx\nE")) is None
-    assert exact_rule_for("bash", Risk("dangerous", exact="sudo ls")) is None
-    assert exact_rule_for("todo", Risk("none", exact="x")) is None
+    assert exact_rule_for("bash", Risk("execute", exact_rule="python -c 'print(1)' | sort"))
+    assert exact_rule_for("bash", Risk("execute", exact_rule="x" * 201)) is None
+    assert exact_rule_for("bash", Risk("execute", exact_rule="cat <<E\nx\nE")) is None
+    assert exact_rule_for("bash", Risk("dangerous", exact_rule="sudo ls")) is None
+    assert exact_rule_for("todo", Risk("none", exact_rule="x")) is None
 
 
 def test_older_program_takes_no_exact_rule_for_a_wide_one(path: Path) -> None:

@@ -216,7 +216,7 @@ async def test_a_call_that_cannot_be_judged_does_not_hold_up_the_others(make_age
 
 async def test_an_output_that_ends_the_run_spares_the_model_another_turn(make_agent, record, requests):
     async def finish(arguments: JsonObject, context: ToolContext) -> ToolOutput:
-        return ToolOutput((), ends_run=True)
+        return ToolOutput((), terminate=True)
 
     agent = make_agent(calls("look", "finish"), "never", tools=[SimpleTool("look"), SimpleTool("finish", finish)])
     happened = record(agent)

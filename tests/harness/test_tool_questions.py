@@ -142,7 +142,7 @@ async def test_a_call_may_ask_for_leave_itself(make_agent, person):
 
 async def test_an_end_names_the_run_of_the_sub_agent(make_agent, record):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
-        return ToolOutput((), child_loop_id="child.sub.1")
+        return ToolOutput((), child_run_id="child.sub.1")
 
     agent = make_agent(calls("hand_on"), "done", tools=[SimpleTool("hand_on", work)])
     happened = record(agent)

@@ -201,6 +201,6 @@ async def test_the_person_sees_the_command_before_it_runs(tmp_path: Path) -> Non
     assert preview == TerminalView("make\nls", "")
     assert BashTool().summary({"command": "make\nls"}) == "make …"
     assert BashTool().risk({"command": "git status -s"}) == Risk(
-        "execute", scope="git status", exact="git status -s", access="read"
+        "execute", scope="git status", exact_rule="git status -s", access="read"
     )
     assert BashTool.mutates

@@ -10,7 +10,7 @@ from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from harness.modes import EXECUTE, PLAN, permits
 from harness.subagents.spawn import DELEGATE
-from harness.tool import Delegation, Risk, ToolOutput
+from harness.tool import Risk, SubagentTask, ToolOutput
 from harness.views import TextView, View
 from tools.delegate import DelegateTool
 
@@ -18,10 +18,10 @@ TASK: JsonObject = {"task": "Find the cause.\nLook in a.py.", "name": "cause", "
 
 
 async def test_what_the_model_asks_for_is_handed_on(tmp_path: Path) -> None:
-    handed: list[Delegation] = []
+    handed: list[SubagentTask] = []
     shown: list[View] = []
 
-    async def delegate(delegation: Delegation) -> ToolOutput:
+    async def delegate(delegation: SubagentTask) -> ToolOutput:
         handed.append(delegation)
         delegation.update(TextView("begins"))
         return ToolOutput.text("It is in line 3.")

@@ -329,4 +329,4 @@ def test_long_and_deep_commands_are_judged_without_an_error() -> None:
     ],
 )
 def test_a_descriptor_that_is_copied_is_no_file(command: str, touches: tuple[str, ...]):
-    assert assess(command).touches == touches
+    assert assess(command).additional_paths == touches

@@ -16,7 +16,7 @@ from harness import (
     MaxLength,
     MaxTurns,
     Modify,
-    SecretGuard,
+    SecretGuardrail,
     ToolCall,
     ToolResult,
 )
@@ -43,7 +43,7 @@ async def main() -> None:
     options = AgentOptions(
         approval="off",  # nobody is asked: what follows is what holds
         hooks=(DenyList("bash", "write_*"), OnlyExamples(), Budget(max_cost=0.50), MaxTurns(5), LoopDetection()),
-        filters=(MaxLength(10_000), SecretGuard()),
+        guardrails=(MaxLength(10_000), SecretGuardrail()),
     )
     agent = Agent(which_model(*SCRIPT), builtin_tools(), "You look around.", options)
     print((await agent.prompt("What is here, and is there news on example.org?")).text)

@@ -60,7 +60,7 @@ MODULES: dict[str, str] = {
     # Hooks, policies, and filters of what is said
     "harness.hooks.points": "Hooks Stop Inject Block Modify",
     "harness.policies": "Budget MaxTurns DenyList LoopDetection recommended",
-    "harness.filters": "InputFilter Pass Warn Reject MaxLength SecretGuard",
+    "harness.filters": "InputGuardrail Pass Warn Reject MaxLength SecretGuardrail",
     # Models
     "harness.provider": (
         "Model Provider Request CacheStrategy NO_CACHE Delta BlockStart BlockDelta BlockEnd Done Facts ModelFacts "
@@ -172,11 +172,11 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.events import TurnStart as TurnStart
     from harness.events import UsageAdded as UsageAdded
     from harness.events import UsageUpdate as UsageUpdate
-    from harness.filters import InputFilter as InputFilter
+    from harness.filters import InputGuardrail as InputGuardrail
     from harness.filters import MaxLength as MaxLength
     from harness.filters import Pass as Pass
     from harness.filters import Reject as Reject
-    from harness.filters import SecretGuard as SecretGuard
+    from harness.filters import SecretGuardrail as SecretGuardrail
     from harness.filters import Warn as Warn
     from harness.function_tool import tool as tool
     from harness.hooks.points import Block as Block

@@ -16,7 +16,7 @@ from harness.context.window import fit, last_reply_failed
 from harness.cost import priced
 from harness.errors import Rejected, StreamError
 from harness.events import UsageAdded
-from harness.filters import Reject, filtered
+from harness.filters import Reject, apply_guardrails
 from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolCall, ToolResult, UserMessage
 from harness.provider import BlockDelta, Request
 from harness.reply import ReplyBuilder
@@ -49,7 +49,7 @@ async def aside(self: Agent, question: str, tell: Callable[[str], None] = _untol
         ProviderError: the model did not answer; it is not asked again by itself.
         Rejected: an input filter keeps the question back.
     """
-    said = filtered(UserMessage((Text(ASIDE), Text(question))), self.options.filters)
+    said = apply_guardrails(UserMessage((Text(ASIDE), Text(question))), self.options.guardrails)
     if isinstance(said, Reject):
         raise Rejected(said.reason)
     # The tools are named as ever: services keep the beginning of a request for the next, and refuse calls in a

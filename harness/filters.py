@@ -33,18 +33,18 @@ class Reject:
     reason: str
 
 
-FilterVerdict: TypeAlias = Pass | Warn | Reject
+GuardrailVerdict: TypeAlias = Pass | Warn | Reject
 
 
-class InputFilter(Protocol):
+class InputGuardrail(Protocol):
     """Looks at each message of the person, prompts, steering and follow-ups alike, before a model hears it."""
 
-    def check(self, message: UserMessage) -> FilterVerdict:
+    def check(self, message: UserMessage) -> GuardrailVerdict:
         """Judge a message, at once: a run waits. One that raises counts as a rejection."""
         ...
 
 
-def filtered(message: UserMessage, filters: Sequence[InputFilter]) -> UserMessage | Reject:
+def apply_guardrails(message: UserMessage, filters: Sequence[InputGuardrail]) -> UserMessage | Reject:
     """The message as the model is to hear it, or the first rejection. A filter that raises rejects.
 
     Each filter looks at what was said, not at the warnings of those before it.
@@ -63,7 +63,7 @@ def filtered(message: UserMessage, filters: Sequence[InputFilter]) -> UserMessag
     return replace(message, content=(*message.content, *warnings)) if warnings else message
 
 
-def _verdict(each: InputFilter, message: UserMessage) -> FilterVerdict:
+def _verdict(each: InputGuardrail, message: UserMessage) -> GuardrailVerdict:
     """What it guards must not pass when the filter breaks."""
     try:
         return each.check(message)
@@ -78,7 +78,7 @@ class MaxLength:
 
     characters: int
 
-    def check(self, message: UserMessage) -> FilterVerdict:
+    def check(self, message: UserMessage) -> GuardrailVerdict:
         length = len(message.text)
         if length <= self.characters:
             return Pass()
@@ -86,14 +86,14 @@ class MaxLength:
 
 
 @dataclass(frozen=True, slots=True)
-class SecretGuard:
+class SecretGuardrail:
     """Rejects a message with a private key, or an API key of a form known to be one.
 
     Only well-known forms count, and of these only what looks random: `sk-your-key-here` passes. A password, or a token
     without a form of its own, is not found.
     """
 
-    def check(self, message: UserMessage) -> FilterVerdict:
+    def check(self, message: UserMessage) -> GuardrailVerdict:
         found = find_secrets(message.text)
         return Reject(f"there seems to be {found[0].kind} in it; say it without") if found else Pass()
 
@@ -158,4 +158,4 @@ def _is_random(key: str) -> bool:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[InputFilter], ...] = (MaxLength, SecretGuard)
+    _: tuple[type[InputGuardrail], ...] = (MaxLength, SecretGuardrail)

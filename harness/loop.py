@@ -9,7 +9,7 @@ from harness.act import act, leave_undone
 from harness.bus import publish_message
 from harness.continuation import TurnTrigger
 from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart
-from harness.filters import Reject, filtered
+from harness.filters import Reject, apply_guardrails
 from harness.hooks.points import Stop
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, Text, ToolResult, UserMessage
@@ -223,9 +223,9 @@ def let_in(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reje
 
 
 def _admitted(run: Run, message: Message) -> Message | None:
-    if not run.options.filters or not isinstance(message, UserMessage) or message.synthetic:
+    if not run.options.guardrails or not isinstance(message, UserMessage) or message.synthetic:
         return message
-    verdict = filtered(message, run.options.filters)
+    verdict = apply_guardrails(message, run.options.guardrails)
     if not isinstance(verdict, Reject):
         return verdict
     run.progress.rejection = verdict.reason

@@ -11,7 +11,7 @@ from harness.approval.callback import ApprovalCallback, CallbackApproval
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
 from harness.context.window import Window
-from harness.filters import InputFilter
+from harness.filters import InputGuardrail
 from harness.hooks.points import Hooks
 from harness.inbox import QueueMode
 from harness.lazy_dataclass import dataclass
@@ -131,7 +131,7 @@ class AgentOptions:
     subagents: Subagents = Subagents()
     window: Window = Window()
     hooks: Sequence[Hooks] = ()
-    filters: Sequence[InputFilter] = ()
+    guardrails: Sequence[InputGuardrail] = ()
     convert_to_llm: ToLlm = to_llm
     transform_context: Transform | None = None
     get_api_key: Callable[[str], Awaitable[str | None]] | None = None

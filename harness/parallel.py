@@ -310,7 +310,7 @@ def _beside(agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -
         # Calls of different runs may have the same id, and with it the same name of a file.
         spill_dir=run.spill_dir / identity.agent_id,
         # What was said has passed the agent's own.
-        filters=(),
+        guardrails=(),
         session_id=agent.session_id,
         messages=base,
     )

@@ -287,7 +287,7 @@ def _check_words(stage: Stage) -> None:
     for queue in (stage.steered, stage.queued):
         places = [order[message_id] for message_id in queue if message_id in order]
         assert places == sorted(places)
-    if stage.agent.options.filters:
+    if stage.agent.options.guardrails:
         assert not any("bad" in message.text or "awful" in message.text for message in stage.agent.history.prompts())
     _check_follow_ups(stage)
 

@@ -13,7 +13,7 @@ from fakes.whim_model import Wire, model_of
 
 from harness.agent import Agent
 from harness.events import AgentEnd, Event, ToolCacheHit, ToolExecutionEnd, ToolExecutionStart, TurnEnd, TurnStart
-from harness.filters import FilterVerdict, InputFilter, Pass, Reject, Warn
+from harness.filters import GuardrailVerdict, InputGuardrail, Pass, Reject, Warn
 from harness.hooks.points import Block, CallVerdict, Hooks, Inject, Modify, Stop, TurnVerdict
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult, UserMessage, user
 from harness.modes import EXECUTE, PLAN
@@ -303,7 +303,7 @@ class WhimHooks(Hooks):
 class Picky:
     """Keeps back what is bad, warns of what is odd, and breaks at what is awful."""
 
-    def check(self, message: UserMessage) -> FilterVerdict:
+    def check(self, message: UserMessage) -> GuardrailVerdict:
         if "awful" in message.text:
             raise ZeroDivisionError("by zero")
         return Reject("it is bad") if "bad" in message.text else Warn("it is odd") if "odd" in message.text else Pass()
@@ -335,4 +335,4 @@ def _do_when(stage: Stage, deed: Deed) -> None:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[UserInteraction], type[InputFilter]] = (WhimPerson, Picky)
+    _: tuple[type[UserInteraction], type[InputGuardrail]] = (WhimPerson, Picky)

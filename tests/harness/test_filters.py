@@ -5,7 +5,7 @@ from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool
 
 from harness.events import AgentEnd, InputRejected, MessageEnd
-from harness.filters import FilterVerdict, MaxLength, Pass, Reject, SecretGuard, Warn, filtered
+from harness.filters import GuardrailVerdict, MaxLength, Pass, Reject, SecretGuardrail, Warn, apply_guardrails
 from harness.messages import Image, JsonObject, UserMessage, user
 from harness.tool import ToolContext, ToolOutput
 
@@ -17,12 +17,12 @@ LOOK = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
 class Watch:
     """Gives a verdict on what holds a word; keeps what it was shown."""
 
-    def __init__(self, word: str, verdict: FilterVerdict | Exception | None) -> None:
+    def __init__(self, word: str, verdict: GuardrailVerdict | Exception | None) -> None:
         self.seen: list[str] = []
         self._word = word
         self._verdict = verdict
 
-    def check(self, message: UserMessage) -> FilterVerdict:
+    def check(self, message: UserMessage) -> GuardrailVerdict:
         self.seen.append(message.text)
         if self._word not in message.text:
             return Pass()
@@ -38,13 +38,13 @@ def brief(names: list[str]) -> list[str]:
 def test_what_nobody_minds_passes_as_it_is():
     message = user("hello")
 
-    assert filtered(message, [Watch("x", Reject("no")), MaxLength(5)]) is message
+    assert apply_guardrails(message, [Watch("x", Reject("no")), MaxLength(5)]) is message
 
 
 def test_filters_are_asked_in_order_and_the_first_rejection_ends_it():
     first, second, third = Watch("", Warn("careful")), Watch("a", Reject("no a")), Watch("", Reject("never"))
 
-    verdict = filtered(user("a"), [first, second, third])
+    verdict = apply_guardrails(user("a"), [first, second, third])
 
     assert verdict == Reject("no a")
     assert (first.seen, second.seen, third.seen) == (["a"], ["a"], [])
@@ -54,7 +54,7 @@ def test_warnings_are_added_in_order_and_no_filter_sees_those_of_another():
     last = Watch("", Pass())
     message = UserMessage((*user("look").content, PICTURE))
 
-    heard = filtered(message, [Watch("", Warn("one")), Watch("", Warn("two")), MaxLength(4), last])
+    heard = apply_guardrails(message, [Watch("", Warn("one")), Watch("", Warn("two")), MaxLength(4), last])
 
     assert isinstance(heard, UserMessage)
     assert heard.text == "look\n[Warning: one]\n[Warning: two]"
@@ -67,7 +67,7 @@ def test_warnings_are_added_in_order_and_no_filter_sees_those_of_another():
     ("verdict", "reason"), [(ValueError("broken"), "ValueError: broken"), (None, "Watch gave no verdict")]
 )
 def test_a_filter_that_breaks_lets_nothing_pass(verdict, reason):
-    assert filtered(user("hi"), [Watch("", verdict)]) == Reject(f"an input filter failed: {reason}")
+    assert apply_guardrails(user("hi"), [Watch("", verdict)]) == Reject(f"an input filter failed: {reason}")
 
 
 async def test_a_rejected_prompt_leaves_nothing_behind(make_agent, record, requests):
@@ -217,7 +217,7 @@ SECRETS = {
 
 @pytest.mark.parametrize("kind", SECRETS)
 def test_a_secret_is_rejected_without_being_repeated(kind):
-    verdict = SecretGuard().check(user(f"please read this:\n{SECRETS[kind]}\nthanks"))
+    verdict = SecretGuardrail().check(user(f"please read this:\n{SECRETS[kind]}\nthanks"))
 
     assert isinstance(verdict, Reject)
     assert " ".join(kind.split()[:3]) in verdict.reason
@@ -240,4 +240,4 @@ def test_a_secret_is_rejected_without_being_repeated(kind):
     ],
 )
 def test_talk_about_secrets_is_none(text):
-    assert SecretGuard().check(user(text)) == Pass()
+    assert SecretGuardrail().check(user(text)) == Pass()

@@ -55,7 +55,7 @@ MODULES: dict[str, str] = {
     "harness.function_tool": "tool",
     "harness.schema_tool": "SchemaTool",
     "harness.subagents.agent_tool": "SubAgentTool",
-    "harness.tool_filter": "ByTask Category",
+    "harness.tool_filter": "RelevantTools ToolCategory",
     "harness.views": "View TextView DiffView",
     # Hooks, policies, and filters of what is said
     "harness.hooks.points": "Hooks Stop Inject Block Modify",
@@ -289,8 +289,8 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.tool import Tool as Tool
     from harness.tool import ToolContext as ToolContext
     from harness.tool import ToolOutput as ToolOutput
-    from harness.tool_filter import ByTask as ByTask
-    from harness.tool_filter import Category as Category
+    from harness.tool_filter import RelevantTools as RelevantTools
+    from harness.tool_filter import ToolCategory as ToolCategory
     from harness.views import DiffView as DiffView
     from harness.views import TextView as TextView
     from harness.views import View as View

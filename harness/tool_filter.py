@@ -17,35 +17,37 @@ from harness.messages import AssistantMessage, Message, UserMessage
 from harness.options import ToolFilter
 from harness.tool import Tool
 
-WORD = re.compile(r"[^\W\d_]+")
+WORD_PATTERN = re.compile(r"[^\W\d_]+")
 ENDINGS = ("ing", "ed", "es", "er", "s", "d", "e")
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class ToolCategory:
     """What belongs together: words that call for it, and name patterns (`git_*`) of the tools it holds."""
 
     keywords: tuple[str, ...]
     tools: tuple[str, ...]
 
 
-CODING: Mapping[str, Category] = {
-    "reading": Category(("read", "show", "explain", "look", "open", "what", "why", "how"), ("read_*", "list_*")),
-    "searching": Category(("find", "search", "where", "grep", "list", "which", "use"), ("grep", "find_*", "list_*")),
-    "editing": Category(
+CODING: Mapping[str, ToolCategory] = {
+    "reading": ToolCategory(("read", "show", "explain", "look", "open", "what", "why", "how"), ("read_*", "list_*")),
+    "searching": ToolCategory(
+        ("find", "search", "where", "grep", "list", "which", "use"), ("grep", "find_*", "list_*")
+    ),
+    "editing": ToolCategory(
         ("add", "change", "edit", "fix", "implement", "make", "refactor", "remove", "rename", "replace", "write"),
         ("edit_*", "write_*", "read_*", "find_*", "grep", "bash"),
     ),
-    "running": Category(("build", "command", "install", "run", "start", "test"), ("bash", "shell", "run_*")),
-    "git": Category(("branch", "commit", "diff", "git", "merge", "push", "rebase"), ("git_*", "bash")),
-    "web": Category(("download", "fetch", "internet", "online", "page", "url", "web"), ("web_*", "fetch_*")),
-    "planning": Category(("plan", "step", "task", "todo"), ("todo", "submit_plan")),
+    "running": ToolCategory(("build", "command", "install", "run", "start", "test"), ("bash", "shell", "run_*")),
+    "git": ToolCategory(("branch", "commit", "diff", "git", "merge", "push", "rebase"), ("git_*", "bash")),
+    "web": ToolCategory(("download", "fetch", "internet", "online", "page", "url", "web"), ("web_*", "fetch_*")),
+    "planning": ToolCategory(("plan", "step", "task", "todo"), ("todo", "submit_plan")),
 }
 """Categories for the tools of a coding agent."""
 
 
 @dataclass(frozen=True, slots=True)
-class ByTask:
+class RelevantTools:
     """A tool filter that scores each tool and shows the best.
 
     A tool gets two points for each keyword of its categories, and for each word of its own name, in the person's last
@@ -57,7 +59,7 @@ class ByTask:
     nothing that was said points to any. The order of the tools never changes.
     """
 
-    categories: Mapping[str, Category] = field(default_factory=lambda: CODING)
+    categories: Mapping[str, ToolCategory] = field(default_factory=lambda: CODING)
     always: tuple[str, ...] = ("ask_user", "submit_plan", "todo")
     most: int = 0
     sticky: int = 3
@@ -80,7 +82,7 @@ class ByTask:
         return any(fnmatchcase(name, pattern) for pattern in self.always)
 
     def _points(self, name: str, said: set[str]) -> int:
-        words = {_stem(word) for word in WORD.findall(name.lower()) if len(word) > 2}
+        words = {_stem(word) for word in WORD_PATTERN.findall(name.lower()) if len(word) > 2}
         for category in self.categories.values():
             if any(fnmatchcase(name, pattern) for pattern in category.tools):
                 words.update(map(_stem, category.keywords))
@@ -90,7 +92,7 @@ class ByTask:
 def _said(messages: Sequence[Message], prompts: int) -> set[str]:
     """The words of the last prompts of the person."""
     spoken = [each for each in messages if isinstance(each, UserMessage) and not each.synthetic]
-    return {_stem(word) for each in spoken[-prompts:] for word in WORD.findall(each.text.lower())}
+    return {_stem(word) for each in spoken[-prompts:] for word in WORD_PATTERN.findall(each.text.lower())}
 
 
 def _stem(word: str) -> str:
@@ -108,4 +110,4 @@ def _used(messages: Sequence[Message], replies: int = 0) -> Counter[str]:
 
 
 if TYPE_CHECKING:
-    _: ToolFilter = ByTask()
+    _: ToolFilter = RelevantTools()

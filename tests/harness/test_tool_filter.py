@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.messages import Message, Text, UserMessage, user
 from harness.modes import PLAN
-from harness.tool_filter import ByTask, Category
+from harness.tool_filter import RelevantTools, ToolCategory
 
 NAMES = [
     "read_file",
@@ -24,18 +24,18 @@ NAMES = [
     "todo",
     "ask_user",
 ]
-DEFAULT = ByTask()
+DEFAULT = RelevantTools()
 TOOLS = [SimpleTool(name) for name in NAMES]
 
 
-def shown(*messages: Message, by: ByTask = DEFAULT) -> list[str]:
+def shown(*messages: Message, by: RelevantTools = DEFAULT) -> list[str]:
     return [tool.name for tool in by(TOOLS, messages)]
 
 
 def test_all_are_shown_while_nothing_points_to_any():
     assert shown() == NAMES
     assert shown(user("Bonjour, ça va ?")) == NAMES
-    assert ByTask()([], [user("read it")]) == []
+    assert RelevantTools()([], [user("read it")]) == []
 
 
 def test_the_words_of_a_prompt_choose_the_tools_that_belong_to_them_in_their_order():
@@ -56,7 +56,7 @@ def test_a_keyword_inside_another_word_does_not_count(text):
 def test_a_tool_of_no_category_is_found_by_its_own_name():
     tools = [*TOOLS, SimpleTool("mcp__jira__issue"), SimpleTool("mcp__slack__send")]
 
-    names = [tool.name for tool in ByTask()(tools, [user("read the Jira issue")])]
+    names = [tool.name for tool in RelevantTools()(tools, [user("read the Jira issue")])]
 
     assert "mcp__jira__issue" in names
     assert "mcp__slack__send" not in names
@@ -83,7 +83,7 @@ def test_older_prompts_are_forgotten():
 
 
 def test_where_there_are_too_many_the_best_stay():
-    by = ByTask(always=("ask_user",), most=3)
+    by = RelevantTools(always=("ask_user",), most=3)
     history = [user("find where it is and read it"), reply(call("1", "todo"), call("2", "find_files"))]
     old = [reply("hm")] * 3
 
@@ -92,7 +92,7 @@ def test_where_there_are_too_many_the_best_stay():
 
 
 def test_categories_are_what_one_makes_of_them():
-    by = ByTask({"money": Category(("invoice",), ("b*", "todo"))}, always=())
+    by = RelevantTools({"money": ToolCategory(("invoice",), ("b*", "todo"))}, always=())
 
     assert shown(user("two invoices"), by=by) == ["bash", "todo"]
 
@@ -106,7 +106,7 @@ def test_categories_are_what_one_makes_of_them():
 def test_some_are_always_shown_and_none_changes_its_place(names, prompts, most, always):
     tools = [SimpleTool(name) for name in names]
 
-    chosen = ByTask(always=always, most=most)(tools, prompts)
+    chosen = RelevantTools(always=always, most=most)(tools, prompts)
 
     assert chosen
     assert list(chosen) == [tool for tool in tools if tool in chosen]
@@ -117,7 +117,7 @@ def offered(request: object) -> list[str]:
 
 
 async def test_the_tools_of_a_request_shrink_and_grow_with_the_task(make_agent, record, requests):
-    agent = make_agent("committed", "found", "well", tools=TOOLS, tool_filter=ByTask(prompts=1))
+    agent = make_agent("committed", "found", "well", tools=TOOLS, tool_filter=RelevantTools(prompts=1))
     happened = record(agent)
 
     await agent.prompt("commit it")
@@ -139,7 +139,7 @@ async def test_the_tools_of_a_request_shrink_and_grow_with_the_task(make_agent, 
 
 
 async def test_a_tool_that_is_not_shown_runs_all_the_same_and_is_shown_from_then_on(make_agent, record, requests):
-    agent = make_agent(calls("web_search"), "done", tools=TOOLS, tool_filter=ByTask())
+    agent = make_agent(calls("web_search"), "done", tools=TOOLS, tool_filter=RelevantTools())
     happened = record(agent)
 
     await agent.prompt("commit it")
@@ -154,7 +154,7 @@ async def test_a_tool_that_is_not_shown_runs_all_the_same_and_is_shown_from_then
 
 async def test_what_the_mode_hides_stays_hidden(make_agent, requests):
     tools = [SimpleTool("read_file"), SimpleTool("write_file", risk="edit")]
-    agent = make_agent("a plan", tools=tools, tool_filter=ByTask(), mode=PLAN)
+    agent = make_agent("a plan", tools=tools, tool_filter=RelevantTools(), mode=PLAN)
 
     await agent.prompt("write it")
 

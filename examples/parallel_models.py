@@ -6,7 +6,7 @@ import asyncio
 
 from which_model import which_model
 
-from harness import Agent, Branch, LlmJudge, run_parallel
+from harness import Agent, LlmJudge, ParallelVariant, run_parallel
 
 QUESTION = "What is a good name for a web shop that sells tea?"
 CAREFUL = "You are careful: you offer one name, and say what speaks against it."
@@ -19,7 +19,9 @@ async def main() -> None:
     judge = LlmJudge(which_model("2: it is short, and it says what is sold."))
     agent = Agent(careful, system_prompt=CAREFUL)
 
-    chosen = await run_parallel(agent, QUESTION, [Branch(careful), Branch(bold, system_prompt=BOLD)], judge)
+    chosen = await run_parallel(
+        agent, QUESTION, [ParallelVariant(careful), ParallelVariant(bold, system_prompt=BOLD)], judge
+    )
 
     for outcome in chosen.outcomes:
         mark = "*" if outcome.index == chosen.selected_index else " "

@@ -68,7 +68,7 @@ MODULES: dict[str, str] = {
     ),
     "harness.routing": "Routing Single ByTurn CheapThenPowerful",
     # Several runs of one prompt
-    "harness.parallel": "Branch ParallelResult run_parallel",
+    "harness.parallel": "ParallelVariant ParallelResult run_parallel",
     "harness.judging": "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate",
     "harness.evaluation.judge": "LlmJudge",
     # What is kept
@@ -217,8 +217,8 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.options import AgentOptions as AgentOptions
     from harness.options import Execution as Execution
     from harness.options import Subagents as Subagents
-    from harness.parallel import Branch as Branch
     from harness.parallel import ParallelResult as ParallelResult
+    from harness.parallel import ParallelVariant as ParallelVariant
     from harness.parallel import run_parallel as run_parallel
     from harness.person import AllowAlways as AllowAlways
     from harness.person import AllowForSession as AllowForSession

@@ -67,7 +67,7 @@ _ADOPTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class ParallelVariant:
     """One configuration.
 
     `tools` None: those of the agent that change nothing, since several runs at once would change the same files under
@@ -100,7 +100,7 @@ class ParallelResult:
 async def run_parallel(
     agent: Agent,
     prompt: Prompt | Continuation,
-    branches: Sequence[Branch],
+    branches: Sequence[ParallelVariant],
     strategy: Strategy = PickFirst(),
 ) -> ParallelResult:
     """Let each configuration answer the prompt, or go on from where the history stands, and choose one.
@@ -142,7 +142,7 @@ def _entry(agent: Agent, prompt: Prompt | Continuation) -> Entry:
 class _Contest:
     """What a run of the agent does in place of its loop."""
 
-    def __init__(self, agent: Agent, branches: Sequence[Branch], strategy: Strategy) -> None:
+    def __init__(self, agent: Agent, branches: Sequence[ParallelVariant], strategy: Strategy) -> None:
         self._agent = agent
         self._branches = branches
         self._strategy = strategy
@@ -240,7 +240,7 @@ class _Contest:
 class _Runner:
     """One configuration at work: an agent of its own. `facts` is what would be told of it, were it chosen."""
 
-    def __init__(self, agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -> None:
+    def __init__(self, agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message, ...]) -> None:
         self.agent = _beside(agent, branch, run, base)
         self.facts: list[Event] = []
         self._run = run
@@ -286,7 +286,7 @@ class _Runner:
         self._run.bus.publish(BranchEvent(event=event))
 
 
-def _beside(agent: Agent, branch: Branch, run: Run, base: tuple[Message, ...]) -> Agent:
+def _beside(agent: Agent, branch: ParallelVariant, run: Run, base: tuple[Message, ...]) -> Agent:
     """An agent for one configuration, on a copy of the conversation."""
     state = agent.state
     tools = [tool for tool in state.tools if not tool.mutates] if branch.tools is None else branch.tools

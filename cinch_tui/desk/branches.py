@@ -25,7 +25,7 @@ from harness.events import (
 )
 from harness.judging import Selection, candidates
 from harness.messages import AssistantMessage
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from harness.provider import BlockDelta, BlockStart
 from harness.sources import sources_markdown, sources_of
 
@@ -66,7 +66,9 @@ class Contest:
         unsubscribe = agent.subscribe(view.receive)
         prompt = f"{agent.state.system_prompt}\n\n{BESIDE_OTHERS}"
         try:
-            await run_parallel(agent, said, [Branch(model, system_prompt=prompt) for model in self._models], self)
+            await run_parallel(
+                agent, said, [ParallelVariant(model, system_prompt=prompt) for model in self._models], self
+            )
         finally:
             unsubscribe()
             # Also what came to nothing is paid for.

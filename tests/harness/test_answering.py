@@ -22,7 +22,7 @@ from harness.events import (
 )
 from harness.messages import ToolCall
 from harness.modes import PLAN
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from harness.person import (
     AllowOnce,
     AllowWithArguments,
@@ -235,7 +235,7 @@ async def test_sub_agents_that_ask_the_same_are_told_apart(make_agent, answers):
 
 async def test_parallel_runs_that_ask_the_same_are_told_apart(make_agent, answers):
     agent = make_agent("unused", tools=[asking_tool(Question("colour?"))], person=answers)
-    branches = [Branch(scripted(Reply((Call("ask", {}, id=name),)), name)) for name in "ab"]
+    branches = [ParallelVariant(scripted(Reply((Call("ask", {}, id=name),)), name)) for name in "ab"]
     asked: list[str] = []
     told: dict[str, str] = {}
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fakes.contests import model
 from fakes.family import cast, delegates
 
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from harness.provider import NO_CACHE, CacheStrategy
 from tools.delegate import DelegateTool
 
@@ -22,6 +22,6 @@ async def test_models_beside_one_another_cache_as_their_agent_does(make_agent):
     agent = make_agent("never asked", cache=hour)
     one, other = model("a", "A"), model("b", "B")
 
-    await run_parallel(agent, "hi", [Branch(one), Branch(other)])
+    await run_parallel(agent, "hi", [ParallelVariant(one), ParallelVariant(other)])
 
     assert [request.cache for each in (one, other) for request in each.provider.requests] == [hour] * 2

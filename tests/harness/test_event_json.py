@@ -23,7 +23,7 @@ from harness.hooks.points import Hooks, Stop
 from harness.limits import Limits
 from harness.messages import ModelSpec, Usage
 from harness.modes import PLAN
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from harness.person import Question
 from harness.routing import ByTurn
 from harness.tool import ToolOutput
@@ -182,7 +182,7 @@ async def test_every_declared_event_happens(make_agent, record):
         happened |= set(map(type, _with_inner(recorder.events)))
     agent = make_agent("done")
     recorder = record(agent)
-    await run_parallel(agent, "go", [Branch(scripted("one")), Branch(scripted("two"))])
+    await run_parallel(agent, "go", [ParallelVariant(scripted("one")), ParallelVariant(scripted("two"))])
     agent.set_model(scripted("other"))
     agent.notify("hello")
     happened |= set(map(type, recorder.events))

@@ -11,7 +11,7 @@ from harness.events import MessageEnd, MessageStart, ToolExecutionEnd, TurnEnd
 from harness.hooks.points import Block, Hooks
 from harness.judging import PickFirst
 from harness.messages import CustomMessage, ToolResult, user
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from harness.person import Denied
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
@@ -69,7 +69,7 @@ async def test_history_is_rebuilt_from_events_of_runs_with_tools_steering_denial
 async def test_history_is_rebuilt_from_the_agents_own_events_after_parallel_runs(make_agent, record):
     agent = make_agent("never asked", tools=[SimpleTool("look")])
     seen = record(agent)
-    await run_parallel(agent, "hi", [Branch(scripted(calls("look", "look"), "seen"))], PickFirst())
+    await run_parallel(agent, "hi", [ParallelVariant(scripted(calls("look", "look"), "seen"))], PickFirst())
 
     assert rebuilt(seen) == agent.history.messages
     assert sum(isinstance(message, ToolResult) for message in rebuilt(seen)) == 2

@@ -24,7 +24,7 @@ from harness.events import (
 )
 from harness.judging import PickFirst, Transparent
 from harness.messages import AssistantMessage, ToolResult, UserMessage, user
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from providers.demo import Break, Hang, Reply, Say
 
 
@@ -33,7 +33,7 @@ async def test_two_configurations_answer_at_once_and_the_chosen_one_goes_on(make
     happened = record(agent)
     slow, fast = model("slow", "slow answer", delay=0.002), model("fast", "fast answer")
 
-    done = await run_parallel(agent, "hi", [Branch(slow), Branch(fast)], Take(1))
+    done = await run_parallel(agent, "hi", [ParallelVariant(slow), ParallelVariant(fast)], Take(1))
 
     assert own(happened.events) == [
         "AgentStart",
@@ -67,7 +67,9 @@ async def test_runs_beside_each_other_tell_whose_they_are(make_agent, record):
     await agent.prompt("first")
     happened = record(agent)
 
-    await run_parallel(agent, "second", [Branch(model("a", "A")), Branch(model("b", "B"), config_id="bold")])
+    await run_parallel(
+        agent, "second", [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"), config_id="bold")]
+    )
 
     outer = happened.of(AgentStart)[0]
     starts = [each.event for each in happened.of(BranchEvent) if isinstance(each.event, AgentStart)]
@@ -82,8 +84,8 @@ async def test_the_same_configuration_twice_has_two_runs(make_agent, record):
     happened = record(agent)
     same = model("same", "one", "two")
 
-    done = await run_parallel(agent, "hi", [Branch(same), Branch(same)], Take(1))
-    again = await run_parallel(agent, "and?", [Branch(model("same", "three"))])
+    done = await run_parallel(agent, "hi", [ParallelVariant(same), ParallelVariant(same)], Take(1))
+    again = await run_parallel(agent, "and?", [ParallelVariant(model("same", "three"))])
 
     ids = [each.loop_id for each in (*done.outcomes, *again.outcomes)]
     assert ids == ["s.demo/same/off.1", "s.demo/same/off.2", "s.demo/same/off.3"]
@@ -97,7 +99,9 @@ async def test_each_sees_the_conversation_before_and_none_of_the_others(make_age
     await agent.prompt("remember")
     left, right = model("left", "L"), model("right", "R")
 
-    done = await run_parallel(agent, "what?", [Branch(left), Branch(right, system_prompt="Be brief.")])
+    done = await run_parallel(
+        agent, "what?", [ParallelVariant(left), ParallelVariant(right, system_prompt="Be brief.")]
+    )
 
     requests = [each.provider.requests[0] for each in (left, right)]
     assert [[message.text for message in each.messages] for each in requests] == [["remember", "known", "what?"]] * 2
@@ -109,7 +113,9 @@ async def test_one_that_fails_stops_no_other_and_is_not_chosen(make_agent, recor
     agent = make_agent("never asked")
     happened = record(agent)
 
-    done = await run_parallel(agent, "hi", [Branch(failing("broken")), Branch(model("well", "fine"))], PickFirst())
+    done = await run_parallel(
+        agent, "hi", [ParallelVariant(failing("broken")), ParallelVariant(model("well", "fine"))], PickFirst()
+    )
 
     ids = loop_ids(happened.events)
     assert of_branch(happened.events, ids[0]) == [*ONE_REPLY, "MessageEnd", "TurnEnd", "AgentEnd"]
@@ -133,7 +139,9 @@ async def test_when_all_fail_the_run_fails_and_the_prompt_stays(make_agent, reco
     await agent.prompt("before")
     happened = record(agent)
 
-    done = await run_parallel(agent, "hi", [Branch(failing("a", "bad a")), Branch(failing("b", "bad b"))], Take(0))
+    done = await run_parallel(
+        agent, "hi", [ParallelVariant(failing("a", "bad a")), ParallelVariant(failing("b", "bad b"))], Take(0)
+    )
 
     assert own(happened.events) == [
         "AgentStart",
@@ -156,7 +164,7 @@ async def test_when_all_fail_the_run_fails_and_the_prompt_stays(make_agent, reco
 async def test_abort_stops_all_and_leaves_no_task(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
-    hangs = [Branch(model(name, Reply((Say("so far"), Hang())))) for name in ("a", "b")]
+    hangs = [ParallelVariant(model(name, Reply((Say("so far"), Hang())))) for name in ("a", "b")]
 
     run = asyncio.create_task(run_parallel(agent, "hi", hangs))
     await until(lambda: len([each for each in happened.of(BranchEvent) if isinstance(each.event, MessageUpdate)]) >= 4)
@@ -188,7 +196,9 @@ async def test_abort_while_it_is_chosen_keeps_the_prompt_and_counts_what_was_use
     judge.may.clear()
 
     run = asyncio.create_task(
-        run_parallel(agent, "hi", [Branch(model("a", spent("A", 7))), Branch(model("b", spent("B", 9)))], judge)
+        run_parallel(
+            agent, "hi", [ParallelVariant(model("a", spent("A", 7))), ParallelVariant(model("b", spent("B", 9)))], judge
+        )
     )
     await until(lambda: judge.asked)
     agent.abort()
@@ -205,7 +215,7 @@ async def test_a_caller_that_is_cancelled_leaves_a_run_that_has_ended(make_agent
     agent = make_agent("never asked")
     happened = record(agent)
 
-    run = asyncio.create_task(run_parallel(agent, "hi", [Branch(model("a", Reply((Hang(),))))]))
+    run = asyncio.create_task(run_parallel(agent, "hi", [ParallelVariant(model("a", Reply((Hang(),))))]))
     await until(lambda: happened.of(BranchEvent))
     run.cancel()
     await asyncio.wait([run])
@@ -222,13 +232,15 @@ async def test_it_is_one_run_of_the_agent(make_agent, record):
     judge = Take(0)
     judge.may.clear()
 
-    run = asyncio.create_task(run_parallel(agent, "hi", [Branch(model("a", "A")), Branch(model("b", "B"))], judge))
+    run = asyncio.create_task(
+        run_parallel(agent, "hi", [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))], judge)
+    )
     await until(lambda: judge.asked)
     running = agent.is_running
     with pytest.raises(AlreadyRunning):
         await agent.prompt("me too")
     with pytest.raises(AlreadyRunning):
-        await run_parallel(agent, "and me", [Branch(model("c", "C"))])
+        await run_parallel(agent, "and me", [ParallelVariant(model("c", "C"))])
     judge.may.set()
     await run
 
@@ -242,7 +254,7 @@ async def test_tool_calls_of_the_chosen_run_are_told_once_and_in_pairs(make_agen
     happened = record(agent)
     winner, loser = model("w", calls("look", "look"), "seen"), model("l", calls("look"), "seen too")
 
-    await run_parallel(agent, "hi", [Branch(loser), Branch(winner)], Take(1))
+    await run_parallel(agent, "hi", [ParallelVariant(loser), ParallelVariant(winner)], Take(1))
 
     assert own(happened.events)[5:] == [
         "TurnStart",
@@ -279,7 +291,7 @@ async def test_a_reply_that_was_begun_again_is_told_once(make_agent, record):
     happened = record(agent)
     broken = Reply((Say("half"), Break(ModelOverloaded("busy"))))
 
-    await run_parallel(agent, "hi", [Branch(model("a", broken, "whole"))], Transparent())
+    await run_parallel(agent, "hi", [ParallelVariant(model("a", broken, "whole"))], Transparent())
 
     assert own(happened.events)[5:] == ["TurnStart", "MessageStart", "MessageEnd", "UsageUpdate", "TurnEnd", "AgentEnd"]
     assert said(agent) == ["hi", "whole"]
@@ -290,7 +302,7 @@ async def test_without_a_prompt_all_go_on_from_the_last_word(make_agent, record)
     happened = record(agent)
     one, two = model("a", "A"), model("b", "B")
 
-    await run_parallel(agent, Continuation("rerun", "again"), [Branch(one), Branch(two)], Take(1))
+    await run_parallel(agent, Continuation("rerun", "again"), [ParallelVariant(one), ParallelVariant(two)], Take(1))
 
     assert own(happened.events) == [
         "AgentStart",
@@ -314,7 +326,7 @@ async def test_without_a_prompt_all_go_on_from_the_last_word(make_agent, record)
 
 async def test_there_must_be_something_to_go_on_from(make_agent):
     agent = make_agent("done")
-    branches = [Branch(model("a", "A"))]
+    branches = [ParallelVariant(model("a", "A"))]
 
     with pytest.raises(NoMessages):
         await run_parallel(agent, Continuation(), branches)

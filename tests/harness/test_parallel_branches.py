@@ -10,7 +10,7 @@ from harness.events import BranchEvent, ToolCacheHit, UsageUpdate
 from harness.filters import Warn
 from harness.messages import Cost, UserMessage
 from harness.options import AgentOptions
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from harness.provider import ModelFacts, Price
 from harness.routing import Single
 from providers.demo import Reply, Say
@@ -25,7 +25,7 @@ async def test_what_a_filter_adds_is_said_once(make_agent):
     agent = make_agent("never asked", filters=[Careful()])
     asked = model("a", "A")
 
-    await run_parallel(agent, "hi", [Branch(asked), Branch(model("b", "B"))])
+    await run_parallel(agent, "hi", [ParallelVariant(asked), ParallelVariant(model("b", "B"))])
 
     assert [each.text for each in asked.provider.requests[0].messages] == ["hi\n[Warning: mind the gap]"]
     assert said(agent)[0] == "hi\n[Warning: mind the gap]"
@@ -41,7 +41,7 @@ async def test_what_a_person_permits_later_holds_for_all(make_agent, person):
             agent.state.approval = "off"
 
     agent.subscribe(loosen)
-    await run_parallel(agent, "hi", [Branch(model("a", calls("look"), calls("look"), "A"))])
+    await run_parallel(agent, "hi", [ParallelVariant(model("a", calls("look"), calls("look"), "A"))])
 
     assert len(person.asked) == 1
     assert len(look.ran) == 2
@@ -51,7 +51,7 @@ async def test_the_agents_routing_and_fallback_ask_no_other_model(make_agent):
     elsewhere = model("elsewhere", "E", "E")
     agent = make_agent("never asked", routing=Single(elsewhere), fallback=[elsewhere])
 
-    done = await run_parallel(agent, "hi", [Branch(failing("broken")), Branch(model("a", "A"))])
+    done = await run_parallel(agent, "hi", [ParallelVariant(failing("broken")), ParallelVariant(model("a", "A"))])
 
     assert elsewhere.provider.requests == []
     assert [each.result.text for each in done.outcomes] == ["", "A"]
@@ -59,7 +59,7 @@ async def test_the_agents_routing_and_fallback_ask_no_other_model(make_agent):
 
 async def test_routing_of_its_own_is_asked(make_agent):
     agent = make_agent("never asked")
-    routed = Branch(model("a", "never"), options=AgentOptions(routing=Single(model("b", "B"))))
+    routed = ParallelVariant(model("a", "never"), options=AgentOptions(routing=Single(model("b", "B"))))
 
     done = await run_parallel(agent, "hi", [routed])
 
@@ -71,7 +71,9 @@ async def test_what_is_told_as_used_in_all_counts_every_run(make_agent, record):
     await agent.prompt("before")
     happened = record(agent)
 
-    await run_parallel(agent, "hi", [Branch(model("a", spent("A", 10))), Branch(model("b", spent("B", 100)))])
+    await run_parallel(
+        agent, "hi", [ParallelVariant(model("a", spent("A", 10))), ParallelVariant(model("b", spent("B", 100)))]
+    )
 
     (told,) = happened.of(UsageUpdate)
     assert (told.usage.input, told.total.input, told.context) == (10, 111, 11)
@@ -84,7 +86,7 @@ async def test_a_run_ends_as_the_chosen_one_did(make_agent, record):
     happened = record(agent)
     long = model("a", Reply((Say("cut o"),), stop_reason="length"))
 
-    done = await run_parallel(agent, "hi", [Branch(long)])
+    done = await run_parallel(agent, "hi", [ParallelVariant(long)])
 
     assert done.result.stop_reason == "length"
     assert own(happened.events)[-1] == "AgentEnd"
@@ -96,7 +98,7 @@ async def test_what_was_kept_of_calls_is_forgotten_once_others_were_at_work(make
     happened = record(agent)
 
     await agent.prompt("look")
-    await run_parallel(agent, "change it", [Branch(model("a", calls("change"), "A"), tools=[change])])
+    await run_parallel(agent, "change it", [ParallelVariant(model("a", calls("change"), "A"), tools=[change])])
     await agent.prompt("look again")
 
     assert len(look.ran) == 2
@@ -107,7 +109,7 @@ async def test_a_call_that_was_answered_from_memory_is_told_as_one(make_agent, r
     agent = make_agent("never asked", tools=[SimpleTool("look", cacheable=True)])
     happened = record(agent)
 
-    await run_parallel(agent, "hi", [Branch(model("a", calls("look"), calls("look"), "A"))])
+    await run_parallel(agent, "hi", [ParallelVariant(model("a", calls("look"), calls("look"), "A"))])
 
     assert deeds(happened.events) == ["start look", "end look", "start look", "hit look", "end look"]
 
@@ -123,6 +125,6 @@ async def test_what_a_run_cost_is_known_once_its_price_is(make_agent):
     agent = make_agent("never asked")
     dear = replace(model("dear", spent("A", 2_000_000)), facts=Late())
 
-    done = await run_parallel(agent, "hi", [Branch(dear), Branch(model("b", "B"))])
+    done = await run_parallel(agent, "hi", [ParallelVariant(dear), ParallelVariant(model("b", "B"))])
 
     assert done.outcomes[0].usage.cost == agent.state.usage.cost == Cost(input=2.0)

@@ -20,7 +20,7 @@ from harness.judging import Transparent
 from harness.limits import Limits
 from harness.messages import AssistantMessage, JsonObject, Message, ToolResult, Usage, UserMessage
 from harness.options import AgentOptions, Execution
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from harness.policies import Budget, DenyList
 from harness.retry import RetryPolicy
 from harness.session.resume import load_session
@@ -34,7 +34,7 @@ async def test_tools_that_change_something_are_for_those_that_name_them(make_age
     agent = make_agent("never asked", tools=[look, change])
     tame, bold = model("tame", calls("change"), "could not"), model("bold", calls("change"), "did")
 
-    done = await run_parallel(agent, "hi", [Branch(tame), Branch(bold, tools=[change])])
+    done = await run_parallel(agent, "hi", [ParallelVariant(tame), ParallelVariant(bold, tools=[change])])
 
     shown = [[tool.name for tool in each.provider.requests[0].tools] for each in (tame, bold)]
     assert shown == [["look"], ["change"]]
@@ -49,7 +49,7 @@ async def test_only_the_chosen_run_is_in_the_session_file(make_agent, tmp_path: 
     agent.subscribe(store.store)
     loser, winner = model("l", calls("look"), "LOSER"), model("w", calls("look"), "WINNER")
 
-    await run_parallel(agent, "which?", [Branch(loser), Branch(winner)], Take(1))
+    await run_parallel(agent, "which?", [ParallelVariant(loser), ParallelVariant(winner)], Take(1))
     store.close()
 
     assert [each.id for each in load_session(store.path).messages] == [each.id for each in agent.history]
@@ -70,7 +70,7 @@ async def test_the_prompt_is_on_disk_before_any_request(make_agent, tmp_path: Pa
             on_disk.append("which?" in store.path.read_text(encoding="utf-8"))
 
     agent.subscribe(look)
-    await run_parallel(agent, "which?", [Branch(model("a", "A")), Branch(model("b", "B"))])
+    await run_parallel(agent, "which?", [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))])
     store.close()
 
     assert on_disk == [True, True]
@@ -79,7 +79,7 @@ async def test_the_prompt_is_on_disk_before_any_request(make_agent, tmp_path: Pa
 async def test_all_runs_and_the_choice_are_paid_for(make_agent):
     agent = make_agent(spent("first", 1), spent("last", 2))
     await agent.prompt("before")
-    branches = [Branch(model("a", spent("A", 10))), Branch(model("b", spent("B", 100)))]
+    branches = [ParallelVariant(model("a", spent("A", 10))), ParallelVariant(model("b", spent("B", 100)))]
 
     done = await run_parallel(agent, "hi", branches, Take(0, usage=Usage(input=1_000, output=1)))
 
@@ -95,7 +95,9 @@ async def test_what_was_said_meanwhile_is_heard_by_the_agents_model_afterwards(m
     judge = Take(0)
     judge.may.clear()
 
-    run = asyncio.create_task(run_parallel(agent, "hi", [Branch(model("a", "A")), Branch(model("b", "B"))], judge))
+    run = asyncio.create_task(
+        run_parallel(agent, "hi", [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))], judge)
+    )
     await until(lambda: judge.asked)
     agent.steer("steering")
     agent.follow_up("follow-up")
@@ -120,7 +122,7 @@ async def test_what_was_said_meanwhile_stays_queued_when_all_fail(make_agent):
     agent = make_agent("never asked")
     agent.follow_up("later")
 
-    await run_parallel(agent, "hi", [Branch(failing("a")), Branch(failing("b"))])
+    await run_parallel(agent, "hi", [ParallelVariant(failing("a")), ParallelVariant(failing("b"))])
 
     assert said(agent) == ["hi"]
     assert [each.text for each in agent.inbox.follow_up.messages] == ["later"]
@@ -129,7 +131,7 @@ async def test_what_was_said_meanwhile_stays_queued_when_all_fail(make_agent):
 async def test_a_choice_that_breaks_costs_no_answer(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
-    branches = [Branch(model("a", "A")), Branch(model("b", "B"))]
+    branches = [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))]
 
     done = await run_parallel(agent, "hi", branches, Take(0, error=RuntimeError("broke")))
 
@@ -145,7 +147,7 @@ async def test_a_choice_that_breaks_costs_no_answer(make_agent, record):
 async def test_what_cannot_be_chosen_is_not(make_agent, record, index: int):
     agent = make_agent("never asked")
     happened = record(agent)
-    branches = [Branch(failing("x")), Branch(model("a", "A")), Branch(model("b", "B"))]
+    branches = [ParallelVariant(failing("x")), ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))]
 
     done = await run_parallel(agent, "hi", branches, Take(index))
 
@@ -157,7 +159,7 @@ async def test_a_judge_chooses_and_its_use_is_told_apart(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
     judge = model("judge", Reply((Say("2, it is shorter."),), usage=Usage(input=500, output=5)))
-    branches = [Branch(model("a", spent("A", 10))), Branch(model("b", spent("B", 100)))]
+    branches = [ParallelVariant(model("a", spent("A", 10))), ParallelVariant(model("b", spent("B", 100)))]
 
     done = await run_parallel(agent, "which?", branches, LlmJudge(judge))
 
@@ -184,7 +186,7 @@ async def test_a_judge_chooses_and_its_use_is_told_apart(make_agent, record):
 async def test_a_judge_that_fails_costs_no_answer(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
-    branches = [Branch(model("a", "A")), Branch(model("b", "B"))]
+    branches = [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))]
 
     done = await run_parallel(agent, "which?", branches, LlmJudge(failing("judge", "no key")))
 
@@ -204,7 +206,7 @@ async def test_a_filter_keeps_a_prompt_from_all(make_agent, record):
     happened = record(agent)
     asked = model("a", "A")
 
-    done = await run_parallel(agent, "hi", [Branch(asked)])
+    done = await run_parallel(agent, "hi", [ParallelVariant(asked)])
 
     assert happened.names == ["AgentStart", "InputRejected", "AgentEnd"]
     assert (done.result.rejection, done.outcomes) == ("not that", ())
@@ -217,7 +219,7 @@ async def test_limits_hold_for_each_run_and_end_the_whole(make_agent, record):
     happened = record(agent)
     agent.follow_up("later")
 
-    done = await run_parallel(agent, "hi", [Branch(model("a", calls("look"), "never"))])
+    done = await run_parallel(agent, "hi", [ParallelVariant(model("a", calls("look"), "never"))])
 
     assert own(happened.events)[-3:] == ["MessageStart", "MessageEnd", "AgentEnd"]
     assert done.result.limit == "turns"
@@ -233,8 +235,10 @@ async def test_options_of_its_own_count_as_they_are(make_agent):
         agent,
         "hi",
         [
-            Branch(model("a", Reply((Break(ModelOverloaded("busy")),)), "A"), options=AgentOptions(retry=patient)),
-            Branch(model("b", "B")),
+            ParallelVariant(
+                model("a", Reply((Break(ModelOverloaded("busy")),)), "A"), options=AgentOptions(retry=patient)
+            ),
+            ParallelVariant(model("b", "B")),
         ],
     )
 
@@ -247,9 +251,9 @@ async def test_a_configuration_that_breaks_stops_no_other(make_agent):
             raise RuntimeError("no hook")
 
     agent = make_agent("never asked")
-    broken = Branch(model("a", "A"), options=AgentOptions(hooks=[Broken()]))
+    broken = ParallelVariant(model("a", "A"), options=AgentOptions(hooks=[Broken()]))
 
-    done = await run_parallel(agent, "hi", [broken, Branch(model("b", "B"))])
+    done = await run_parallel(agent, "hi", [broken, ParallelVariant(model("b", "B"))])
 
     assert done.outcomes[0].result.error == "RuntimeError: no hook"
     assert said(agent) == ["hi", "B"]
@@ -260,7 +264,7 @@ async def test_transparent_is_for_one_and_says_so_before_anything_is_asked(make_
     asked = model("a", "A", "A")
 
     with pytest.raises(ConfigError):
-        await run_parallel(agent, "hi", [Branch(asked), Branch(asked)], Transparent())
+        await run_parallel(agent, "hi", [ParallelVariant(asked), ParallelVariant(asked)], Transparent())
     with pytest.raises(ConfigError):
         await run_parallel(agent, "hi", [])
 
@@ -270,7 +274,7 @@ async def test_transparent_is_for_one_and_says_so_before_anything_is_asked(make_
 async def test_a_session_goes_on_from_the_chosen_run(make_agent, requests):
     agent = make_agent("next")
 
-    await run_parallel(agent, "hi", [Branch(model("a", "A")), Branch(model("b", "B"))], Take(1))
+    await run_parallel(agent, "hi", [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))], Take(1))
     await agent.prompt("and then?")
 
     assert [each.text for each in requests(agent)[0].messages] == ["hi", "B", "and then?"]
@@ -289,7 +293,7 @@ async def test_the_agents_hooks_hold_in_each_run_and_around_all(make_agent, reco
     happened = record(agent)
 
     done = await run_parallel(
-        agent, "hi", [Branch(model("a", calls("look"), "A")), Branch(model("b", calls("look"), "B"))]
+        agent, "hi", [ParallelVariant(model("a", calls("look"), "A")), ParallelVariant(model("b", calls("look"), "B"))]
     )
 
     assert look.ran == []
@@ -306,7 +310,9 @@ async def test_a_budget_counts_in_each_run_anew(make_agent):
     agent = make_agent("never asked", tools=[SimpleTool("look")], hooks=[Budget(max_tokens=50)])
     thrifty = [Reply((Call("look", {}),), usage=Usage(input=30)), "done"]
 
-    done = await run_parallel(agent, "hi", [Branch(model("a", *thrifty)), Branch(model("b", *thrifty))])
+    done = await run_parallel(
+        agent, "hi", [ParallelVariant(model("a", *thrifty)), ParallelVariant(model("b", *thrifty))]
+    )
 
     assert [each.result.text for each in done.outcomes] == ["done", "done"]
 
@@ -316,7 +322,7 @@ async def test_what_the_person_permits_is_the_same_for_all_and_each_says_who_ask
     person.deny("not now")
 
     done = await run_parallel(
-        agent, "hi", [Branch(model("a", calls("look"), "A")), Branch(model("b", calls("look"), "B"))]
+        agent, "hi", [ParallelVariant(model("a", calls("look"), "A")), ParallelVariant(model("b", calls("look"), "B"))]
     )
 
     assert [each.label for each in person.asked] == ["demo/a: Look", "demo/b: Look"]
@@ -331,7 +337,9 @@ async def test_what_the_chosen_run_has_read_counts_as_read(make_agent, tmp_path:
         return ToolOutput.text((await context.workspace.read(str(arguments["path"]))).text)
 
     agent = make_agent("never asked", tools=[SimpleTool("read", read)])
-    branches = [Branch(model(name, calls("read", path=f"{name}.txt"), "read it")) for name in ("loser", "winner")]
+    branches = [
+        ParallelVariant(model(name, calls("read", path=f"{name}.txt"), "read it")) for name in ("loser", "winner")
+    ]
 
     await run_parallel(agent, "hi", branches, Take(1))
 
@@ -345,7 +353,7 @@ async def test_long_output_of_different_runs_stands_in_different_files(make_agen
         return ToolOutput.text(str(arguments["what"]) * 1_000)
 
     agent = make_agent("never asked", tools=[SimpleTool("shout", shout)], execution=Execution(max_result_chars=200))
-    branches = [Branch(model(name, calls("shout", what=name), "said")) for name in ("a", "b")]
+    branches = [ParallelVariant(model(name, calls("shout", what=name), "said")) for name in ("a", "b")]
 
     await run_parallel(agent, "hi", branches)
 
@@ -357,7 +365,7 @@ async def test_what_runs_side_by_side_is_told_in_json_and_back(make_agent, recor
     agent = make_agent("never asked")
     happened = record(agent)
 
-    await run_parallel(agent, "hi", [Branch(model("a", "A")), Branch(failing("b"))])
+    await run_parallel(agent, "hi", [ParallelVariant(model("a", "A")), ParallelVariant(failing("b"))])
 
     told = [json.loads(json.dumps(encode(each))) for each in happened.events]
     assert [decode(Event, each) for each in told] == happened.events

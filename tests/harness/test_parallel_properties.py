@@ -17,7 +17,7 @@ from harness.events import AgentEnd, AgentStart, BranchEvent, Event, ToolExecuti
 from harness.hooks.points import Hooks
 from harness.limits import Limits
 from harness.options import AgentOptions, Execution
-from harness.parallel import Branch, ParallelResult, run_parallel
+from harness.parallel import ParallelResult, ParallelVariant, run_parallel
 from harness.policies import DenyList
 from harness.retry import RetryPolicy
 from harness.workspace import Workspace
@@ -74,7 +74,7 @@ async def played(case: Case) -> tuple[Agent, list[Event], ParallelResult]:
     if case.said_meanwhile:
         agent.follow_up("and then?")
     tools = [SimpleTool(name) for name in ("look", "change", "denied")]
-    branches = [Branch(model(f"m{at}", *script), tools=tools) for at, script in enumerate(case.scripts)]
+    branches = [ParallelVariant(model(f"m{at}", *script), tools=tools) for at, script in enumerate(case.scripts)]
     done = await run_parallel(agent, "hi", branches, Take(case.chosen))
     assert asyncio.all_tasks() == {asyncio.current_task()}
     return agent, events, done

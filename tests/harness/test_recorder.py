@@ -28,7 +28,7 @@ from harness.events import (
 from harness.filters import Reject
 from harness.hooks.points import Hooks, Stop
 from harness.messages import ToolCall, ToolResult, Usage, user
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from harness.recorder import SessionRecorder
 from harness.recording.records import ChildLoopRef, ParallelGroup, SpawnRef
 from harness.tool import ToolOutput
@@ -319,7 +319,7 @@ async def test_a_real_sub_agent_is_recorded_in_a_session_of_its_own(make_agent, 
 async def test_real_parallel_runs_are_children_of_the_run_they_are_part_of(make_agent, recorder):
     agent = make_agent("on its own")
     agent.subscribe(recorder.on_event)
-    branches = [Branch(scripted("a"), config_id="with.dot"), Branch(scripted("b"), config_id="y")]
+    branches = [ParallelVariant(scripted("a"), config_id="with.dot"), ParallelVariant(scripted("b"), config_id="y")]
 
     outcome = await run_parallel(agent, "go", branches)
 

@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from harness.errors import SessionError, SessionLocked, SessionMissing
 from harness.judging import PickFirst
-from harness.parallel import Branch, run_parallel
+from harness.parallel import ParallelVariant, run_parallel
 from harness.recorder import SessionRecorder
 from harness.recording.records import SessionRecord
 from harness.recording.store import AsyncSessionStore, FileSessionStore
@@ -94,7 +94,7 @@ async def test_the_history_of_parallel_runs_is_that_of_the_chosen_one(make_agent
     agent = make_agent("never asked", tools=[SimpleTool("look")])
     recorder = SessionRecorder()
     agent.subscribe(recorder.on_event)
-    branches = [Branch(scripted(calls("look"), "first")), Branch(scripted("second"))]
+    branches = [ParallelVariant(scripted(calls("look"), "first")), ParallelVariant(scripted("second"))]
 
     await run_parallel(agent, "go", branches, PickFirst())
 

@@ -72,9 +72,9 @@ MODULES: dict[str, str] = {
     "harness.judging": "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate",
     "harness.evaluation.judge": "LlmJudge",
     # What is kept
-    "harness.recorder": "SessionRecorder",
-    "harness.recording.records": "SessionRecord LoopRecord",
-    "harness.recording.files": "SessionFiles",
+    "harness.recorder": "TraceRecorder",
+    "harness.recording.records": "SessionTrace RunTrace",
+    "harness.recording.files": "TraceFiles",
     "harness.recording.store": "AsyncSessionStore FileSessionStore",
     "harness.run_config": "RunConfig",
     "harness.session.store": "SessionStore",
@@ -264,10 +264,10 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.provider import Price as Price
     from harness.provider import Provider as Provider
     from harness.provider import Request as Request
-    from harness.recorder import SessionRecorder as SessionRecorder
-    from harness.recording.files import SessionFiles as SessionFiles
-    from harness.recording.records import LoopRecord as LoopRecord
-    from harness.recording.records import SessionRecord as SessionRecord
+    from harness.recorder import TraceRecorder as TraceRecorder
+    from harness.recording.files import TraceFiles as TraceFiles
+    from harness.recording.records import RunTrace as RunTrace
+    from harness.recording.records import SessionTrace as SessionTrace
     from harness.recording.store import AsyncSessionStore as AsyncSessionStore
     from harness.recording.store import FileSessionStore as FileSessionStore
     from harness.result import AgentResult as AgentResult

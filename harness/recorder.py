@@ -21,17 +21,17 @@ from harness.events import (
 )
 from harness.lazy_dataclass import dataclass
 from harness.recording.records import (
-    ChildLoopRef,
+    ChildRunRef,
     Formation,
-    LoopRecord,
-    LoopStatus,
     ParallelGroup,
-    SessionRecord,
+    RunStatus,
+    RunTrace,
+    SessionTrace,
     SpawnRef,
 )
 
 
-class SessionRecorder:
+class TraceRecorder:
     """What happened, as sessions and their runs; `agent.subscribe(recorder.on_event)`.
 
     Each session id is a session; with `inactivity_timeout`, a run that begins more than so many seconds after the last
@@ -61,16 +61,16 @@ class SessionRecorder:
             case _:
                 self._note(event)
 
-    def sessions(self) -> tuple[SessionRecord, ...]:
+    def sessions(self) -> tuple[SessionTrace, ...]:
         """All sessions, in the order they began."""
         return tuple(session.record() for session in self._sessions.values())
 
-    def get_session(self, session_id: str) -> SessionRecord | None:
+    def get_session(self, session_id: str) -> SessionTrace | None:
         """A session as it stands now; None if nothing was heard of it."""
         session = self._sessions.get(session_id)
         return session.record() if session else None
 
-    def current_loop(self, loop_id: str) -> LoopRecord | None:
+    def current_loop(self, loop_id: str) -> RunTrace | None:
         """A run that is not over."""
         loop = self._loops.get(loop_id)
         return loop.record() if loop and loop.head.is_open else None
@@ -83,7 +83,7 @@ class SessionRecorder:
         for session in self._sessions.values():
             session.is_complete = True
 
-    def drain_completed(self) -> tuple[SessionRecord, ...]:
+    def drain_completed(self) -> tuple[SessionTrace, ...]:
         """Hand over and forget the sessions to which nothing more comes: those that their agent has left, those of
         sub-agents that have ended, and after `flush` all. A run that still comes to one begins another, with a number.
         """
@@ -164,7 +164,7 @@ class SessionRecorder:
 
     def _add_loop(self, event: Event, loop_id: str) -> _Loop:
         session = self._session_for(event)
-        head = LoopRecord(
+        head = RunTrace(
             loop_id=loop_id,
             session_id=session.head.session_id,
             agent_id=session.head.agent_id,
@@ -188,7 +188,7 @@ class SessionRecorder:
         count = self._count[event.session_id] = self._count.get(event.session_id, 0) + 1
         session_id = event.session_id if count == 1 else f"{event.session_id}-{count}"
         formation: Formation = "inactivity_timeout" if paused else "first_loop"
-        session = _Session(SessionRecord(session_id=session_id, created_at=event.time, formation=formation))
+        session = _Session(SessionTrace(session_id=session_id, created_at=event.time, formation=formation))
         self._sessions[session_id] = self._current[event.session_id] = session
         return session
 
@@ -209,7 +209,7 @@ class SessionRecorder:
         tool = parent.tools.get(call_id, "") if parent else ""
         if parent:
             child_session = child.head.session_id if child else _session_in(child_loop_id)
-            parent.children_elsewhere[child_loop_id] = ChildLoopRef(call_id, tool, child_loop_id, child_session)
+            parent.children_elsewhere[child_loop_id] = ChildRunRef(call_id, tool, child_loop_id, child_session)
         if child:
             session = self._session_of(child)
             spawned = session.head.parent_spawn_ref
@@ -226,11 +226,11 @@ class SessionRecorder:
 class _Loop:
     """A run as far as it is known; what grows is kept beside the record until it is asked for."""
 
-    head: LoopRecord
+    head: RunTrace
     seen: float
     events: list[Event] = field(default_factory=list[Event])
     children: list[str] = field(default_factory=list[str])
-    children_elsewhere: dict[str, ChildLoopRef] = field(default_factory=dict[str, ChildLoopRef])
+    children_elsewhere: dict[str, ChildRunRef] = field(default_factory=dict[str, ChildRunRef])
     tools: dict[str, str] = field(default_factory=dict[str, str])
 
     def take(self, event: Event, *, keep: bool) -> None:
@@ -241,7 +241,7 @@ class _Loop:
             self.tools[event.call.id] = event.call.name
 
     def end(self, event: AgentEnd) -> None:
-        status: LoopStatus = "aborted" if event.stop_reason == "aborted" else "completed"
+        status: RunStatus = "aborted" if event.stop_reason == "aborted" else "completed"
         self.head = replace(
             self.head,
             status="rejected" if event.rejection else status,
@@ -254,7 +254,7 @@ class _Loop:
             usage=event.usage,
         )
 
-    def record(self) -> LoopRecord:
+    def record(self) -> RunTrace:
         return replace(
             self.head,
             events=tuple(self.events),
@@ -265,7 +265,7 @@ class _Loop:
 
 @dataclass(slots=True, eq=False)
 class _Session:
-    head: SessionRecord
+    head: SessionTrace
     loops: list[_Loop] = field(default_factory=list[_Loop])
     is_complete: bool = False
 
@@ -281,7 +281,7 @@ class _Session:
         is_busy = any(loop.head.is_open for loop in self.loops)
         return timeout is not None and not is_busy and time - self.head.last_active_at > timeout
 
-    def record(self) -> SessionRecord:
+    def record(self) -> SessionTrace:
         loops = sorted((loop.record() for loop in self.loops), key=lambda loop: loop.started_at)
         return replace(self.head, loops=tuple(loops))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.codec import decode, encode
 from harness.errors import SessionError, SessionLocked, SessionMissing
-from harness.recording.records import SessionRecord
+from harness.recording.records import SessionTrace
 from harness.session.journal import make_private
 from harness.session.records import writable
 
@@ -23,7 +23,7 @@ SUFFIX = ".json"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
-class SessionFiles:
+class TraceFiles:
     """`{folder}/{session_id}.json`. Every method works on the disk and blocks: asynchronous programs use a thread.
 
     `patience`: seconds that saving waits while another process saves the same session.
@@ -33,7 +33,7 @@ class SessionFiles:
         self._folder = folder
         self._patience = patience
 
-    def save(self, session: SessionRecord) -> Path:
+    def save(self, session: SessionTrace) -> Path:
         """Write the session in one step, over what was saved of it before.
 
         Raises:
@@ -47,14 +47,14 @@ class SessionFiles:
             _replace(path, _to_json(session).encode())
         return path
 
-    def load(self, session_id: str) -> SessionRecord:
+    def load(self, session_id: str) -> SessionTrace:
         """Raises:
         SessionMissing: it was never saved.
         SessionError: the file holds no session, or no file can have that id.
         """
         path = self._path(session_id)
         try:
-            return decode(SessionRecord, json.loads(path.read_bytes()))
+            return decode(SessionTrace, json.loads(path.read_bytes()))
         except FileNotFoundError as error:
             raise SessionMissing(f"there is no session {session_id} in {self._folder}") from error
         except (ValueError, RecursionError) as error:
@@ -68,7 +68,7 @@ class SessionFiles:
             return []
         return [path.stem for path in sorted(saved, key=_age)]
 
-    def of_agent(self, agent_id: str) -> list[SessionRecord]:
+    def of_agent(self, agent_id: str) -> list[SessionTrace]:
         """The sessions of one agent, newest first. A file that cannot be read is passed over, and logged."""
         return [session for each in self.ids() if (session := self._readable(each)) and session.agent_id == agent_id]
 
@@ -82,7 +82,7 @@ class SessionFiles:
         except FileNotFoundError as error:
             raise SessionMissing(f"there is no session {session_id} in {self._folder}") from error
 
-    def _readable(self, session_id: str) -> SessionRecord | None:
+    def _readable(self, session_id: str) -> SessionTrace | None:
         try:
             return self.load(session_id)
         except (SessionError, OSError) as error:
@@ -113,7 +113,7 @@ class SessionFiles:
             lock.release()
 
 
-def _to_json(session: SessionRecord) -> str:
+def _to_json(session: SessionTrace) -> str:
     data = encode(session)
     try:
         text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)

@@ -11,7 +11,7 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage
 from harness.run_config import RunConfig
 
-LoopStatus: TypeAlias = Literal["pending", "running", "completed", "rejected", "aborted"]
+RunStatus: TypeAlias = Literal["pending", "running", "completed", "rejected", "aborted"]
 """pending: announced, not begun · rejected: a filter or hook did not let it begin · aborted: stopped, or never ended.
 A run that failed is completed, and says so in `stop_reason`."""
 
@@ -30,7 +30,7 @@ class SpawnRef:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildLoopRef:
+class ChildRunRef:
     """A run in another session that a call of this run started."""
 
     call_id: str
@@ -54,7 +54,7 @@ class ParallelGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopRecord:
+class RunTrace:
     """One run; times are seconds since the epoch. `messages` and `usage` are those of its `AgentEnd`; `config` is the
     model it began with, `settings` its configuration, `metadata` what the program gave with the prompt.
 
@@ -68,7 +68,7 @@ class LoopRecord:
     continuation: Continuation | None = None
     started_at: float = 0.0
     ended_at: float | None = None
-    status: LoopStatus = "pending"
+    status: RunStatus = "pending"
     rejection: str = ""
     stop_reason: StopReason | None = None
     error: str | None = None
@@ -80,7 +80,7 @@ class LoopRecord:
     usage: Usage = Usage()
     events: tuple[Event, ...] = ()
     children_loop_ids: tuple[str, ...] = ()
-    child_loop_refs: tuple[ChildLoopRef, ...] = ()
+    child_loop_refs: tuple[ChildRunRef, ...] = ()
     parallel_group: ParallelGroup | None = None
 
     @property
@@ -89,7 +89,7 @@ class LoopRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRecord:
+class SessionTrace:
     """A session and its runs, in the order they began."""
 
     session_id: str
@@ -98,22 +98,22 @@ class SessionRecord:
     last_active_at: float = 0.0
     formation: Formation = "first_loop"
     parent_spawn_ref: SpawnRef | None = None
-    loops: tuple[LoopRecord, ...] = ()
+    loops: tuple[RunTrace, ...] = ()
 
-    def get_loop(self, loop_id: str) -> LoopRecord | None:
+    def get_loop(self, loop_id: str) -> RunTrace | None:
         """A run of this session; None if it is none."""
         return next((loop for loop in self.loops if loop.loop_id == loop_id), None)
 
-    def root_loops(self) -> tuple[LoopRecord, ...]:
+    def root_loops(self) -> tuple[RunTrace, ...]:
         """The runs that go on from none of this session."""
         known = {loop.loop_id for loop in self.loops}
         return tuple(loop for loop in self.loops if loop.parent_loop_id not in known)
 
-    def children_of(self, loop_id: str) -> tuple[LoopRecord, ...]:
+    def children_of(self, loop_id: str) -> tuple[RunTrace, ...]:
         """The runs that go on from a run."""
         return tuple(loop for loop in self.loops if loop.parent_loop_id == loop_id)
 
-    def parallel_siblings(self, loop_id: str) -> tuple[LoopRecord, ...]:
+    def parallel_siblings(self, loop_id: str) -> tuple[RunTrace, ...]:
         """The other runs of the same prompt."""
         loop = self.get_loop(loop_id)
         group = loop.parallel_group if loop else None
@@ -136,6 +136,6 @@ class SessionRecord:
                 total += group.usage
         return total
 
-    def _is_branch(self, loop: LoopRecord) -> bool:
+    def _is_branch(self, loop: RunTrace) -> bool:
         """Whether the run that it is part of has adopted what was chosen."""
         return loop.parallel_group is not None and self.get_loop(loop.parent_loop_id) is not None

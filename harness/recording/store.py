@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from harness.recording.files import SessionFiles
-from harness.recording.records import SessionRecord
+from harness.recording.files import TraceFiles
+from harness.recording.records import SessionTrace
 
 
 class AsyncSessionStore(Protocol):
@@ -16,11 +16,11 @@ class AsyncSessionStore(Protocol):
     A missing session raises `SessionMissing`; other failures are `SessionError`s, or errors of the store's own.
     """
 
-    async def save(self, session: SessionRecord) -> None:
+    async def save(self, session: SessionTrace) -> None:
         """Store the session in one step; replaces what was stored of it before."""
         ...
 
-    async def load(self, session_id: str) -> SessionRecord:
+    async def load(self, session_id: str) -> SessionTrace:
         """Return a stored session."""
         ...
 
@@ -28,7 +28,7 @@ class AsyncSessionStore(Protocol):
         """Return the ids of all stored sessions, latest saved first."""
         ...
 
-    async def list_for_agent(self, agent_id: str) -> list[SessionRecord]:
+    async def list_for_agent(self, agent_id: str) -> list[SessionTrace]:
         """Return the stored sessions of an agent, latest saved first."""
         ...
 
@@ -46,13 +46,13 @@ class FileSessionStore:
     """
 
     def __init__(self, folder: Path, lock_timeout_s: float = 5.0) -> None:
-        self._files = SessionFiles(folder, lock_timeout_s)
+        self._files = TraceFiles(folder, lock_timeout_s)
 
-    async def save(self, session: SessionRecord) -> None:
+    async def save(self, session: SessionTrace) -> None:
         """Write the session; as `SessionFiles.save`."""
         await asyncio.to_thread(self._files.save, session)
 
-    async def load(self, session_id: str) -> SessionRecord:
+    async def load(self, session_id: str) -> SessionTrace:
         """Read a session; as `SessionFiles.load`."""
         return await asyncio.to_thread(self._files.load, session_id)
 
@@ -60,7 +60,7 @@ class FileSessionStore:
         """Return the ids of all sessions, latest saved first."""
         return await asyncio.to_thread(self._files.ids)
 
-    async def list_for_agent(self, agent_id: str) -> list[SessionRecord]:
+    async def list_for_agent(self, agent_id: str) -> list[SessionTrace]:
         """Read the sessions of one agent, latest saved first; unreadable files are logged and left out."""
         return await asyncio.to_thread(self._files.of_agent, agent_id)
 

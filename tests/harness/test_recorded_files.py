@@ -15,11 +15,11 @@ from harness.continuation import Continuation
 from harness.errors import SessionError, SessionLocked, SessionMissing
 from harness.events import AgentEnd, AgentStart, Notice
 from harness.messages import CustomMessage, ModelSpec, Usage, user
-from harness.recorder import SessionRecorder
-from harness.recording.files import SessionFiles
-from harness.recording.records import ChildLoopRef, LoopRecord, ParallelGroup, SessionRecord, SpawnRef
+from harness.recorder import TraceRecorder
+from harness.recording.files import TraceFiles
+from harness.recording.records import ChildRunRef, ParallelGroup, RunTrace, SessionTrace, SpawnRef
 
-LOOP = LoopRecord(
+LOOP = RunTrace(
     loop_id="s.c.1",
     session_id="s",
     agent_id="a",
@@ -36,31 +36,31 @@ LOOP = LoopRecord(
     usage=Usage(1, 2),
     events=(AgentStart(agent_id="a"), AgentEnd(stop_reason="stop", messages=(user("hi"),))),
     children_loop_ids=("s.c.2",),
-    child_loop_refs=(ChildLoopRef("1", "delegate", "t.sub.1", "t"),),
+    child_loop_refs=(ChildRunRef("1", "delegate", "t.sub.1", "t"),),
     parallel_group=ParallelGroup(("s.c.1", "s.d.1"), "s.c.1", 0, Usage(3), is_selected=True),
 )
-SESSION = SessionRecord(
+SESSION = SessionTrace(
     session_id="s",
     agent_id="a",
     created_at=1.0,
     last_active_at=2.0,
     formation="explicit",
     parent_spawn_ref=SpawnRef("p", "p.c.1", "1", "delegate"),
-    loops=(LOOP, LoopRecord(loop_id="s.c.2", session_id="s")),
+    loops=(LOOP, RunTrace(loop_id="s.c.2", session_id="s")),
 )
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> SessionFiles:
-    return SessionFiles(tmp_path / "recorded", patience=0.0)
+def files(tmp_path: Path) -> TraceFiles:
+    return TraceFiles(tmp_path / "recorded", patience=0.0)
 
 
 def test_everything_a_session_holds_survives_json():
-    assert decode(SessionRecord, json.loads(json.dumps(encode(SESSION)))) == SESSION
+    assert decode(SessionTrace, json.loads(json.dumps(encode(SESSION)))) == SESSION
 
 
 async def test_what_was_recorded_is_read_as_it_was_saved(make_agent, files):
-    recorder = SessionRecorder(include_streaming_events=True)
+    recorder = TraceRecorder(include_streaming_events=True)
     agent = make_agent(calls("look", where="ü"), "done", tools=[SimpleTool("look")])
     agent.subscribe(recorder.on_event)
     await agent.prompt("go")
@@ -77,7 +77,7 @@ async def test_what_was_recorded_is_read_as_it_was_saved(make_agent, files):
 
 def test_saving_again_replaces_and_leaves_nothing_behind(files, tmp_path):
     files.save(SESSION)
-    files.save(SessionRecord(session_id="s", agent_id="b"))
+    files.save(SessionTrace(session_id="s", agent_id="b"))
 
     assert files.load("s").agent_id == "b"
     assert [path.name for path in (tmp_path / "recorded").iterdir()] == ["s.json"]
@@ -98,7 +98,7 @@ def test_a_failed_save_leaves_what_was_saved_before(files, tmp_path, monkeypatch
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        files.save(SessionRecord(session_id="s"))
+        files.save(SessionTrace(session_id="s"))
 
     assert files.load("s") == SESSION
     assert [path.name for path in (tmp_path / "recorded").iterdir()] == ["s.json"]
@@ -114,8 +114,8 @@ def test_a_session_that_another_saves_now_is_locked(files, tmp_path):
 
 
 def test_many_savers_at_once_never_tear_a_file(tmp_path):
-    files = SessionFiles(tmp_path)
-    sessions = [SessionRecord(session_id="s", agent_id=str(number) * 1000) for number in range(8)]
+    files = TraceFiles(tmp_path)
+    sessions = [SessionTrace(session_id="s", agent_id=str(number) * 1000) for number in range(8)]
 
     threads = [threading.Thread(target=files.save, args=(session,)) for session in sessions]
     for thread in threads:
@@ -129,7 +129,7 @@ def test_many_savers_at_once_never_tear_a_file(tmp_path):
 
 def test_the_newest_comes_first(files, tmp_path):
     for age, name in enumerate(["new", "middle", "old"]):
-        path = files.save(SessionRecord(session_id=name, agent_id="b" if name == "middle" else "a"))
+        path = files.save(SessionTrace(session_id=name, agent_id="b" if name == "middle" else "a"))
         os.utime(path, (1000 - age, 1000 - age))
     (tmp_path / "recorded" / "notes.txt").touch()
     (tmp_path / "recorded" / ".hidden.json").touch()
@@ -177,7 +177,7 @@ def test_a_file_that_holds_no_session_is_told_by_name(files, tmp_path, content):
 )
 def test_an_id_that_could_lead_elsewhere_is_refused(files, tmp_path, session_id):
     for attempt in (
-        lambda: files.save(SessionRecord(session_id=session_id)),
+        lambda: files.save(SessionTrace(session_id=session_id)),
         lambda: files.load(session_id),
         lambda: files.delete(session_id),
     ):
@@ -190,9 +190,9 @@ def test_an_id_that_could_lead_elsewhere_is_refused(files, tmp_path, session_id)
 def test_what_neither_json_nor_utf8_can_hold_is_saved_all_the_same(files):
     broken = Notice(text="half \ud83d a pair")
     endless = CustomMessage("note", {"infinite": float("inf")})
-    loop = LoopRecord(loop_id="s.c.1", session_id="s", events=(broken,), messages=(endless,))
+    loop = RunTrace(loop_id="s.c.1", session_id="s", events=(broken,), messages=(endless,))
 
-    files.save(SessionRecord(session_id="s", loops=(loop,)))
+    files.save(SessionTrace(session_id="s", loops=(loop,)))
 
     (read,) = files.load("s").loops
     assert read.events[0].text == "half \ufffd a pair"

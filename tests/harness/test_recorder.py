@@ -29,8 +29,8 @@ from harness.filters import Reject
 from harness.hooks.points import Hooks, Stop
 from harness.messages import ToolCall, ToolResult, Usage, user
 from harness.parallel import ParallelVariant, run_parallel
-from harness.recorder import SessionRecorder
-from harness.recording.records import ChildLoopRef, ParallelGroup, SpawnRef
+from harness.recorder import TraceRecorder
+from harness.recording.records import ChildRunRef, ParallelGroup, SpawnRef
 from harness.tool import ToolOutput
 from harness.views import TextView
 from providers.demo import Break, Hang, Reply, Say, scripted
@@ -38,11 +38,11 @@ from tools.delegate import DelegateTool
 
 
 @pytest.fixture
-def recorder() -> SessionRecorder:
-    return SessionRecorder()
+def recorder() -> TraceRecorder:
+    return TraceRecorder()
 
 
-def feed(recorder: SessionRecorder, *events: Event) -> None:
+def feed(recorder: TraceRecorder, *events: Event) -> None:
     for event in events:
         recorder.on_event(event)
 
@@ -96,7 +96,7 @@ async def test_what_is_streamed_is_kept_when_it_is_asked_for(make_agent, record)
         return ToolOutput.text("ok")
 
     agent = make_agent(calls("work"), "done", tools=[SimpleTool("work", work)])
-    plain, streaming = SessionRecorder(), SessionRecorder(include_streaming_events=True)
+    plain, streaming = TraceRecorder(), TraceRecorder(include_streaming_events=True)
     happened = record(agent)
     for each in (plain, streaming):
         agent.subscribe(each.on_event)
@@ -237,7 +237,7 @@ def test_what_comes_to_a_session_that_was_handed_over_never_takes_its_name(recor
 
 
 def test_a_pause_begins_another_session_where_that_is_the_rule():
-    recorder = SessionRecorder(inactivity_timeout=60)
+    recorder = TraceRecorder(inactivity_timeout=60)
 
     feed(recorder, begin("s.c.1", 0), end("s.c.1", 100), begin("s.c.2", 160), end("s.c.2", 170))
     feed(recorder, begin("s.c.3", 231, parent="s.c.2"), end("s.c.3", 240), begin("t.c.1", 241))
@@ -254,7 +254,7 @@ def test_a_pause_begins_another_session_where_that_is_the_rule():
 
 
 def test_a_long_run_is_no_pause():
-    recorder = SessionRecorder(inactivity_timeout=60)
+    recorder = TraceRecorder(inactivity_timeout=60)
 
     feed(recorder, begin("s.c.1", 0), begin("s.c.2", 100, agent="b"))
 
@@ -277,10 +277,10 @@ def test_sub_agents_are_found_in_their_callers_events_and_linked_both_ways(recor
     feed(recorder, called("s.c.1", "d", "delegate", "t.sub.1"), end("s.c.1", usage=Usage(input=1)))
 
     parent, child, last = recorder.sessions()
-    assert parent.loops[0].child_loop_refs == (ChildLoopRef("d", "delegate", "t.sub.1", "t"),)
+    assert parent.loops[0].child_loop_refs == (ChildRunRef("d", "delegate", "t.sub.1", "t"),)
     assert parent.loops[0].children_loop_ids == ()
     assert child.parent_spawn_ref == SpawnRef("s", "s.c.1", "d", "delegate")
-    assert child.loops[0].child_loop_refs == (ChildLoopRef("g", "delegate_further", "u.sub.1", "u"),)
+    assert child.loops[0].child_loop_refs == (ChildRunRef("g", "delegate_further", "u.sub.1", "u"),)
     assert last.parent_spawn_ref == SpawnRef("t", "t.sub.1", "g", "delegate_further")
     assert [each.total_usage().input for each in (parent, child, last)] == [1, 3, 5]
     assert [type(event) for event in child.loops[0].events] == [
@@ -299,7 +299,7 @@ def test_a_sub_agent_that_tells_for_itself_is_linked_as_well(recorder):
 
     assert linked_by_run == SpawnRef("s", "s.c.1")
     assert recorder.get_session("t").parent_spawn_ref == SpawnRef("s", "s.c.1", "d", "delegate")
-    assert recorder.get_session("s").loops[0].child_loop_refs == (ChildLoopRef("d", "delegate", "t.sub.1", "t"),)
+    assert recorder.get_session("s").loops[0].child_loop_refs == (ChildRunRef("d", "delegate", "t.sub.1", "t"),)
 
 
 async def test_a_real_sub_agent_is_recorded_in_a_session_of_its_own(make_agent, recorder):

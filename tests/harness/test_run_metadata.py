@@ -14,8 +14,8 @@ from harness.continuation import Continuation
 from harness.events import AgentStart, Event, ToolApprovalRequested, ToolCallsReceived, UsageUpdate
 from harness.messages import Usage
 from harness.modes import PLAN
-from harness.recorder import SessionRecorder
-from harness.recording.records import SessionRecord
+from harness.recorder import TraceRecorder
+from harness.recording.records import SessionTrace
 from harness.routing import ByTurn, Routing
 from harness.run_config import RunConfig
 from providers.demo import scripted
@@ -26,7 +26,7 @@ ORDER = {"ticket": 7, "labels": ["a", None]}
 
 async def test_metadata_of_a_run_is_in_its_start_its_requests_and_its_record(make_agent, record, requests):
     agent = make_agent(calls("look"), "one", "two", tools=[SimpleTool("look")])
-    seen, recorder = record(agent), SessionRecorder()
+    seen, recorder = record(agent), TraceRecorder()
     agent.subscribe(recorder.on_event)
 
     await agent.prompt("go", metadata=ORDER)
@@ -36,7 +36,7 @@ async def test_metadata_of_a_run_is_in_its_start_its_requests_and_its_record(mak
     assert [request.metadata for request in requests(agent)] == [ORDER, ORDER, {}]
     session = recorder.get_session(agent.session_id)
     assert [loop.metadata for loop in session.loops] == [ORDER, {}]
-    assert decode(SessionRecord, json.loads(json.dumps(encode(session)))) == session
+    assert decode(SessionTrace, json.loads(json.dumps(encode(session)))) == session
     start = seen.of(AgentStart)[0]
     assert decode(Event, json.loads(json.dumps(encode(start)))) == start
 
@@ -68,7 +68,7 @@ def test_prompt_sync_takes_metadata(make_agent, record):
 async def test_configuration_of_a_run_is_recorded_as_it_was_at_its_start(make_agent, record):
     tools = [SimpleTool("look"), SimpleTool("write", risk="edit")]
     agent = make_agent("one", "two", tools=tools, max_tokens=100, temperature=0.5, config_id="fast", approval="on")
-    seen, recorder = record(agent), SessionRecorder()
+    seen, recorder = record(agent), TraceRecorder()
     agent.subscribe(recorder.on_event)
 
     await agent.prompt("go")

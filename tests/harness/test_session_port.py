@@ -13,8 +13,8 @@ from filelock import FileLock
 from harness.errors import SessionError, SessionLocked, SessionMissing
 from harness.judging import PickFirst
 from harness.parallel import ParallelVariant, run_parallel
-from harness.recorder import SessionRecorder
-from harness.recording.records import SessionRecord
+from harness.recorder import TraceRecorder
+from harness.recording.records import SessionTrace
 from harness.recording.store import AsyncSessionStore, FileSessionStore
 from providers.demo import scripted
 
@@ -23,13 +23,13 @@ class InMemory:
     """A store as a program would write one, for a database say."""
 
     def __init__(self) -> None:
-        self._sessions: dict[str, SessionRecord] = {}
+        self._sessions: dict[str, SessionTrace] = {}
 
-    async def save(self, session: SessionRecord) -> None:
+    async def save(self, session: SessionTrace) -> None:
         self._sessions.pop(session.session_id, None)
         self._sessions[session.session_id] = session
 
-    async def load(self, session_id: str) -> SessionRecord:
+    async def load(self, session_id: str) -> SessionTrace:
         if session_id not in self._sessions:
             raise SessionMissing(session_id)
         return self._sessions[session_id]
@@ -37,7 +37,7 @@ class InMemory:
     async def list_ids(self) -> list[str]:
         return list(reversed(self._sessions))
 
-    async def list_for_agent(self, agent_id: str) -> list[SessionRecord]:
+    async def list_for_agent(self, agent_id: str) -> list[SessionTrace]:
         return [self._sessions[each] for each in await self.list_ids() if self._sessions[each].agent_id == agent_id]
 
     async def delete(self, session_id: str) -> None:
@@ -50,8 +50,8 @@ def store(request, tmp_path: Path) -> AsyncSessionStore:
     return FileSessionStore(tmp_path / "sessions", 0.0) if request.param == "files" else InMemory()
 
 
-async def saved(agent, store: AsyncSessionStore, *prompts: str) -> SessionRecord:
-    recorder = SessionRecorder()
+async def saved(agent, store: AsyncSessionStore, *prompts: str) -> SessionTrace:
+    recorder = TraceRecorder()
     agent.subscribe(recorder.on_event)
     for prompt in prompts:
         await agent.prompt(prompt)
@@ -92,7 +92,7 @@ async def test_sessions_are_listed_latest_first_and_by_agent_and_deleted(make_ag
 
 async def test_the_history_of_parallel_runs_is_that_of_the_chosen_one(make_agent):
     agent = make_agent("never asked", tools=[SimpleTool("look")])
-    recorder = SessionRecorder()
+    recorder = TraceRecorder()
     agent.subscribe(recorder.on_event)
     branches = [ParallelVariant(scripted(calls("look"), "first")), ParallelVariant(scripted("second"))]
 

@@ -22,7 +22,7 @@ from harness.events import (
 )
 from harness.messages import JsonObject, Text
 from harness.options import Execution, Subagents
-from harness.recorder import SessionRecorder
+from harness.recorder import TraceRecorder
 from harness.tool import ToolContext, ToolOutput
 from harness.views import TextView
 from providers.demo import Break, Hang, Reply, Say
@@ -69,7 +69,7 @@ async def test_a_sub_agent_does_its_task_and_its_last_words_are_the_result(make_
 
 async def test_a_sub_agent_has_ids_of_its_own_that_lead_to_its_parent(make_agent, record):
     agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": ["done"]}), tools=[DelegateTool()])
-    seen, recorder = record(agent), SessionRecorder()
+    seen, recorder = record(agent), TraceRecorder()
     agent.subscribe(recorder.on_event)
 
     await agent.prompt("go")

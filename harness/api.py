@@ -14,7 +14,7 @@ MODULES: dict[str, str] = {
     "harness.entry_points": "agent_loop agent_loop_continue AgentContext",
     "harness.prompt": "Prompt",
     "harness.options": "AgentOptions Execution Subagents",
-    "harness.context.window": "Window",
+    "harness.context.window": "ContextPolicy",
     "harness.limits": "Limits",
     "harness.retry": "RetryPolicy RetryStrategy",
     "harness.modes": "EXECUTE PLAN Planning",
@@ -101,7 +101,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.approval.rules import Grants as Grants
     from harness.approval.rules import Rule as Rule
     from harness.channel import Listener as Listener
-    from harness.context.window import Window as Window
+    from harness.context.window import ContextPolicy as ContextPolicy
     from harness.continuation import Continuation as Continuation
     from harness.entry_points import AgentContext as AgentContext
     from harness.entry_points import agent_loop as agent_loop

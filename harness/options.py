@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from harness.approval.callback import ApprovalCallback, CallbackApproval
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
-from harness.context.window import Window
+from harness.context.window import ContextPolicy
 from harness.filters import InputGuardrail
 from harness.hooks.points import Hooks
 from harness.inbox import QueueMode
@@ -129,7 +129,7 @@ class AgentOptions:
     steering_mode: SteeringMode = "interrupt"
     execution: Execution = Execution()
     subagents: Subagents = Subagents()
-    window: Window = Window()
+    window: ContextPolicy = ContextPolicy()
     hooks: Sequence[Hooks] = ()
     guardrails: Sequence[InputGuardrail] = ()
     convert_to_llm: ToLlm = to_llm

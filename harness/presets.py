@@ -39,7 +39,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 
-from harness.context.window import Window
+from harness.context.window import ContextPolicy
 from harness.errors import ConfigError
 from harness.limits import Limits
 from harness.modes import PLAN, Planning
@@ -88,7 +88,7 @@ def _cinch() -> AgentOptions:
         max_tokens=1_024,
         temperature=0.7,
         retry=RetryPolicy(max_retries=0, max_empty=3, empty_delay=0.5),
-        window=Window(max_tokens=200_000, keep_first=1, keep_recent=10, tool_output_lines=0),
+        window=ContextPolicy(max_tokens=200_000, keep_first=1, keep_recent=10, tool_output_lines=0),
         execution=Execution(
             concurrency="parallel", timeout=60.0, max_result_chars=30_000, cache_entries=100, cache_turns=10
         ),
@@ -111,7 +111,7 @@ def _swink() -> AgentOptions:
         limits=Limits(max_turns=50, max_cost=10.0),
         # Its three attempts count the first.
         retry=RetryPolicy(max_retries=2, initial=1.0, multiplier=2.0, max_delay=60.0, jitter=0.5),
-        window=Window(max_tokens=100_000, overflow_tokens=50_000, keep_first=2, tool_output_lines=0),
+        window=ContextPolicy(max_tokens=100_000, overflow_tokens=50_000, keep_first=2, tool_output_lines=0),
         execution=Execution(concurrency="parallel", timeouts={"bash": 30.0}, max_result_chars=102_400),
         steering_mode="interrupt",
         steering="one",
@@ -124,7 +124,7 @@ def _phi() -> AgentOptions:
         limits=Limits(max_turns=50, max_tokens=1_000_000, max_seconds=600.0),
         max_tokens=8_192,
         retry=RetryPolicy(max_retries=3, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.2),
-        window=Window(max_tokens=100_000, keep_first=2, keep_recent=10, tool_output_lines=50),
+        window=ContextPolicy(max_tokens=100_000, keep_first=2, keep_recent=10, tool_output_lines=50),
         execution=Execution(concurrency="parallel", timeouts={"bash": 120.0}),
         steering_mode="after_batch",
         steering="one",
@@ -138,7 +138,7 @@ def _cersei() -> AgentOptions:
         limits=Limits(max_turns=10),
         max_tokens=16_384,
         retry=RetryPolicy(max_retries=5, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.25),
-        window=Window(max_tokens=180_000, keep_first=0, keep_recent=10, tool_output_lines=160),
+        window=ContextPolicy(max_tokens=180_000, keep_first=0, keep_recent=10, tool_output_lines=160),
         execution=Execution(max_result_chars=20_000),
     )
 

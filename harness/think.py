@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import AsyncGenerator
 
-from harness.context.look import look, make_room
+from harness.context.look import build_context, shrink_after_overflow
 from harness.context.tokens import estimate
 from harness.errors import ContextWindowOverflow, ProviderError, StreamError
 from harness.events import (
@@ -124,7 +124,7 @@ class _Thought:
 
     async def _look(self, *, overflow: bool = False) -> tuple[ModelMessage, ...]:
         try:
-            return await (make_room(self._run, self._model) if overflow else look(self._run))
+            return await (shrink_after_overflow(self._run, self._model) if overflow else build_context(self._run))
         except Exception as error:  # what an application does to the conversation is a stranger's code
             raise _broken("the conversation could not be prepared", error) from error
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.plain import one_line
-from harness.context.breakdown import ZONES, Breakdown, Cached, Piece, Zone
+from harness.context.breakdown import SECTIONS, Breakdown, Cached, ContextSegment, Section
 from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, Thinking, ToolCall, ToolResult
 
 MARKS: dict[Cached, str] = {"all": "●", "partly": "◑", "not": "⌇"}
 LEGEND = "● kept by the service · ◑ partly · ⌇ not · ~ estimated"
-NAMES: dict[Zone, str] = {
+NAMES: dict[Section, str] = {
     "tools": "tools",
     "system": "system prompt",
     "instructions": "instructions",
@@ -26,7 +26,7 @@ _SHOWN = 200
 
 def zones_of(breakdown: Breakdown) -> list[tuple[str, int]]:
     """What each zone takes, with what is free and what is kept for the reply, where the window is known."""
-    zones = [(NAMES[zone], tokens) for zone in ZONES if (tokens := breakdown.tokens_in(zone))]
+    zones = [(NAMES[zone], tokens) for zone in SECTIONS if (tokens := breakdown.tokens_in(zone))]
     if gone := breakdown.tokens_in("left out"):
         zones.append(("left out of requests", gone))
     if breakdown.size:
@@ -48,40 +48,40 @@ def share(part: int, whole: int) -> str:
     return f"{percent:.0f} %" if percent >= 1 or not part else "< 1 %"
 
 
-def line_of(piece: Piece) -> str:
+def line_of(piece: ContextSegment) -> str:
     """Its mark, how many tokens, who said it, and how it begins."""
     tokens = f"{'' if piece.is_counted else '~'}{piece.tokens:,}"
     return f"{MARKS[piece.cached]} {tokens:>8}  {_who(piece)}"
 
 
-def place_of(piece: Piece) -> str:
+def place_of(piece: ContextSegment) -> str:
     """The zone, in a word; empty for what says it of itself, and for the many between."""
-    return piece.zone if piece.message is not None and piece.zone != "middle" else ""
+    return piece.section if piece.message is not None and piece.section != "middle" else ""
 
 
-def whole_text(piece: Piece, before: Sequence[tuple[Zone, str]]) -> str:
+def whole_text(piece: ContextSegment, before: Sequence[tuple[Section, str]]) -> str:
     """All of it, as a model reads it. `before`: the texts of what is no message."""
     if piece.message is None:
-        return next((text for zone, text in before if zone == piece.zone), "")
+        return next((text for zone, text in before if zone == piece.section), "")
     return "\n\n".join(_parts(piece.message))
 
 
 def report(breakdown: Breakdown) -> str:
     """All of it in lines, for where there is no screen."""
     lines = [summary(breakdown), *(f"{name}: {tokens:,}" for name, tokens in zones_of(breakdown))]
-    return "\n".join([*lines, "", "One by one:", *map(_told, breakdown.pieces)])
+    return "\n".join([*lines, "", "One by one:", *map(_told, breakdown.segments)])
 
 
-def _told(piece: Piece) -> str:
+def _told(piece: ContextSegment) -> str:
     tokens = f"{piece.tokens:,} tokens" if piece.is_counted else f"about {piece.tokens:,} tokens"
     kept = {"all": ", kept by the service", "partly": ", partly kept by the service", "not": ""}[piece.cached]
     return f"{tokens}{kept}: {' '.join(_who(piece).split())}"
 
 
-def _who(piece: Piece) -> str:
+def _who(piece: ContextSegment) -> str:
     match piece.message:
         case None:
-            return NAMES[piece.zone]
+            return NAMES[piece.section]
         case AssistantMessage() as reply:
             calls = one_line(", ".join(call.name for call in reply.tool_calls))
             return f"{'reply':<9}{_start(reply.text)}{' → ' * bool(calls)}{calls}"

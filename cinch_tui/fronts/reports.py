@@ -68,9 +68,9 @@ def usage_report(agent: Agent) -> str:
 def context_report(agent: Agent, instructions: str) -> str:
     """What fills the model's window, message by message."""
     from cinch_tui.fronts.context_text import report
-    from harness.context.breakdown import breakdown, frame_of
+    from harness.context.breakdown import breakdown, context_inputs
 
-    frame = frame_of(agent.state, instructions, agent.options.window)
+    frame = context_inputs(agent.state, instructions, agent.options.window)
     return report(breakdown(agent.history.messages, frame))
 
 

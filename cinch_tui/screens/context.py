@@ -19,7 +19,7 @@ from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.item_list import ItemList, ItemRow
-from harness.context.breakdown import Breakdown, Frame, Piece, Zone, breakdown, frame_of
+from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, Section, breakdown, context_inputs
 from harness.views import TextView
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ _CELLS = {"free": "░", "room for the reply": "▒"}
 async def open_context(desk: Desk) -> None:
     """Show what the next request would carry; to be called in a worker."""
     agent = desk.agent
-    frame = frame_of(agent.state, desk.assembly.instructions, agent.options.window)
+    frame = context_inputs(agent.state, desk.assembly.instructions, agent.options.window)
     whole = await asyncio.to_thread(breakdown, agent.history.messages, frame)
     await desk.app.push_screen_wait(ContextScreen(whole, lambda piece: whole_text(piece, texts_of(frame))))
 
 
-def texts_of(frame: Frame) -> list[tuple[Zone, str]]:
+def texts_of(frame: ContextInputs) -> list[tuple[Section, str]]:
     """What is sent before all messages."""
     tools = "\n\n".join(f"{tool.name}: {tool.description}" for tool in frame.tools)
     own = frame.system.replace(frame.instructions, "") if frame.instructions else frame.system
@@ -57,7 +57,7 @@ class ContextScreen(Dialog[None]):
 
     reading = var(default=False, toggle_class="-reading")
 
-    def __init__(self, whole: Breakdown, read: Callable[[Piece], str]) -> None:
+    def __init__(self, whole: Breakdown, read: Callable[[ContextSegment], str]) -> None:
         super().__init__(grace=0)
         self._whole = whole
         self._read = read
@@ -72,7 +72,7 @@ class ContextScreen(Dialog[None]):
             yield Static(LEGEND, classes="hint")
 
     def opened(self) -> None:
-        rows = [ItemRow(line_of(piece), place_of(piece)) for piece in self._whole.pieces]
+        rows = [ItemRow(line_of(piece), place_of(piece)) for piece in self._whole.segments]
         self.query_one(ItemList).show(rows, "", len(rows))
 
     def watch_reading(self, reading: bool) -> None:  # noqa: FBT001 - Textual's own way to call it
@@ -95,7 +95,7 @@ class ContextScreen(Dialog[None]):
     def action_expand(self) -> None:
         if self.reading:
             self.action_back()
-        elif self._whole.pieces:
+        elif self._whole.segments:
             self.reading = True
             self.query_one(ViewPane).show(TextView(self._read(self._current)))
 
@@ -111,8 +111,8 @@ class ContextScreen(Dialog[None]):
         self.action_expand()
 
     @property
-    def _current(self) -> Piece:
-        return self._whole.pieces[self.query_one(ItemList).cursor]
+    def _current(self) -> ContextSegment:
+        return self._whole.segments[self.query_one(ItemList).cursor]
 
     def _heading(self) -> Content:
         if self.reading:

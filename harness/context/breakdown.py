@@ -10,22 +10,22 @@ from collections.abc import Iterator, Sequence, Set
 from typing import Literal, TypeAlias
 
 from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
-from harness.context.window import Window, fit
+from harness.context.window import ContextPolicy, fit
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, Usage
 from harness.provider import ToolSpec
 from harness.run import State, specs_of
 
-Zone: TypeAlias = Literal["tools", "system", "instructions", "start", "middle", "recent", "left out"]
+Section: TypeAlias = Literal["tools", "system", "instructions", "start", "middle", "recent", "left out"]
 Cached: TypeAlias = Literal["all", "partly", "not"]
 
-ZONES: tuple[Zone, ...] = ("tools", "system", "instructions", "start", "middle", "recent")
+SECTIONS: tuple[Section, ...] = ("tools", "system", "instructions", "start", "middle", "recent")
 PLAUSIBLE = 4.0
 """A counted difference this many times larger or smaller than our estimate counts something else as well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ContextInputs:
     """What a conversation is sent in. `instructions` is the part of `system` that comes from instruction files; `size`
     is the model's window, 0 where nobody knows, and `reserve` what of it a reply may take. `budget`: what a request may
     have at most, 0: anything.
@@ -36,15 +36,15 @@ class Frame:
     instructions: str = ""
     size: int = 0
     reserve: int = 0
-    window: Window = Window()
+    window: ContextPolicy = ContextPolicy()
     budget: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ContextSegment:
     """A message, or what stands before all of them. `is_counted`: by the service, not by us."""
 
-    zone: Zone
+    section: Section
     tokens: int
     is_counted: bool = False
     cached: Cached = "not"
@@ -55,27 +55,27 @@ class Piece:
 class Breakdown:
     """All pieces in the order in which a model reads them."""
 
-    pieces: tuple[Piece, ...]
+    segments: tuple[ContextSegment, ...]
     size: int
     reserve: int
 
     @property
     def used(self) -> int:
-        return sum(piece.tokens for piece in self.pieces if piece.zone != "left out")
+        return sum(piece.tokens for piece in self.segments if piece.section != "left out")
 
     @property
     def free(self) -> int:
         """Tokens that nobody has a claim to; 0 where the window is not known."""
         return max(0, self.size - self.used - self.reserve)
 
-    def tokens_in(self, zone: Zone) -> int:
-        return sum(piece.tokens for piece in self.pieces if piece.zone == zone)
+    def tokens_in(self, zone: Section) -> int:
+        return sum(piece.tokens for piece in self.segments if piece.section == zone)
 
 
-def frame_of(state: State, instructions: str = "", window: Window = Window()) -> Frame:
+def context_inputs(state: State, instructions: str = "", window: ContextPolicy = ContextPolicy()) -> ContextInputs:
     """The frame of an agent's next request: `frame_of(agent.state)`."""
     facts, budget = state.facts, [each for each in (window.max_tokens, state.budget) if each]
-    return Frame(
+    return ContextInputs(
         system=state.system,
         tools=specs_of(state.available_tools),
         instructions=instructions if instructions in state.system else "",
@@ -86,7 +86,7 @@ def frame_of(state: State, instructions: str = "", window: Window = Window()) ->
     )
 
 
-def breakdown(messages: Sequence[Message], frame: Frame) -> Breakdown:
+def breakdown(messages: Sequence[Message], frame: ContextInputs) -> Breakdown:
     """Where the window goes. Pure, and in time proportional to the conversation."""
     said = [message for message in messages if not isinstance(message, CustomMessage)]
     before, gone = _before(frame), _left_out(frame, said)
@@ -94,15 +94,17 @@ def breakdown(messages: Sequence[Message], frame: Frame) -> Breakdown:
     weights.add(said)
     if not gone:
         weights.stretch()
-    zones: list[Zone] = [zone for zone, _ in before]
+    zones: list[Section] = [zone for zone, _ in before]
     zones.extend(_zones(said, frame.window, gone))
-    pieces = map(Piece, zones, weights.tokens, weights.counted, weights.cached(), [*[None] * len(before), *said])
+    pieces = map(
+        ContextSegment, zones, weights.tokens, weights.counted, weights.cached(), [*[None] * len(before), *said]
+    )
     return Breakdown(tuple(pieces), frame.size, frame.reserve)
 
 
-def _before(frame: Frame) -> list[tuple[Zone, int]]:
+def _before(frame: ContextInputs) -> list[tuple[Section, int]]:
     instructions = estimate_text(frame.instructions) if frame.instructions else 0
-    before: list[tuple[Zone, int]] = [
+    before: list[tuple[Section, int]] = [
         ("tools", estimate_overhead("", frame.tools) - estimate_text("")),
         ("system", max(0, estimate_text(frame.system) - instructions) if frame.system else 0),
         ("instructions", instructions),
@@ -110,7 +112,7 @@ def _before(frame: Frame) -> list[tuple[Zone, int]]:
     return [(zone, tokens) for zone, tokens in before if tokens]
 
 
-def _zones(messages: Sequence[Message], window: Window, gone: Set[str]) -> Iterator[Zone]:
+def _zones(messages: Sequence[Message], window: ContextPolicy, gone: Set[str]) -> Iterator[Section]:
     recent = max(window.keep_first, len(messages) - window.keep_recent)
     for at, message in enumerate(messages):
         if message.id in gone:
@@ -119,7 +121,7 @@ def _zones(messages: Sequence[Message], window: Window, gone: Set[str]) -> Itera
             yield "start" if at < window.keep_first else "recent" if at >= recent else "middle"
 
 
-def _left_out(frame: Frame, messages: Sequence[Message]) -> set[str]:
+def _left_out(frame: ContextInputs, messages: Sequence[Message]) -> set[str]:
     if not frame.budget:
         return set()
     fitted = fit(messages, frame.budget - estimate_overhead(frame.system, frame.tools), frame.window)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from harness.context.tokens import estimate_message, estimate_overhead
-from harness.context.window import Fitted, fit, last_reply_failed
+from harness.context.window import FittedContext, fit, last_reply_failed
 from harness.events import CompactionEnd, CompactionStart
 from harness.messages import Message, ModelMessage
 from harness.options import to_llm
@@ -14,7 +14,7 @@ from harness.provider import Model
 from harness.run import Run, known_facts, specs_of
 
 
-async def look(run: Run) -> tuple[ModelMessage, ...]:
+async def build_context(run: Run) -> tuple[ModelMessage, ...]:
     """The messages of the next request: `transform_context`, then the window, then `convert_to_llm`."""
     messages = await _transformed(run, overflow=False)
     budget = _smaller(run.options.window.max_tokens, run.state.budget)
@@ -25,7 +25,7 @@ async def look(run: Run) -> tuple[ModelMessage, ...]:
     return _converted(run, messages)
 
 
-async def make_room(run: Run, model: Model) -> tuple[ModelMessage, ...]:
+async def shrink_after_overflow(run: Run, model: Model) -> tuple[ModelMessage, ...]:
     """The same, after the service said that it was too long: less, now and in later turns; the history stays."""
     messages = run.history.messages
     overhead = _overhead(run)
@@ -36,7 +36,7 @@ async def make_room(run: Run, model: Model) -> tuple[ModelMessage, ...]:
         run.state.budget = wanted
         fitted = fit(shown, wanted - overhead, run.options.window)
     else:
-        fitted = Fitted(tuple(shown), _weigh(shown), len(messages) - len(shown))
+        fitted = FittedContext(tuple(shown), _weigh(shown), len(messages) - len(shown))
     _tell(run, messages, fitted, "overflow")
     return _converted(run, fitted.messages)
 
@@ -61,7 +61,7 @@ def _converted(run: Run, messages: Sequence[Message]) -> tuple[ModelMessage, ...
     )
 
 
-def _tell_once(run: Run, messages: Sequence[Message], fitted: Fitted) -> None:
+def _tell_once(run: Run, messages: Sequence[Message], fitted: FittedContext) -> None:
     """A window that is full stays so: what is left out is told when it grows, and not every turn."""
     left_out = (fitted.dropped, fitted.tokens < _weigh(messages))
     if left_out > run.progress.left_out:
@@ -69,7 +69,7 @@ def _tell_once(run: Run, messages: Sequence[Message], fitted: Fitted) -> None:
         _tell(run, messages, fitted, "window")
 
 
-def _tell(run: Run, messages: Sequence[Message], fitted: Fitted, reason: Literal["overflow", "window"]) -> None:
+def _tell(run: Run, messages: Sequence[Message], fitted: FittedContext, reason: Literal["overflow", "window"]) -> None:
     run.bus.publish(CompactionStart(reason=reason, tokens=_weigh(messages)))
     run.bus.publish(CompactionEnd(reason=reason, dropped=fitted.dropped, tokens=fitted.tokens))
 

@@ -41,7 +41,7 @@ class Normaliser:
         added = kept[len(self._fine) :]
         if not _is_fine(added, self._seen):
             self._fine, self._seen = (), set()
-            return _Healer(kept).heal()
+            return _Repair(kept).heal()
         self._fine = (*self._fine, *added)
         return self._fine
 
@@ -96,7 +96,7 @@ class _Turn:
     results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
 
 
-class _Healer:
+class _Repair:
     def __init__(self, messages: tuple[Message, ...]) -> None:
         self._messages = messages
         self._turns: list[_Turn] = []

@@ -17,7 +17,7 @@ Kinds: TypeAlias = tuple[type[ToolResult] | type[UserMessage], ...]
 NO_IMAGE = Text("[Image removed to fit context window]")
 
 
-def fewer_lines(block: UserContent, lines: int) -> UserContent:
+def limit_lines(block: UserContent, lines: int) -> UserContent:
     """The block with its first and last lines, `lines` in all, and a note of how many went."""
     if not isinstance(block, Text):
         return block
@@ -30,25 +30,25 @@ def fewer_lines(block: UserContent, lines: int) -> UserContent:
     return _shorter(block, "\n".join(kept))
 
 
-def capped(message: Message, share: int, kinds: Kinds = (ToolResult,)) -> Message:
+def head_and_tail(message: Message, share: int, kinds: Kinds = (ToolResult,)) -> Message:
     """The message with none of its blocks above `share` tokens, if it is of one of these kinds."""
     if not isinstance(message, kinds) or all(_weigh(block) <= share for block in message.content):
         return message
     return replace(message, content=tuple(_cut(block, share) for block in message.content))
 
 
-def squeezed(groups: Sequence[Sequence[Message]], budget: int) -> list[list[Message]]:
+def truncated(groups: Sequence[Sequence[Message]], budget: int) -> list[list[Message]]:
     """The same messages in `budget` tokens, if need be and where it can be done; the longest texts are cut most.
 
     Tool output goes before what a person said.
     """
-    shorter = _squeezed(groups, budget, (ToolResult,))
+    shorter = _truncated(groups, budget, (ToolResult,))
     if sum(estimate_message(each) for group in shorter for each in group) <= budget:
         return shorter
-    return _squeezed(groups, budget, (ToolResult, UserMessage))
+    return _truncated(groups, budget, (ToolResult, UserMessage))
 
 
-def _squeezed(groups: Sequence[Sequence[Message]], budget: int, kinds: Kinds) -> list[list[Message]]:
+def _truncated(groups: Sequence[Sequence[Message]], budget: int, kinds: Kinds) -> list[list[Message]]:
     fixed = 0
     weights: list[int] = []
     for each in (message for group in groups for message in group):
@@ -57,7 +57,7 @@ def _squeezed(groups: Sequence[Sequence[Message]], budget: int, kinds: Kinds) ->
         else:
             fixed += estimate_message(each)
     share = _share(weights, budget - fixed)
-    return [[capped(each, share, kinds) for each in group] for group in groups]
+    return [[head_and_tail(each, share, kinds) for each in group] for group in groups]
 
 
 def _share(weights: Sequence[int], room: int) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 
-from harness.context.squeeze import capped, fewer_lines, squeezed
+from harness.context.squeeze import head_and_tail, limit_lines, truncated
 from harness.context.tokens import estimate_message, estimate_text
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolResult, UserMessage
@@ -25,7 +25,7 @@ MARKER = "[Context compacted: {} messages removed to fit context window]"
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ContextPolicy:
     """How much of a conversation a model is shown, in tokens.
 
     `max_tokens` 0 sends all of it until the service refuses; then, and from then on, what is sent fits
@@ -41,11 +41,11 @@ class Window:
     tool_output_lines: int = 50
 
 
-USUAL = Window()
+DEFAULT_POLICY = ContextPolicy()
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedContext:
     """What is shown of a conversation; `tokens` is our estimate of it, `dropped` counts the messages left out.
 
     `fits` is false where it is longer than was asked for: a reply and its calls are never cut, and nothing below
@@ -58,7 +58,7 @@ class Fitted:
     fits: bool = True
 
 
-def fit(messages: Sequence[Message], budget: int, window: Window = USUAL) -> Fitted:
+def fit(messages: Sequence[Message], budget: int, window: ContextPolicy = DEFAULT_POLICY) -> FittedContext:
     """The messages, cut down to `budget` tokens where that can be done; pure, and the same each time.
 
     The first message (where the window keeps any), the newest prompt of a person and the newest message always stay.
@@ -66,7 +66,7 @@ def fit(messages: Sequence[Message], budget: int, window: Window = USUAL) -> Fit
     tokens = sum(map(estimate_message, messages))
     budget = max(budget, 0)
     if tokens <= budget:
-        return Fitted(tuple(messages), tokens)
+        return FittedContext(tuple(messages), tokens)
     groups = _groups(messages)
     weights = [_weigh(group) for group in groups]
     first = _reaching(groups, window.keep_first)
@@ -77,15 +77,15 @@ def fit(messages: Sequence[Message], budget: int, window: Window = USUAL) -> Fit
         return _fitted(groups, 0, budget)
     aim = max(budget, MIN_BUDGET)
     # One enormous output must not be all that is left.
-    groups[oldest:] = [[capped(each, aim // 2) for each in group] for group in groups[oldest:]]
+    groups[oldest:] = [[head_and_tail(each, aim // 2) for each in group] for group in groups[oldest:]]
     cut = _Cut(groups, weights, first, recent)
     return _fitted(*cut.without_middle(aim), budget)
 
 
-def _fitted(groups: Sequence[list[Message]], dropped: int, budget: int) -> Fitted:
+def _fitted(groups: Sequence[list[Message]], dropped: int, budget: int) -> FittedContext:
     shown = tuple(each for group in groups for each in group)
     tokens = sum(map(estimate_message, shown))
-    return Fitted(shown, tokens, dropped, fits=tokens <= budget)
+    return FittedContext(shown, tokens, dropped, fits=tokens <= budget)
 
 
 def last_reply_failed(messages: Sequence[Message]) -> bool:
@@ -146,7 +146,7 @@ def _shorten(groups: list[list[Message]], old: range, budget: int, lines: int) -
 def _shortened(message: Message, lines: int) -> Message:
     if not isinstance(message, ToolResult):
         return message
-    content = tuple(fewer_lines(block, lines) for block in message.content)
+    content = tuple(limit_lines(block, lines) for block in message.content)
     return message if content == message.content else replace(message, content=content)
 
 
@@ -163,7 +163,7 @@ class _Cut:
         """The groups that stay, a note where others were, and how many messages went."""
         budget -= estimate_text(MARKER.format(sum(map(len, self.groups))))
         kept = self._kept(budget)
-        stay = squeezed([group for at, group in enumerate(self.groups) if at in kept], budget)
+        stay = truncated([group for at, group in enumerate(self.groups) if at in kept], budget)
         gone = [message for at, group in enumerate(self.groups) if at not in kept for message in group]
         if not gone:
             return stay, 0

@@ -12,12 +12,12 @@ from cinch_tui.screens.context import ContextScreen, texts_of
 from cinch_tui.theming import BUILTIN_FOLDER, load_theme
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.item_list import ItemList
-from harness.context.breakdown import Frame, breakdown
+from harness.context.breakdown import ContextInputs, breakdown
 from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage, user
 from harness.provider import ToolSpec
 
 RULES = "# Instruction files\nWrite tests first."
-FRAME = Frame(
+FRAME = ContextInputs(
     f"{'You are cinch. ' * 150}\n\n{RULES}",
     [ToolSpec("bash", "runs it " * 90, {})],
     RULES,

@@ -55,7 +55,7 @@ from cinch_tui.screens.welcome import UseKey, WelcomeScreen
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
 from harness.approval.rules import Rule
-from harness.context.breakdown import Frame, breakdown
+from harness.context.breakdown import ContextInputs, breakdown
 from harness.person import ApprovalRequest, Question
 from harness.provider import ToolSpec
 from harness.session.listing import SessionSummary
@@ -215,7 +215,9 @@ async def settings(pilot: Pilot[object], app: CinchApp) -> None:
 
 
 async def context(pilot: Pilot[object], app: CinchApp) -> None:
-    frame = Frame("You are cinch. " * 300, [ToolSpec("bash", "runs it " * 90, {})], "", size=200_000, reserve=16_000)
+    frame = ContextInputs(
+        "You are cinch. " * 300, [ToolSpec("bash", "runs it " * 90, {})], "", size=200_000, reserve=16_000
+    )
     await put(pilot, app, ContextScreen(breakdown(SAID, frame), lambda piece: str(piece)))
 
 

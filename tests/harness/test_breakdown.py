@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from harness.context.breakdown import Breakdown, Frame, breakdown
+from harness.context.breakdown import Breakdown, ContextInputs, breakdown
 from harness.context.tokens import estimate_message, estimate_text
-from harness.context.window import Window
+from harness.context.window import ContextPolicy
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolCall, ToolResult, Usage, user
 from harness.provider import ToolSpec
 
 SYSTEM = "You are cinch. " * 100
 RULES = "Write tests. " * 20
-FRAME = Frame(SYSTEM + RULES, [ToolSpec("bash", "runs it " * 50, {})], RULES, size=10_000, reserve=1_000)
+FRAME = ContextInputs(SYSTEM + RULES, [ToolSpec("bash", "runs it " * 50, {})], RULES, size=10_000, reserve=1_000)
 
 
 def reply(usage: Usage, call_id: str = "") -> AssistantMessage:
@@ -30,7 +30,7 @@ CONVERSATION: list[Message] = [
 
 
 def of_messages(whole: Breakdown) -> list[tuple[int, bool]]:
-    return [(piece.tokens, piece.is_counted) for piece in whole.pieces if piece.message is not None]
+    return [(piece.tokens, piece.is_counted) for piece in whole.segments if piece.message is not None]
 
 
 def test_before_the_first_reply_all_is_estimated():
@@ -38,7 +38,7 @@ def test_before_the_first_reply_all_is_estimated():
 
     whole = breakdown([question], FRAME)
 
-    assert [(piece.zone, piece.is_counted) for piece in whole.pieces] == [
+    assert [(piece.section, piece.is_counted) for piece in whole.segments] == [
         ("tools", False),
         ("system", False),
         ("instructions", False),
@@ -58,7 +58,7 @@ def test_what_differs_between_two_requests_is_counted():
 def test_estimates_are_stretched_to_what_was_counted():
     whole = breakdown(CONVERSATION, FRAME)
 
-    assert abs(sum(piece.tokens for piece in whole.pieces[:-1]) - 960) <= 2
+    assert abs(sum(piece.tokens for piece in whole.segments[:-1]) - 960) <= 2
 
 
 def test_a_difference_that_counts_something_else_too_is_not_believed():
@@ -68,7 +68,7 @@ def test_a_difference_that_counts_something_else_too_is_not_believed():
 
 
 def test_a_cache_holds_a_beginning():
-    marks = [piece.cached for piece in breakdown(CONVERSATION, FRAME).pieces]
+    marks = [piece.cached for piece in breakdown(CONVERSATION, FRAME).segments]
 
     assert marks == ["all", "all", "all", "all", "all", "partly", "not", "not"]
 
@@ -76,30 +76,32 @@ def test_a_cache_holds_a_beginning():
 def test_without_a_cache_nothing_is_held():
     whole = breakdown(CONVERSATION[:2], FRAME)
 
-    assert {piece.cached for piece in whole.pieces} == {"not"}
+    assert {piece.cached for piece in whole.segments} == {"not"}
 
 
 def test_the_first_and_the_newest_messages_are_told_from_those_between():
     messages = [user(f"{number}") for number in range(6)]
 
-    whole = breakdown(messages, Frame(window=Window(keep_first=1, keep_recent=2)))
+    whole = breakdown(messages, ContextInputs(window=ContextPolicy(keep_first=1, keep_recent=2)))
 
-    zones = [piece.zone for piece in whole.pieces if piece.message is not None]
+    zones = [piece.section for piece in whole.segments if piece.message is not None]
     assert zones == ["start", "middle", "middle", "middle", "recent", "recent"]
 
 
 def test_what_no_request_carries_is_left_out_of_the_sum():
     messages = [user(f"{number} " * 400) for number in range(6)]
 
-    whole = breakdown(messages, Frame(size=10_000, window=Window(keep_first=1, keep_recent=1), budget=700))
+    whole = breakdown(
+        messages, ContextInputs(size=10_000, window=ContextPolicy(keep_first=1, keep_recent=1), budget=700)
+    )
 
     assert whole.tokens_in("left out") > 0
     assert whole.used <= 700
 
 
 def test_what_an_application_keeps_is_no_piece():
-    assert breakdown([CustomMessage("note", {})], Frame()).pieces == ()
+    assert breakdown([CustomMessage("note", {})], ContextInputs()).segments == ()
 
 
 def test_a_service_whose_window_nobody_knows_has_no_free_room():
-    assert breakdown(CONVERSATION, Frame()).free == 0
+    assert breakdown(CONVERSATION, ContextInputs()).free == 0

@@ -7,7 +7,7 @@ import pytest
 from fakes.runs import calls, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool
 
-from harness.context.window import Window
+from harness.context.window import ContextPolicy
 from harness.errors import Aborted, ContextWindowOverflow, RequestRejected, StreamError
 from harness.events import (
     AgentEnd,
@@ -168,7 +168,7 @@ async def test_the_transform_hears_of_the_overflow_and_may_mend_it_itself(make_a
         "done",
         messages=[user("x" * 4000), user("y" * 4000)],
         transform_context=transform,
-        window=Window(overflow_tokens=500),
+        window=ContextPolicy(overflow_tokens=500),
     )
 
     await agent.prompt("go")
@@ -202,7 +202,7 @@ async def test_an_overflow_after_the_first_words_discards_them(make_agent, recor
 
 async def test_a_window_is_kept_before_the_service_has_to_refuse(make_agent, record, requests):
     history = [user(f"{n} " + "word " * 400) for n in range(20)]
-    agent = make_agent("done", messages=history, window=Window(max_tokens=3000))
+    agent = make_agent("done", messages=history, window=ContextPolicy(max_tokens=3000))
     seen = record(agent)
 
     await agent.prompt("go")
@@ -342,7 +342,11 @@ async def test_a_result_says_what_it_came_to(make_agent):
 async def test_what_is_left_out_is_told_when_it_grows_and_not_every_turn(make_agent, record):
     history = [user(f"{n} " + "word " * 400) for n in range(20)]
     agent = make_agent(
-        *[calls("look")] * 12, "done", tools=[SimpleTool("look")], messages=history, window=Window(max_tokens=3000)
+        *[calls("look")] * 12,
+        "done",
+        tools=[SimpleTool("look")],
+        messages=history,
+        window=ContextPolicy(max_tokens=3000),
     )
     seen = record(agent)
 

@@ -11,7 +11,7 @@ from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.act import GRACE
 from harness.agent import Agent
-from harness.context.window import Window
+from harness.context.window import ContextPolicy
 from harness.errors import ConfigError, ModelThrottled
 from harness.events import RetryScheduled
 from harness.limits import Limits
@@ -42,11 +42,11 @@ RETRIES = {
     "cersei": RetryPolicy(max_retries=5, initial=1.0, multiplier=2.0, max_delay=30.0, jitter=0.25),
 }
 WINDOWS = {
-    "cinch": Window(200_000, keep_first=1, keep_recent=10, tool_output_lines=0),
-    "trustee": Window(),
-    "swink": Window(100_000, 50_000, keep_first=2, tool_output_lines=0),
-    "phi": Window(100_000, keep_first=2, keep_recent=10, tool_output_lines=50),
-    "cersei": Window(180_000, keep_first=0, keep_recent=10, tool_output_lines=160),
+    "cinch": ContextPolicy(200_000, keep_first=1, keep_recent=10, tool_output_lines=0),
+    "trustee": ContextPolicy(),
+    "swink": ContextPolicy(100_000, 50_000, keep_first=2, tool_output_lines=0),
+    "phi": ContextPolicy(100_000, keep_first=2, keep_recent=10, tool_output_lines=50),
+    "cersei": ContextPolicy(180_000, keep_first=0, keep_recent=10, tool_output_lines=160),
 }
 EXECUTIONS = {
     "cinch": Execution(timeout=60.0, max_result_chars=30_000, cache_entries=100, cache_turns=10),

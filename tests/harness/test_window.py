@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.context.normalise import normalise
-from harness.context.squeeze import NO_IMAGE, fewer_lines
+from harness.context.squeeze import NO_IMAGE, limit_lines
 from harness.context.tokens import estimate_message
-from harness.context.window import MIN_BUDGET, Fitted, Window, fit
+from harness.context.window import MIN_BUDGET, ContextPolicy, FittedContext, fit
 from harness.messages import (
     AssistantMessage,
     CustomMessage,
@@ -38,7 +38,7 @@ an_act = st.one_of(
 )
 budgets = st.integers(-10, 3_000)
 windows = st.builds(
-    Window,
+    ContextPolicy,
     keep_first=st.integers(0, 4),
     keep_recent=st.integers(0, 6),
     tool_output_lines=st.sampled_from([0, 1, 2, 5, 50]),
@@ -62,7 +62,7 @@ def played(acts: list[object]) -> list[Message]:
 conversations = st.lists(an_act, max_size=14).map(played)
 
 
-def own(fitted: Fitted) -> list[Message]:
+def own(fitted: FittedContext) -> list[Message]:
     """What is shown, without the note of what is not."""
     return [each for each in fitted.messages if not is_note(each)]
 
@@ -132,7 +132,7 @@ def test_what_is_shown_never_grows_and_is_the_same_each_time(messages, budget, w
 def test_what_fits_is_left_alone(messages, window):
     fitted = fit(messages, weigh(messages), window)
 
-    assert fitted == Fitted(tuple(messages), weigh(messages))
+    assert fitted == FittedContext(tuple(messages), weigh(messages))
     assert all(shown is given for shown, given in zip(fitted.messages, messages, strict=True))
 
 
@@ -157,7 +157,7 @@ def test_what_is_shown_needs_no_healing_but_of_what_says_nothing(messages, budge
 
 
 @given(conversations, windows)
-@example(played([]), Window())
+@example(played([]), ContextPolicy())
 def test_a_budget_of_nothing_is_no_obstacle(messages, window):
     fitted = fit(messages, 0, window)
 
@@ -177,7 +177,7 @@ def test_old_output_is_cut_before_anything_goes():
     long = "\n".join(f"line {number}" for number in range(200))
     messages = [user("go"), *rounds(3, long), *rounds(1, long)]
 
-    fitted = fit(messages, 1_200, Window(keep_recent=2, tool_output_lines=4))
+    fitted = fit(messages, 1_200, ContextPolicy(keep_recent=2, tool_output_lines=4))
 
     assert fitted.dropped == 0
     assert fitted.fits
@@ -187,7 +187,7 @@ def test_old_output_is_cut_before_anything_goes():
 
 def test_nothing_goes_where_shorter_output_just_fits():
     messages = [user("go"), *rounds(6, "one line of many\n" * 200)]
-    window = Window(keep_recent=2, tool_output_lines=10)
+    window = ContextPolicy(keep_recent=2, tool_output_lines=10)
     roomy = fit(messages, weigh(messages) - 1, window)
 
     exact = fit(messages, roomy.tokens, window)
@@ -199,7 +199,7 @@ def test_nothing_goes_where_shorter_output_just_fits():
 def test_what_went_is_told_where_it_stood():
     messages = [user("go"), *rounds(20)]
 
-    fitted = fit(messages, 1_000, Window(keep_first=2))
+    fitted = fit(messages, 1_000, ContextPolicy(keep_first=2))
 
     assert [each.id for each in fitted.messages[:2]] == [messages[0].id, "r0"]
     note = fitted.messages[3]
@@ -232,7 +232,7 @@ def test_a_growing_conversation_is_cut_at_the_same_place_for_several_turns():
 def test_one_enormous_output_leaves_room_for_what_came_before():
     messages = [user("go"), *rounds(4), *rounds(1, "y" * 1_000_000)]
 
-    fitted = fit(messages, 2_000, Window(keep_recent=1))
+    fitted = fit(messages, 2_000, ContextPolicy(keep_recent=1))
 
     assert fitted.fits
     assert fitted.dropped == 0
@@ -277,7 +277,7 @@ def test_a_reply_too_long_goes_with_its_results_and_nothing_else():
 def test_what_comes_first_goes_too_where_it_is_too_long():
     messages = [user("go"), reply(call("a", content="w" * 40_000)), result("a"), *rounds(3)]
 
-    fitted = fit(messages, 1_000, Window(keep_first=3))
+    fitted = fit(messages, 1_000, ContextPolicy(keep_first=3))
 
     assert fitted.fits
     assert [each.id for each in own(fitted)] == [each.id for each in (messages[0], *messages[3:])]
@@ -296,8 +296,8 @@ def test_what_stands_between_a_call_and_its_result_parts_them_not(between, budge
 def test_lines_are_only_cut_where_that_makes_it_shorter():
     block = Text("a\nb\nc\nd")
 
-    assert fewer_lines(block, 2) is block
-    assert fewer_lines(PICTURE, 2) is PICTURE
+    assert limit_lines(block, 2) is block
+    assert limit_lines(PICTURE, 2) is PICTURE
 
 
 def test_an_image_that_has_no_room_is_told_of():
@@ -331,5 +331,5 @@ def test_nothing_is_cut_to_less_than_makes_sense(budget):
 
 
 def test_an_empty_conversation_stays_empty():
-    assert fit([], 0) == Fitted((), 0)
-    assert fit([], -1) == Fitted((), 0)
+    assert fit([], 0) == FittedContext((), 0)
+    assert fit([], -1) == FittedContext((), 0)

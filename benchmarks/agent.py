@@ -22,7 +22,7 @@ from harness.events import Event, RequestStart, ToolExecutionEnd, ToolExecutionS
 from harness.limits import Limits  # noqa: E402
 from harness.messages import ModelSpec, Usage  # noqa: E402
 from harness.options import AgentOptions, Execution  # noqa: E402
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, KnownFacts, Model, Request  # noqa: E402
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Model, Request, StaticModelInfo  # noqa: E402
 from harness.workspace import Workspace  # noqa: E402
 from providers.demo import scripted  # noqa: E402
 from tools import builtin_tools  # noqa: E402
@@ -93,7 +93,7 @@ class AtOnce:
 
 
 def model_of(provider: AtOnce) -> Model:
-    return Model(provider, ModelSpec("at-once", "nothing"), KnownFacts())
+    return Model(provider, ModelSpec("at-once", "nothing"), StaticModelInfo())
 
 
 def overhead(folder: Path) -> None:

@@ -21,7 +21,7 @@ from harness.events import AgentEnd, MessageUpdate  # noqa: E402
 from harness.limits import Limits  # noqa: E402
 from harness.messages import ModelSpec, Usage  # noqa: E402
 from harness.options import AgentOptions  # noqa: E402
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, KnownFacts, Model, Request  # noqa: E402
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Model, Request, StaticModelInfo  # noqa: E402
 from harness.session.store import SessionStore  # noqa: E402
 from harness.workspace import Workspace  # noqa: E402
 
@@ -83,7 +83,7 @@ async def latencies(folder: Path, deltas: int, rate: int) -> list[float]:
     """Milliseconds from the provider to a listener, for each delta."""
     streamer = Streamer(deltas, rate)
     options = AgentOptions(workspace=Workspace(folder), limits=Limits(max_turns=0))
-    model = Model(streamer, ModelSpec("streamer", "words"), KnownFacts())
+    model = Model(streamer, ModelSpec("streamer", "words"), StaticModelInfo())
     agent = Agent(model, [SimpleTool("nothing", risk="none")], options=options)
     store = SessionStore(folder / "data", folder, agent.session_id)
     agent.subscribe(store.store)

@@ -340,8 +340,8 @@ def _hear_of_differences(model: Model, agent: Agent) -> None:
 
 def _keep_prices(model: Model, paths: Paths) -> None:
     """Have what the price data tells of it looked up once a day: that takes as long as many a run in print mode."""
-    if isinstance(model.facts, PricedFacts):
-        model.facts.shelf = Shelf(paths.cache / "prices")
+    if isinstance(model.info, PricedFacts):
+        model.info.shelf = Shelf(paths.cache / "prices")
 
 
 def _root(options: Options, model: Model) -> Path:

@@ -139,7 +139,7 @@ async def _with_files(job: Job, agent: Agent) -> str | tuple[UserContent, ...]:
 
 async def _priced(agent: Agent, result: AgentResult) -> AgentResult:
     """The result with its cost: prices take longer to load than a short answer, and only these formats tell them."""
-    facts = await agent.state.model.facts.load()
+    facts = await agent.state.model.info.load()
     return replace(result, usage=priced(result.usage, facts.price))
 
 

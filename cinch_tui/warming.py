@@ -52,7 +52,7 @@ async def warm(state: State) -> None:
     await asyncio.to_thread(load, state.tools)
     for name in TOLD_OF:
         await asyncio.to_thread(compile_now, importlib.import_module(name))
-    facts = state.model.facts
+    facts = state.model.info
     look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_apart", facts.load)
     await look_up()
     await asyncio.to_thread(warm_up)

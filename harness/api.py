@@ -63,8 +63,8 @@ MODULES: dict[str, str] = {
     "harness.filters": "InputGuardrail Pass Warn Reject MaxLength SecretGuardrail",
     # Models
     "harness.provider": (
-        "Model Provider Request CacheStrategy NO_CACHE Delta BlockStart BlockDelta BlockEnd Done Facts ModelFacts "
-        "KnownFacts Price"
+        "Model Provider Request CacheStrategy NO_CACHE Delta BlockStart BlockDelta BlockEnd Done ModelInfoSource ModelInfo "
+        "StaticModelInfo Price"
     ),
     "harness.routing": "Routing Single ByTurn CheapThenPowerful",
     # Several runs of one prompt
@@ -257,13 +257,13 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.provider import CacheStrategy as CacheStrategy
     from harness.provider import Delta as Delta
     from harness.provider import Done as Done
-    from harness.provider import Facts as Facts
-    from harness.provider import KnownFacts as KnownFacts
     from harness.provider import Model as Model
-    from harness.provider import ModelFacts as ModelFacts
+    from harness.provider import ModelInfo as ModelInfo
+    from harness.provider import ModelInfoSource as ModelInfoSource
     from harness.provider import Price as Price
     from harness.provider import Provider as Provider
     from harness.provider import Request as Request
+    from harness.provider import StaticModelInfo as StaticModelInfo
     from harness.recorder import TraceRecorder as TraceRecorder
     from harness.recording.files import TraceFiles as TraceFiles
     from harness.recording.records import RunTrace as RunTrace

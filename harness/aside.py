@@ -126,7 +126,7 @@ async def _answer(agent: Agent, request: Request, tell: Callable[[str], None]) -
         if isinstance(deltas, AsyncGenerator):
             await deltas.aclose()
     reply = builder.finish()
-    facts = await model.facts.load()
+    facts = await model.info.load()
     reply = replace(reply, usage=priced(reply.usage, facts.price))
     agent.state.ledger.settle(model.spec.name, facts.price)
     agent.state.ledger.add(model.spec.name, reply.usage)

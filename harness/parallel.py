@@ -267,7 +267,7 @@ class _Runner:
     async def _know_price(self) -> None:
         """The agent may never ask this model again, and with that never learn what it cost."""
         state = self.agent.state
-        state.ledger.settle(state.model.spec.name, (await state.model.facts.load()).price)
+        state.ledger.settle(state.model.spec.name, (await state.model.info.load()).price)
 
     def outcome(self, index: int, result: AgentResult) -> Outcome:
         return Outcome(

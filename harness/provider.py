@@ -28,7 +28,7 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSchema:
+class OutputSchema:
     """The form an answer must have, where the provider can hold the model to it; `schema` is a JSON Schema."""
 
     name: str
@@ -71,10 +71,10 @@ class Request:
     max_tokens: int | None = None
     temperature: float | None = None
     session_id: str = ""
-    answer_schema: AnswerSchema | None = None
+    output_schema: OutputSchema | None = None
     api_key: str | None = field(default=None, repr=False)
     cache: CacheStrategy = CacheStrategy()
-    tell: Callable[[str], None] | None = field(default=None, repr=False, compare=False)
+    on_notice: Callable[[str], None] | None = field(default=None, repr=False, compare=False)
     transport: str = "sse"
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
 
@@ -164,7 +164,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelInfo:
     """What is known of a model: tokens it can read and write, its price, and whether it sees images, uses tools and
     thinks; None where nobody says."""
 
@@ -176,28 +176,28 @@ class ModelFacts:
     thinking: bool | None = None
 
 
-class Facts(Protocol):
+class ModelInfoSource(Protocol):
     """Facts that cost time to look up. `now` is what is known without waiting (None: nothing yet)."""
 
     @property
-    def now(self) -> ModelFacts | None: ...
+    def now(self) -> ModelInfo | None: ...
 
-    async def load(self) -> ModelFacts:
+    async def load(self) -> ModelInfo:
         """Look them up, and keep them as `now`."""
         ...
 
 
-class KnownFacts:
+class StaticModelInfo:
     """Facts that are at hand."""
 
-    def __init__(self, facts: ModelFacts | None = None) -> None:
-        self._facts = facts or ModelFacts()
+    def __init__(self, facts: ModelInfo | None = None) -> None:
+        self._facts = facts or ModelInfo()
 
     @property
-    def now(self) -> ModelFacts | None:
+    def now(self) -> ModelInfo | None:
         return self._facts
 
-    async def load(self) -> ModelFacts:
+    async def load(self) -> ModelInfo:
         return self._facts
 
 
@@ -207,14 +207,14 @@ class Model:
 
     provider: Provider
     spec: ModelSpec
-    facts: Facts
+    info: ModelInfoSource
     native_schema: bool = False
 
     def heeds_thinking(self, level: ThinkingLevel, *, with_tools: bool = True) -> bool:
         """Whether the model can be told to think at this level."""
         if level == "off":
             return True
-        known = self.facts.now
+        known = self.info.now
         if known is not None and known.thinking is False:
             return False
         if not isinstance(self.provider, ThinkingAware):

@@ -26,7 +26,7 @@ from harness.modes import Mode, tools_of
 from harness.options import AgentOptions
 from harness.pause import Pause
 from harness.person import UserInteraction
-from harness.provider import AnswerSchema, Model, ModelFacts, ToolSpec
+from harness.provider import Model, ModelInfo, OutputSchema, ToolSpec
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy
 from harness.run_config import RunConfig
@@ -110,13 +110,13 @@ class State:
         return f"{self.system_prompt}\n\n{self.mode.addendum}" if self.mode.addendum else self.system_prompt
 
     @property
-    def facts(self) -> ModelFacts:
-        return known_facts(self.model)
+    def model_info(self) -> ModelInfo:
+        return known_model_info(self.model)
 
 
-def known_facts(model: Model) -> ModelFacts:
+def known_model_info(model: Model) -> ModelInfo:
     """What is known of a model without waiting."""
-    return model.facts.now or ModelFacts()
+    return model.info.now or ModelInfo()
 
 
 def specs_of(tools: Sequence[Tool]) -> tuple[ToolSpec, ...]:
@@ -159,7 +159,7 @@ class Entry:
     tools: tuple[Tool, ...] = ()
     last_word: Callable[[AssistantMessage], UserMessage | None] = _nothing_more
     is_over: Callable[[], bool] = _never
-    answer_schema: AnswerSchema | None = None
+    output_schema: OutputSchema | None = None
     work: Callable[[Run], Awaitable[Ending]] | None = None
     loop_id: str = ""
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
@@ -223,7 +223,7 @@ class Run:
     def config(self) -> RunConfig:
         """The configuration as it is now."""
         state, options = self.state, self.options
-        facts = state.model.facts.now
+        facts = state.model.info.now
         return RunConfig(
             config_id=options.config_id,
             max_tokens=state.max_tokens,

@@ -12,7 +12,7 @@ from harness.errors import AgentError, ConfigError, InvalidArguments, Structured
 from harness.events import Event, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import AssistantMessage, JsonObject, JsonValue, Text, ToolCall, UserMessage
 from harness.prompt import Prompt, messages_of
-from harness.provider import AnswerSchema
+from harness.provider import OutputSchema
 from harness.run import Entry
 from harness.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import View
@@ -200,8 +200,8 @@ class AnswerTool:
 def _entry(agent: Agent, answer: _Answer, entry: Entry) -> Entry:
     entry = replace(entry, is_over=lambda: answer.is_exhausted)
     if _is_native(agent):
-        schema = AnswerSchema(answer.form.name, answer.form.schema)
-        return replace(entry, answer_schema=schema, last_word=answer.read_reply)
+        schema = OutputSchema(answer.form.name, answer.form.schema)
+        return replace(entry, output_schema=schema, last_word=answer.read_reply)
     return replace(entry, tools=(AnswerTool(answer),), last_word=answer.ask_for_call)
 
 

@@ -10,7 +10,7 @@ from harness.cost import priced
 from harness.events import ContextWarning, UsageUpdate
 from harness.messages import AssistantMessage
 from harness.provider import Model
-from harness.run import Run, known_facts
+from harness.run import Run, known_model_info
 
 logger = logging.getLogger(__name__)
 
@@ -27,18 +27,18 @@ async def know_price(run: Run, model: Model, reply: AssistantMessage) -> None:
     goes_on = bool(reply.tool_calls or run.inbox)
     if run.hooks.counts_cost or (goes_on and any(each.meter.limits.max_cost for each in run.lineage)):
         try:
-            await model.facts.load()
+            await model.info.load()
         except Exception:  # who looks them up is a stranger's code; the reply is there, its price is not known
             logger.exception("the price of %s could not be looked up", model.spec.name)
 
 
 def priced_reply(reply: AssistantMessage, model: Model) -> AssistantMessage:
-    return replace(reply, usage=priced(reply.usage, known_facts(model).price))
+    return replace(reply, usage=priced(reply.usage, known_model_info(model).price))
 
 
 def account(run: Run, model: Model, reply: AssistantMessage) -> None:
     """Count what a reply used, for the run and for the agent, and for those they work for."""
-    facts = known_facts(model)
+    facts = known_model_info(model)
     for each in run.lineage:
         for ledger in (each.meter.ledger, each.state.ledger):
             ledger.settle(model.spec.name, facts.price)

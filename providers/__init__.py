@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from harness.errors import ConfigError
 from harness.messages import ModelSpec
-from harness.provider import Facts, KnownFacts, Model
+from harness.provider import Model, ModelInfoSource, StaticModelInfo
 from harness.thinking import ThinkingLevel
 from providers.api_keys import ApiKey, KeyedService, missing_key
 from providers.catalog import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
@@ -177,13 +177,13 @@ def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
     return replace(endpoint, wire=recorded(endpoint, model_id, Path(named)))
 
 
-def _facts(endpoint: Endpoint, model_id: str, service: Service) -> Facts:
+def _facts(endpoint: Endpoint, model_id: str, service: Service) -> ModelInfoSource:
     preset = endpoint.preset
     if preset.window_path and isinstance(service, FactsSource):
         return LocalFacts(service, model_id)
     told = told_facts(preset, model_id)
     if told:
-        return KnownFacts(told)
+        return StaticModelInfo(told)
     # A list is asked where it costs one request with a key; on a tape it would be in the way.
     is_simple = endpoint.is_vendors_own and endpoint.secret is not None and endpoint.wire is None
     return PricedFacts(preset, model_id, service if is_simple and isinstance(service, Telling) else None)

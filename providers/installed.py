@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
-from harness.provider import ModelFacts
+from harness.provider import ModelInfo
 from providers.catalog import Preset, nearest, presets
 from providers.endpoint import Endpoint
 from providers.protocols import PROTOCOLS
@@ -88,7 +88,7 @@ def service_at(endpoint: Endpoint) -> Service:
     return open_guarded(_plugin_for(endpoint.preset.name), endpoint)
 
 
-def told_facts(preset: Preset, model_id: str) -> ModelFacts | None:
+def told_facts(preset: Preset, model_id: str) -> ModelInfo | None:
     """What another package says of its model.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from harness.errors import ModelNotFound
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
-from harness.provider import Delta, ModelFacts, Request
+from harness.provider import Delta, ModelInfo, Request
 from providers.catalog import Preset, Secret, ThinkingRule
 from providers.endpoint import Endpoint
 from providers.net.failures import failure, plain
@@ -60,7 +60,7 @@ class ProviderPlugin:
 
     preset: Preset
     open: Opener | None = None
-    facts: Callable[[str], ModelFacts | None] | None = None
+    facts: Callable[[str], ModelInfo | None] | None = None
 
 
 class WireFormat(Protocol):

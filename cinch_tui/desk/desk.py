@@ -367,7 +367,7 @@ class Desk:
     def show_figures(self) -> None:
         """What the conversation has used, and how much of the window it takes."""
         agent = self.agent
-        self.screen.board.show_usage(agent.state.usage, agent.history.context, agent.state.facts.context_window)
+        self.screen.board.show_usage(agent.state.usage, agent.history.context, agent.state.model_info.context_window)
 
     def _show(self, messages: Sequence[Message]) -> None:
         from cinch_tui.transcript.past import blocks_of, last_todo

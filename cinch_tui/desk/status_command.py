@@ -114,5 +114,5 @@ def facts_of(desk: Desk) -> Facts:
         "tokens_out": status.tokens_out,
         "cost_usd": status.cost,
         "context_tokens": agent.history.context,
-        "context_window": agent.state.facts.context_window,
+        "context_window": agent.state.model_info.context_window,
     }

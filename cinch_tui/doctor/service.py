@@ -99,7 +99,7 @@ async def _answered(target: Target, endpoint: Endpoint) -> Finding:
         await asyncio.to_thread(warm)
     try:
         answer = await smallest_request(model)
-        facts = await model.facts.load()
+        facts = await model.info.load()
     finally:
         await model.provider.close()
     cost = priced(answer.usage, facts.price).cost

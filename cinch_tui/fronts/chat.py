@@ -263,7 +263,7 @@ class ChatFront(AgentFront):
             connected = [await asyncio.to_thread(connect, name, level) for name in models]
             for model in connected:
                 # Their prices are shown at their end.
-                await model.facts.load()
+                await model.info.load()
         except CinchError:
             typed = f"/parallel {' '.join(models)} -- {prompt}" if prompt else f"/parallel {' '.join(models)}"
             self._desk.screen.prompt.restore(typed)

@@ -74,7 +74,7 @@ class Breakdown:
 
 def context_inputs(state: State, instructions: str = "", window: ContextPolicy = ContextPolicy()) -> ContextInputs:
     """The frame of an agent's next request: `frame_of(agent.state)`."""
-    facts, budget = state.facts, [each for each in (window.max_tokens, state.budget) if each]
+    facts, budget = state.model_info, [each for each in (window.max_tokens, state.budget) if each]
     return ContextInputs(
         system=state.system,
         tools=specs_of(state.available_tools),

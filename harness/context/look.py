@@ -11,7 +11,7 @@ from harness.events import CompactionEnd, CompactionStart
 from harness.messages import Message, ModelMessage
 from harness.options import to_llm
 from harness.provider import Model
-from harness.run import Run, known_facts, specs_of
+from harness.run import Run, known_model_info, specs_of
 
 
 async def build_context(run: Run) -> tuple[ModelMessage, ...]:
@@ -31,7 +31,7 @@ async def shrink_after_overflow(run: Run, model: Model) -> tuple[ModelMessage, .
     overhead = _overhead(run)
     refused = _weigh(messages) + overhead
     shown = await _transformed(run, overflow=True)
-    wanted = run.options.window.overflow_tokens or min(refused, known_facts(model).context_window) // 2
+    wanted = run.options.window.overflow_tokens or min(refused, known_model_info(model).context_window) // 2
     if _weigh(shown) + overhead > wanted:
         run.state.budget = wanted
         fitted = fit(shown, wanted - overhead, run.options.window)

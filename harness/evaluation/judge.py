@@ -52,7 +52,7 @@ class LlmJudge:
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
         compared = candidates(outcomes)
-        facts = await self._model.facts.load()
+        facts = await self._model.info.load()
         room = int((self._context_tokens or facts.context_window) * USABLE * CHARS_PER_TOKEN)
         text, warnings = self._question(prompts, compared, room)
         result = await Agent(self._model, (), self._system_prompt, replace(self._options, messages=())).prompt(text)

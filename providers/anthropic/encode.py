@@ -48,7 +48,7 @@ def encode(
         "messages": [*turns],
         "stream": True,
     }
-    answer = output_format(request.answer_schema.schema) if request.answer_schema and holds_to_schema else None
+    answer = output_format(request.output_schema.schema) if request.output_schema and holds_to_schema else None
     if system := _system(request, is_held=answer is not None):
         body["system"] = system
     if request.tools:
@@ -67,8 +67,8 @@ def _system(request: Request, *, is_held: bool) -> list[JsonValue]:
     if request.system.strip():
         marked: JsonObject = {"cache_control": mark_of(request.cache)} if request.cache.system else {}
         blocks.append({"type": "text", "text": request.system, **marked})
-    if request.answer_schema is not None and not is_held:
-        blocks.append({"type": "text", "text": in_words(request.answer_schema)})
+    if request.output_schema is not None and not is_held:
+        blocks.append({"type": "text", "text": in_words(request.output_schema)})
     return blocks
 
 

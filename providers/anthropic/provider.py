@@ -90,7 +90,7 @@ class AnthropicProvider:
     def _mended(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
         """How to ask again; None if that would not help."""
         model = {request.spec.model_id}
-        if request.answer_schema and re.search(REFUSED_SCHEMA, refusal) and learns(self._without_schema, model):
+        if request.output_schema and re.search(REFUSED_SCHEMA, refusal) and learns(self._without_schema, model):
             return form
         if self._marks.learn(request.cache, refusal):
             return form

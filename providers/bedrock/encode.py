@@ -18,7 +18,7 @@ from harness.messages import (
     ToolResult,
     UserContent,
 )
-from harness.provider import NO_CACHE, AnswerSchema, CacheStrategy, Request, ToolSpec
+from harness.provider import NO_CACHE, CacheStrategy, OutputSchema, Request, ToolSpec
 from providers.anthropic.answer import output_format
 from providers.bedrock.traits import Traits, traits_of
 from providers.wire.answer import in_words
@@ -47,7 +47,7 @@ def encode(request: Request, without: Collection[str] = (), unreadable: Set[str]
     turns: list[JsonObject] = [{"role": ROLES[speaker], "content": said} for speaker, said in told]
     if cache.messages:
         _mark_for_cache(turns, point)
-    answer = _output_config(request.answer_schema) if request.answer_schema and SCHEMA not in without else None
+    answer = _output_config(request.output_schema) if request.output_schema and SCHEMA not in without else None
     body: JsonObject = {"messages": [*turns]}
     if system := _system(request, is_held=answer is not None):
         body["system"] = [*system, point] if cache.system and request.system.strip() else [*system]
@@ -64,12 +64,12 @@ def encode(request: Request, without: Collection[str] = (), unreadable: Set[str]
 
 def _system(request: Request, *, is_held: bool) -> list[JsonObject]:
     blocks: list[JsonObject] = [{"text": request.system}] if request.system.strip() else []
-    if request.answer_schema is not None and not is_held:
-        blocks.append({"text": in_words(request.answer_schema)})
+    if request.output_schema is not None and not is_held:
+        blocks.append({"text": in_words(request.output_schema)})
     return blocks
 
 
-def _output_config(answer: AnswerSchema) -> JsonObject | None:
+def _output_config(answer: OutputSchema) -> JsonObject | None:
     form = output_format(answer.schema)
     if form is None:
         return None

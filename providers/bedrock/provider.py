@@ -114,7 +114,7 @@ class BedrockProvider:
             return learns(without_now, {THINKING})
         if re.search(REFUSED_SIGNATURE, refusal):
             return learns(self._unreadable, with_thoughts(request.messages))
-        if request.answer_schema and re.search(REFUSED_SCHEMA, refusal) and SCHEMA not in without:
+        if request.output_schema and re.search(REFUSED_SCHEMA, refusal) and SCHEMA not in without:
             return learns(without, {SCHEMA})
         refused = next((part for words, part in REFUSABLE if part not in without and re.search(words, refusal)), None)
         return refused is not None and learns(without, {refused})

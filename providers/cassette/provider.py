@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError
 from harness.messages import AssistantMessage, ModelMessage, ModelSpec
-from harness.provider import Delta, Facts, Model, ModelFacts, Price, Provider, Request
+from harness.provider import Delta, Model, ModelInfo, ModelInfoSource, Price, Provider, Request
 from harness.thinking import ThinkingLevel
 from providers.cassette.deck import Deck
 from providers.cassette.tape import Exchange, read_exchanges
@@ -81,15 +81,15 @@ class ReplayProvider:
 class UnpaidFacts:
     """The recorded model's facts; nothing is paid for what is played."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: ModelInfoSource) -> None:
         self._facts = facts
 
     @property
-    def now(self) -> ModelFacts | None:
+    def now(self) -> ModelInfo | None:
         facts = self._facts.now
         return facts and _unpaid(facts)
 
-    async def load(self) -> ModelFacts:
+    async def load(self) -> ModelInfo:
         return _unpaid(await self._facts.load())
 
 
@@ -114,7 +114,7 @@ def replay_model(path: str, build: Callable[[Endpoint], Provider], thinking: Thi
     )
 
 
-def _unpaid(facts: ModelFacts) -> ModelFacts:
+def _unpaid(facts: ModelInfo) -> ModelInfo:
     return replace(facts, price=Price(0.0, 0.0))
 
 
@@ -131,4 +131,4 @@ def _as_recorded(request: Request, exchange: Exchange) -> Request:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[Provider], type[Wire], type[Facts]] = (ReplayProvider, Player, UnpaidFacts)
+    _: tuple[type[Provider], type[Wire], type[ModelInfoSource]] = (ReplayProvider, Player, UnpaidFacts)

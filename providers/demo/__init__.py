@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.messages import ModelSpec
-from harness.provider import KnownFacts, Model, ModelFacts, Price
+from harness.provider import Model, ModelInfo, Price, StaticModelInfo
 from providers.demo.provider import DemoProvider
 from providers.demo.script import Break, Call, Hang, Reply, Say, Script, Think, replies
 
@@ -36,4 +36,4 @@ def demo_model() -> Model:
 
 
 def _model(provider: DemoProvider, name: str) -> Model:
-    return Model(provider, ModelSpec("demo", name), KnownFacts(ModelFacts(price=Price(0.0, 0.0))))
+    return Model(provider, ModelSpec("demo", name), StaticModelInfo(ModelInfo(price=Price(0.0, 0.0))))

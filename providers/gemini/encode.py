@@ -54,8 +54,8 @@ def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
 
 def _system(request: Request, *, is_held: bool) -> str:
     words = [request.system] if request.system.strip() else []
-    if request.answer_schema is not None and not is_held:
-        words.append(in_words(request.answer_schema))
+    if request.output_schema is not None and not is_held:
+        words.append(in_words(request.output_schema))
     return "\n\n".join(words)
 
 
@@ -77,9 +77,9 @@ def _config(request: Request, without: Collection[str]) -> JsonObject:
         config[TEMPERATURE] = request.temperature
     if thinking:
         config[THINKING] = thinking
-    if request.answer_schema is not None and FORMAT not in without:
+    if request.output_schema is not None and FORMAT not in without:
         config["responseMimeType"] = "application/json"
-        config[FORMAT] = request.answer_schema.schema
+        config[FORMAT] = request.output_schema.schema
     return config
 
 

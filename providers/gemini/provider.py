@@ -82,7 +82,7 @@ class GeminiProvider:
         refusal = str(error).lower()
         without = self._without.setdefault(request.spec.model_id, set())
         refused = next((part for word, part in REFUSABLE if word in refusal), None)
-        if refused is None and request.answer_schema and any(word in refusal for word in REFUSED_FORMS):
+        if refused is None and request.output_schema and any(word in refusal for word in REFUSED_FORMS):
             refused = FORMAT
         if refused is None or refused in without:
             return False

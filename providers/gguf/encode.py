@@ -51,8 +51,8 @@ def encode(request: Request, manner: Manner = MANNERS[0]) -> list[JsonObject]:
     """The messages. Ids have nine letters, which is what the strictest template wants."""
     messages = list(_joined(_messages(request.spec, request.messages, manner)))
     words = [request.system] if request.system.strip() else []
-    if request.answer_schema is not None:
-        words.append(in_words(request.answer_schema))
+    if request.output_schema is not None:
+        words.append(in_words(request.output_schema))
     if words and manner.no_system:
         return list(_joined([{"role": "user", "content": "\n\n".join(words)}, *messages]))
     return [{"role": "system", "content": "\n\n".join(words)}, *messages] if words else messages

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError, ProviderError, RequestRejected
 from harness.messages import ModelSpec
-from harness.provider import Delta, Facts, Model, ModelFacts, Provider, Request
+from harness.provider import Delta, Model, ModelInfo, ModelInfoSource, Provider, Request
 from harness.thinking import ThinkingLevel
 from providers.gguf.header import Header, read_header
 from providers.gguf.store import find_model, models_folder, pulled_models
@@ -87,24 +87,24 @@ class HeaderFacts:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._now: ModelFacts | None = None
+        self._now: ModelInfo | None = None
 
     @property
-    def now(self) -> ModelFacts | None:
+    def now(self) -> ModelInfo | None:
         return self._now
 
-    async def load(self) -> ModelFacts:
+    async def load(self) -> ModelInfo:
         if self._now is None:
             try:
                 self._now = _facts(await asyncio.to_thread(read_header, self._path))
             except ProviderError:
                 # The first request says what is wrong.
-                self._now = ModelFacts(UNTOLD, price=FREE)
+                self._now = ModelInfo(UNTOLD, price=FREE)
         return self._now
 
 
-def _facts(header: Header) -> ModelFacts:
-    return ModelFacts(window_of(header), price=FREE, images=False, tools=header.knows_tools, thinking=header.thinks)
+def _facts(header: Header) -> ModelInfo:
+    return ModelInfo(window_of(header), price=FREE, images=False, tools=header.knows_tools, thinking=header.thinks)
 
 
 def _path_of(spec: ModelSpec) -> Path:
@@ -117,4 +117,4 @@ def _path_of(spec: ModelSpec) -> Path:
 
 if TYPE_CHECKING:
     _: type[Provider] = GgufProvider
-    _facts_port: type[Facts] = HeaderFacts
+    _facts_port: type[ModelInfoSource] = HeaderFacts

@@ -107,7 +107,7 @@ class Writer:
         # The bindings type messages more closely than templates do.
         messages: Any = self._spelling.defused(encode(request, manner))
         tools: Any = self._spelling.defused(encode_tools(request.tools)) or None
-        thinks = request.spec.thinking != "off" and (request.answer_schema is None or bool(request.tools))
+        thinks = request.spec.thinking != "off" and (request.output_schema is None or bool(request.tools))
         return self._formatter(messages=messages, tools=tools, enable_thinking=thinks).prompt
 
     def _room(self, request: Request, prompt: int) -> int:
@@ -130,9 +130,9 @@ class Writer:
 
 def _grammar(request: Request) -> str:
     """The form of the answer as a grammar; none where the schema says what a grammar cannot."""
-    if request.answer_schema is None or request.tools:
+    if request.output_schema is None or request.tools:
         return ""
     try:
-        return json_schema_to_gbnf(json.dumps(request.answer_schema.schema))
+        return json_schema_to_gbnf(json.dumps(request.output_schema.schema))
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError):
         return ""

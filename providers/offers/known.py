@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Protocol, runtime_checkable
 
 from harness.lazy_dataclass import dataclass
-from harness.provider import ModelFacts, Price
+from harness.provider import ModelInfo, Price
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Known:
         return Known(**{name: theirs[name] if value is None else value for name, value in mine.items()})
 
     @property
-    def facts(self) -> ModelFacts:
-        window = self.context_window or ModelFacts().context_window
-        return ModelFacts(window, self.max_output, self.price, self.images, self.tools, self.thinking)
+    def facts(self) -> ModelInfo:
+        window = self.context_window or ModelInfo().context_window
+        return ModelInfo(window, self.max_output, self.price, self.images, self.tools, self.thinking)
 
 
-def known_of(facts: ModelFacts) -> Known:
+def known_of(facts: ModelInfo) -> Known:
     return Known(facts.context_window, facts.max_output, facts.price, facts.images, facts.tools, facts.thinking)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from harness.errors import ProviderError
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue
-from harness.provider import Facts, ModelFacts, Price
+from harness.provider import ModelInfo, ModelInfoSource, Price
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
@@ -92,13 +92,13 @@ class LocalFacts:
     def __init__(self, source: FactsSource, model_id: str) -> None:
         self._source = source
         self._model_id = model_id
-        self._now: ModelFacts | None = None
+        self._now: ModelInfo | None = None
 
     @property
-    def now(self) -> ModelFacts | None:
+    def now(self) -> ModelInfo | None:
         return self._now
 
-    async def load(self) -> ModelFacts:
+    async def load(self) -> ModelInfo:
         if self._now is None:
             self._now = (await self._known()).completed_by(Known(USUAL_WINDOW, price=FREE)).facts
         return self._now
@@ -143,4 +143,4 @@ def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
 
 
 if TYPE_CHECKING:
-    _: type[Facts] = LocalFacts
+    _: type[ModelInfoSource] = LocalFacts

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from harness.errors import ProviderError
-from harness.provider import ModelFacts, Price
+from harness.provider import ModelInfo, Price
 from providers.catalog import Preset
 from providers.offers.known import Known, Telling
 from providers.offers.listing import is_talkative
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from genai_prices.types import ModelInfo, ModelPrice
 
-    from harness.provider import Facts
+    from harness.provider import ModelInfoSource
     from providers.offers.shelf import Shelf
 
 
@@ -37,23 +37,23 @@ class PricedFacts:
         self._prices = preset.prices
         self._model_id = model_id
         self._service = service
-        self._now: ModelFacts | None = None if preset.prices else ModelFacts()
+        self._now: ModelInfo | None = None if preset.prices else ModelInfo()
 
     @property
-    def now(self) -> ModelFacts | None:
+    def now(self) -> ModelInfo | None:
         return self._now
 
-    async def load(self) -> ModelFacts:
+    async def load(self) -> ModelInfo:
         return await self._load(priced)
 
-    async def load_apart(self) -> ModelFacts:
+    async def load_apart(self) -> ModelInfo:
         """As `load`, for a process that lives long, and needs the price data once."""
         # That file builds on this one.
         from providers.offers.prices_apart import priced_apart
 
         return await self._load(priced_apart)
 
-    async def _load(self, look_up: Callable[[str, str, Shelf | None], Known]) -> ModelFacts:
+    async def _load(self, look_up: Callable[[str, str, Shelf | None], Known]) -> ModelInfo:
         known = Known()
         if self._now is None:
             known = await asyncio.to_thread(look_up, self._prices, self._model_id, self.shelf)
@@ -159,4 +159,4 @@ def _base_price(prices: ModelPrice, what: str) -> float | None:
 
 
 if TYPE_CHECKING:
-    _: type[Facts] = PricedFacts
+    _: type[ModelInfoSource] = PricedFacts

@@ -38,9 +38,9 @@ def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObjec
     body |= {"truncate": False, "shift": False}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    elif request.answer_schema is not None:
+    elif request.output_schema is not None:
         # A model that is held to a form can call no tool.
-        body["format"] = request.answer_schema.schema
+        body["format"] = request.output_schema.schema
     if options := _options(request, card):
         body["options"] = options
     think = _think(request.spec, card)
@@ -53,9 +53,9 @@ def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObjec
 
 def _system(request: Request) -> str:
     words = [request.system] if request.system.strip() else []
-    if request.answer_schema is not None:
+    if request.output_schema is not None:
         # The server only keeps the model from writing anything else; it does not tell it what is wanted.
-        words.append(in_words(request.answer_schema))
+        words.append(in_words(request.output_schema))
     return "\n\n".join(words)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.messages import JsonObject, JsonValue
-from harness.provider import AnswerSchema
+from harness.provider import OutputSchema
 from providers.wire.names import safe_name
 
 STRICT_KEYWORDS = frozenset(
@@ -21,7 +21,7 @@ STRICT_KEYWORDS = frozenset(
 )
 
 
-def response_format(answer: AnswerSchema) -> JsonObject:
+def response_format(answer: OutputSchema) -> JsonObject:
     schema: JsonObject = {
         "name": safe_name(answer.name),
         "schema": answer.schema,

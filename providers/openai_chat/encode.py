@@ -46,16 +46,16 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body |= {"tools": [_tool(tool) for tool in request.tools], **dialect.with_tools}
-    if request.answer_schema is not None and dialect.holds_to_schema:
-        body["response_format"] = response_format(request.answer_schema)
+    if request.output_schema is not None and dialect.holds_to_schema:
+        body["response_format"] = response_format(request.output_schema)
     body |= _sampling(request, dialect) | dialect.reasoning_fields(request) | cache_fields(dialect.cache, request)
     return {name: value for name, value in body.items() if name not in dialect.without}
 
 
 def _system(request: Request, dialect: Dialect) -> str:
     words = [request.system] if request.system.strip() else []
-    if request.answer_schema is not None and not dialect.holds_to_schema:
-        words.append(in_words(request.answer_schema))
+    if request.output_schema is not None and not dialect.holds_to_schema:
+        words.append(in_words(request.output_schema))
     return "\n\n".join(words)
 
 

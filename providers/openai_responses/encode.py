@@ -57,12 +57,12 @@ def encode(request: Request, without: Collection[str] = (), caching: CacheRule =
     if reasons(spec.model_id):
         body["reasoning"] = {"effort": effort_for(spec.model_id, spec.thinking), "summary": "auto"}
         body["include"] = [ENCRYPTED]
-    if request.answer_schema is not None:
+    if request.output_schema is not None:
         schema: JsonObject = {
             "type": "json_schema",
-            "name": safe_name(request.answer_schema.name),
-            "schema": request.answer_schema.schema,
-            "strict": is_strict(request.answer_schema.schema),
+            "name": safe_name(request.output_schema.name),
+            "schema": request.output_schema.schema,
+            "strict": is_strict(request.output_schema.schema),
         }
         body[FORMAT] = {"format": schema}
     return {name: value for name, value in body.items() if value not in ("", []) and name not in without}
@@ -70,8 +70,8 @@ def encode(request: Request, without: Collection[str] = (), caching: CacheRule =
 
 def _instructions(request: Request, *, in_words_only: bool) -> str:
     words = [request.system] if request.system.strip() else []
-    if request.answer_schema is not None and in_words_only:
-        words.append(in_words(request.answer_schema))
+    if request.output_schema is not None and in_words_only:
+        words.append(in_words(request.output_schema))
     return "\n\n".join(words)
 
 

@@ -43,8 +43,8 @@ def encode(request: Request) -> JsonObject:
     }
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    if request.answer_schema is not None:
-        body["answer_schema"] = {"name": request.answer_schema.name, "schema": request.answer_schema.schema}
+    if request.output_schema is not None:
+        body["answer_schema"] = {"name": request.output_schema.name, "schema": request.output_schema.schema}
     return body
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from harness.provider import AnswerSchema
+from harness.provider import OutputSchema
 
 
-def in_words(answer: AnswerSchema) -> str:
+def in_words(answer: OutputSchema) -> str:
     schema = json.dumps(answer.schema, ensure_ascii=False)
     return (
         f"Your last message must be nothing but JSON that fits this JSON Schema, without a fence around it:\n{schema}"

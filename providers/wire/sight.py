@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, NetworkError, ProviderError, RequestRejected
 from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, UserContent
-from harness.provider import Delta, Facts, Provider, Request, ThinkingAware
+from harness.provider import Delta, ModelInfoSource, Provider, Request, ThinkingAware
 from providers.endpoint import Endpoint
 from providers.service import Service
 
@@ -52,7 +52,7 @@ class Sighted:
     once more without them, and so from then on. The history is left as it is, so a model that sees gets all of them.
     """
 
-    def __init__(self, service: Service, endpoint: Endpoint, facts: Facts | None = None) -> None:
+    def __init__(self, service: Service, endpoint: Endpoint, facts: ModelInfoSource | None = None) -> None:
         self.name = service.name
         self._service = service
         self._endpoint = endpoint
@@ -102,9 +102,9 @@ class Sighted:
 
     def _tell(self, request: Request) -> None:
         name = request.spec.name
-        if request.tell is not None and name not in self._told:
+        if request.on_notice is not None and name not in self._told:
             self._told.add(name)
-            request.tell(f"{name} sees no images: it is told where they were, and nothing of what they show.")
+            request.on_notice(f"{name} sees no images: it is told where they were, and nothing of what they show.")
 
 
 def _in_words(message: ModelMessage) -> ModelMessage:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.provider import Facts, ModelFacts, Price
+from harness.provider import ModelInfo, ModelInfoSource, Price
 
 
 class SlowFacts:
     """Facts that are only known once somebody waited for them."""
 
     def __init__(self, price: Price | None = None) -> None:
-        self.now: ModelFacts | None = None
+        self.now: ModelInfo | None = None
         self._price = price
 
-    async def load(self) -> ModelFacts:
-        self.now = ModelFacts(price=self._price)
+    async def load(self) -> ModelInfo:
+        self.now = ModelInfo(price=self._price)
         return self.now
 
 
 if TYPE_CHECKING:
-    _: type[Facts] = SlowFacts
+    _: type[ModelInfoSource] = SlowFacts

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.events import Event, MessageUpdate, SubagentEvent
 from harness.messages import ModelSpec, Usage, UserMessage
-from harness.provider import KnownFacts, Model, ModelFacts, Price, Request
+from harness.provider import Model, ModelInfo, Price, Request, StaticModelInfo
 from providers.demo import Call, DemoProvider, Reply, Say
 
 
@@ -21,7 +21,7 @@ def cast(roles: dict[str, Sequence[Reply | str]]) -> Model:
         return reply if isinstance(reply, Reply) else Reply((Say(reply),))
 
     price = Price(1_000_000.0, 1_000_000.0)
-    return Model(DemoProvider(play), ModelSpec("demo", "cast"), KnownFacts(ModelFacts(price=price)))
+    return Model(DemoProvider(play), ModelSpec("demo", "cast"), StaticModelInfo(ModelInfo(price=price)))
 
 
 def delegates(*tasks: str, tools: Sequence[str] = ()) -> Reply:

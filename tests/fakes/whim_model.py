@@ -16,12 +16,12 @@ from harness.provider import (
     BlockStart,
     Delta,
     Done,
-    KnownFacts,
     Model,
-    ModelFacts,
+    ModelInfo,
     Price,
     Provider,
     Request,
+    StaticModelInfo,
 )
 from providers.demo import Call, Hang, Say, Think
 
@@ -135,7 +135,7 @@ async def ignored() -> None:
 
 
 def model_of(wire: Wire, name: str = "whim") -> Model:
-    facts = KnownFacts(ModelFacts(context_window=1_000, price=Price(1.0, 1.0)))
+    facts = StaticModelInfo(ModelInfo(context_window=1_000, price=Price(1.0, 1.0)))
     return Model(WhimModel(wire), ModelSpec("whim", name), facts)
 
 

@@ -13,7 +13,7 @@ from fakes.simple_tools import SimpleTool
 from harness.events import MessageUpdate
 from harness.limits import Limits
 from harness.messages import Usage
-from harness.provider import ModelFacts, Price
+from harness.provider import ModelInfo, Price
 from providers.demo import Call, Hang, Reply, Say, scripted
 
 ROOT = Path(__file__).parents[2]
@@ -72,16 +72,16 @@ class SlowFacts:
     """Facts that are only known once somebody waited for them."""
 
     def __init__(self) -> None:
-        self.now: ModelFacts | None = None
+        self.now: ModelInfo | None = None
 
-    async def load(self) -> ModelFacts:
-        self.now = ModelFacts(price=Price(input=1_000_000.0, output=0.0))
+    async def load(self) -> ModelInfo:
+        self.now = ModelInfo(price=Price(input=1_000_000.0, output=0.0))
         return self.now
 
 
 async def test_what_was_used_before_a_price_was_known_counts_against_the_limit(make_agent):
     spent = Reply((Call("look", {}),), usage=Usage(input=3))
-    model = replace(scripted(spent, spent, "never"), facts=SlowFacts())
+    model = replace(scripted(spent, spent, "never"), info=SlowFacts())
     agent = make_agent(model=model, tools=[SimpleTool("look")], limits=Limits(max_cost=2.0))
 
     result = await agent.prompt("go")

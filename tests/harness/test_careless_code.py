@@ -14,7 +14,7 @@ from harness.events import AgentEnd, Event, HookRan
 from harness.hooks.points import Hooks, Stop
 from harness.messages import ModelSpec, Text
 from harness.policies import Budget
-from harness.provider import BlockDelta, BlockStart, Done, KnownFacts, Model
+from harness.provider import BlockDelta, BlockStart, Done, Model, StaticModelInfo
 from harness.retry import RetryPolicy
 from harness.tool import ToolOutput
 from providers.demo import Break, Reply, scripted
@@ -41,7 +41,7 @@ class Careless:
 
 
 def model_of(provider) -> Model:
-    return Model(provider, ModelSpec("careless", "one"), KnownFacts())
+    return Model(provider, ModelSpec("careless", "one"), StaticModelInfo())
 
 
 async def test_a_hook_that_is_not_async_and_raises_has_failed_and_the_run_goes_on(make_agent, record):
@@ -147,7 +147,7 @@ async def test_facts_that_cannot_be_looked_up_leave_the_reply_as_it_is(make_agen
         async def load(self):
             raise OSError("no network")
 
-    model = replace(scripted("done"), facts=Unreachable())
+    model = replace(scripted("done"), info=Unreachable())
     agent = make_agent(model=model, hooks=[Budget(max_cost=1.0)])
 
     assert (await agent.prompt("hi")).text == "done"

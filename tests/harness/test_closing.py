@@ -6,7 +6,7 @@ from fakes.runs import until
 
 from harness.events import AgentEnd
 from harness.messages import ModelSpec
-from harness.provider import KnownFacts, Model
+from harness.provider import Model, StaticModelInfo
 from providers.demo import DemoProvider, Hang, Reply, Say, replies
 
 
@@ -22,7 +22,7 @@ class Connected(DemoProvider):
 async def test_an_agent_is_closed_at_the_end_of_its_block(make_agent, record):
     provider = Connected(replies(Reply((Say("Once"), Hang()))))
 
-    async with make_agent(model=Model(provider, ModelSpec("demo", "script"), KnownFacts())) as agent:
+    async with make_agent(model=Model(provider, ModelSpec("demo", "script"), StaticModelInfo())) as agent:
         events = record(agent)
         listener = agent.listen()
         run = asyncio.create_task(agent.prompt("go"))

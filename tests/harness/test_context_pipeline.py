@@ -22,7 +22,7 @@ from harness.events import (
 )
 from harness.messages import CustomMessage, UserMessage, user
 from harness.options import to_llm
-from harness.provider import KnownFacts, ModelFacts
+from harness.provider import ModelInfo, StaticModelInfo
 from harness.retry import RetryPolicy
 from harness.tool import ToolOutput
 from providers.demo import Break, Call, Reply, Say, Think, scripted
@@ -214,7 +214,7 @@ async def test_a_window_is_kept_before_the_service_has_to_refuse(make_agent, rec
 
 async def test_an_unlimited_model_window_bounds_what_is_left_after_an_overflow(make_agent, record):
     model = scripted(TOO_LONG, "done")
-    model = replace(model, facts=KnownFacts(ModelFacts(context_window=1000)))
+    model = replace(model, info=StaticModelInfo(ModelInfo(context_window=1000)))
     agent = make_agent(model=model, messages=[user("word " * 3000) for _ in range(5)])
     seen = record(agent)
 

@@ -10,7 +10,7 @@ from harness.events import AgentStart, ToolExecutionStart, TurnEnd
 from harness.filters import Pass, Reject
 from harness.hooks.points import Hooks, Stop
 from harness.messages import AssistantMessage, ModelSpec, Text, user
-from harness.provider import BlockDelta, BlockStart, Delta, KnownFacts, Model, Request
+from harness.provider import BlockDelta, BlockStart, Delta, Model, Request, StaticModelInfo
 from providers.demo import Hang, Reply, Say
 
 REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
@@ -256,7 +256,7 @@ async def test_a_stream_that_breaks_its_own_order_is_closed_at_once(make_agent):
         async def close(self) -> None:
             pass
 
-    agent = make_agent(model=Model(Broken(), ModelSpec("broken", "m"), KnownFacts()))
+    agent = make_agent(model=Model(Broken(), ModelSpec("broken", "m"), StaticModelInfo()))
     open_at_the_end = []
     agent.subscribe(lambda event: open_at_the_end.append(not closed) if isinstance(event, TurnEnd) else None)
 
@@ -277,7 +277,7 @@ async def test_a_stream_that_ends_without_its_last_event_is_a_failed_reply(make_
         async def close(self) -> None:
             pass
 
-    agent = make_agent(model=Model(Cut(), ModelSpec("cut", "m"), KnownFacts()))
+    agent = make_agent(model=Model(Cut(), ModelSpec("cut", "m"), StaticModelInfo()))
     seen = record(agent)
 
     result = await agent.prompt("go")

@@ -21,7 +21,7 @@ from harness.evaluation.shortening import (
 from harness.judging import Elaborate, Outcome, PickFirst, Strategy, TokenEfficient, Transparent
 from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Text, Usage, user
 from harness.options import AgentOptions
-from harness.provider import KnownFacts, Model, ModelFacts, Price
+from harness.provider import Model, ModelInfo, Price, StaticModelInfo
 from harness.result import AgentResult
 from harness.retry import RetryPolicy
 from providers.demo import Break, Reply, Say, scripted
@@ -146,7 +146,7 @@ async def test_a_judge_that_fails_leaves_the_first_that_succeeded():
 
 async def test_what_the_judge_used_is_priced():
     told = scripted(Reply((Say("1"),), usage=Usage(input=2_000_000, output=1_000_000)))
-    judge = Model(told.provider, told.spec, KnownFacts(ModelFacts(price=Price(1.0, 3.0))))
+    judge = Model(told.provider, told.spec, StaticModelInfo(ModelInfo(price=Price(1.0, 3.0))))
     outcomes = [outcome(0, "a"), outcome(1, "b")]
 
     choice = await LlmJudge(judge).choose([ASKED], outcomes)

@@ -11,7 +11,7 @@ from harness.filters import Warn
 from harness.messages import Cost, UserMessage
 from harness.options import AgentOptions
 from harness.parallel import ParallelVariant, run_parallel
-from harness.provider import ModelFacts, Price
+from harness.provider import ModelInfo, Price
 from harness.routing import Single
 from providers.demo import Reply, Say
 
@@ -116,14 +116,14 @@ async def test_a_call_that_was_answered_from_memory_is_told_as_one(make_agent, r
 
 async def test_what_a_run_cost_is_known_once_its_price_is(make_agent):
     class Late:
-        now: ModelFacts | None = None
+        now: ModelInfo | None = None
 
-        async def load(self) -> ModelFacts:
-            self.now = ModelFacts(price=Price(1.0, 0.0))
+        async def load(self) -> ModelInfo:
+            self.now = ModelInfo(price=Price(1.0, 0.0))
             return self.now
 
     agent = make_agent("never asked")
-    dear = replace(model("dear", spent("A", 2_000_000)), facts=Late())
+    dear = replace(model("dear", spent("A", 2_000_000)), info=Late())
 
     done = await run_parallel(agent, "hi", [ParallelVariant(dear), ParallelVariant(model("b", "B"))])
 

@@ -89,7 +89,7 @@ async def test_a_cost_nobody_knows_is_not_limited():
 
 async def test_a_budget_waits_for_prices_that_are_looked_up(make_agent):
     spent = Reply((Call("look", {}),), usage=Usage(input=1))
-    model = replace(scripted(spent, spent, "never said"), facts=SlowFacts(Price(1_000_000.0, 0.0)))
+    model = replace(scripted(spent, spent, "never said"), info=SlowFacts(Price(1_000_000.0, 0.0)))
     agent = make_agent(model=model, tools=[SimpleTool("look")], hooks=[Budget(max_cost=2.0)])
 
     result = await agent.prompt("go")
@@ -100,7 +100,7 @@ async def test_a_budget_waits_for_prices_that_are_looked_up(make_agent):
 async def test_no_price_is_looked_up_where_nothing_depends_on_it(make_agent):
     facts = SlowFacts(Price(1.0, 1.0))
     hooks = [MaxTurns(5), Budget(max_tokens=100)]
-    agent = make_agent(model=replace(scripted("done"), facts=facts), hooks=hooks, limits=Limits(max_cost=1.0))
+    agent = make_agent(model=replace(scripted("done"), info=facts), hooks=hooks, limits=Limits(max_cost=1.0))
 
     await agent.prompt("go")
 

@@ -379,7 +379,7 @@ async def test_each_model_is_asked_in_its_own_name_with_its_own_key(make_agent):
 @pytest.mark.parametrize("how", ["routing", "fallback"])
 async def test_a_limit_on_cost_knows_what_every_model_costs(make_agent, how):
     spent = Reply((Call("look", {}),), usage=Usage(input=1))
-    dear = replace(named("dear", spent, spent, "never said"), facts=SlowFacts(Price(1_000_000.0, 0.0)))
+    dear = replace(named("dear", spent, spent, "never said"), info=SlowFacts(Price(1_000_000.0, 0.0)))
     cheap = named("cheap", *fails(OFF))
     options = {"routing": Single(dear)} if how == "routing" else {"fallback": [dear]}
     agent = make_agent(model=cheap, tools=[SimpleTool("look")], limits=Limits(max_cost=2.0), **options)

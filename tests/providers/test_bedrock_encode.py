@@ -20,7 +20,7 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import AnswerSchema, Request, ToolSpec
+from harness.provider import OutputSchema, Request, ToolSpec
 from harness.thinking import ThinkingLevel
 from providers.bedrock.encode import CACHING, SCHEMA, TEMPERATURE, THINKING, encode
 from providers.bedrock.site import BedrockSite
@@ -34,7 +34,7 @@ LLAMA = "us.meta.llama4-scout-17b-instruct-v1:0"
 POINT: JsonObject = {"cachePoint": {"type": "default"}}
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
 PNG = Image("image/png", "iVBORw0KGgo=")
-ANSWER = AnswerSchema("Fit for nothing", {"type": "object", "properties": {"a": {"type": "string"}}})
+ANSWER = OutputSchema("Fit for nothing", {"type": "object", "properties": {"a": {"type": "string"}}})
 
 
 def body_of(*messages: ModelMessage, model: str = LLAMA, level: ThinkingLevel = "off", **more: Any) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def test_what_a_model_does_not_take_is_left_out() -> None:
 
 def test_an_answer_in_a_form_is_held_to_it_or_told_of_it() -> None:
     held = body_of(model=CLAUDE, answer_schema=ANSWER)
-    told = body_of(model=CLAUDE, answer_schema=AnswerSchema("M", {"type": "object", "additionalProperties": True}))
+    told = body_of(model=CLAUDE, answer_schema=OutputSchema("M", {"type": "object", "additionalProperties": True}))
 
     form = held["outputConfig"]["textFormat"]["structure"]["jsonSchema"]
     assert json.loads(form["schema"])["additionalProperties"] is False

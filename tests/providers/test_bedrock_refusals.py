@@ -22,7 +22,7 @@ from harness.errors import (
 )
 from harness.messages import AssistantMessage, JsonObject, Text, Thinking, user
 from harness.options import AgentOptions
-from harness.provider import AnswerSchema, Model, Request
+from harness.provider import Model, OutputSchema, Request
 from harness.retry import RetryPolicy
 from providers import connect
 
@@ -128,7 +128,7 @@ async def test_what_a_model_refuses_is_left_out_from_then_on(serve: Serve, refus
     server = serve([Failure(400, refusal), Reply("a"), Reply("b")])
     model = connect(f"bedrock/{CLAUDE}", base_url=server.url, thinking="low")
     schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}}}
-    request = Request(model.spec, "S", (user("Go"),), temperature=0.5, answer_schema=AnswerSchema("A", schema))
+    request = Request(model.spec, "S", (user("Go"),), temperature=0.5, output_schema=OutputSchema("A", schema))
 
     for _ in range(2):
         await ask_with(model, request)

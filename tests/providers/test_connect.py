@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from harness.errors import ConfigError
-from harness.provider import ModelFacts
+from harness.provider import ModelInfo
 from providers import connect
 from providers.catalog import EnvironmentCredentials, Secret, presets
 from providers.offers.prices import PricedFacts
@@ -118,7 +118,7 @@ def test_connecting_loads_neither_the_http_client_nor_prices() -> None:
 
 
 async def test_facts_come_when_they_are_asked_for() -> None:
-    facts = connect("anthropic/claude-sonnet-4-5", credentials=Stored("k")).facts
+    facts = connect("anthropic/claude-sonnet-4-5", credentials=Stored("k")).info
 
     before = facts.now
     loaded = await facts.load()
@@ -132,4 +132,4 @@ async def test_facts_come_when_they_are_asked_for() -> None:
 
 
 async def test_an_unknown_model_has_the_usual_window_and_no_price() -> None:
-    assert await PricedFacts(presets()["anthropic"], "claude-of-tomorrow-99").load() == ModelFacts()
+    assert await PricedFacts(presets()["anthropic"], "claude-of-tomorrow-99").load() == ModelInfo()

@@ -7,7 +7,7 @@ from fakes.asking import Asker, Serve
 from fakes.model_server import Failure, Reply
 
 from harness.messages import AssistantMessage, ModelMessage, Text, ToolCall, ToolResult, user
-from harness.provider import KnownFacts, Model, ModelFacts, Request
+from harness.provider import Model, ModelInfo, Request, StaticModelInfo
 from providers import connect
 
 
@@ -66,7 +66,7 @@ def test_a_model_says_whether_a_thinking_level_reaches_it(name: str, heeds: bool
 
 def test_a_model_known_not_to_think_heeds_no_level() -> None:
     model = connect("anthropic/claude-sonnet-5-5", base_url="http://127.0.0.1:1")
-    known = Model(model.provider, model.spec, KnownFacts(ModelFacts(thinking=False)))
+    known = Model(model.provider, model.spec, StaticModelInfo(ModelInfo(thinking=False)))
 
     assert not known.heeds_thinking("high")
 

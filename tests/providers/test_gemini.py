@@ -16,7 +16,7 @@ from harness.errors import (
     RequestRejected,
 )
 from harness.messages import AssistantMessage, JsonObject, ModelSpec, Text, ToolCall, ToolResult, user
-from harness.provider import AnswerSchema, Done, Model, Request
+from harness.provider import Done, Model, OutputSchema, Request
 from providers import connect, list_models
 from providers.gemini.encode import FOREIGN_CALL
 
@@ -181,9 +181,9 @@ async def test_what_a_model_refuses_is_left_out_from_then_on_for_it_alone(
 ) -> None:
     server = serve([Failure(400, refusal), Reply("a"), Reply("b"), Reply("c")])
     model = connect("gemini/gemini-3.8-flash", base_url=server.url)
-    answer = AnswerSchema("A", {"type": "object", "required": ["a"]})
+    answer = OutputSchema("A", {"type": "object", "required": ["a"]})
     asked = asking(model, temperature=0.5, answer_schema=answer)
-    other = Request(ModelSpec("gemini", "gemini-4-argon"), "", (user("Go"),), temperature=0.5, answer_schema=answer)
+    other = Request(ModelSpec("gemini", "gemini-4-argon"), "", (user("Go"),), temperature=0.5, output_schema=answer)
 
     for request in (asked, asked, other):
         await ask_with(model, request)

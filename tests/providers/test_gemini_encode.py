@@ -18,7 +18,7 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import AnswerSchema, Request, ToolSpec
+from harness.provider import OutputSchema, Request, ToolSpec
 from harness.thinking import ThinkingLevel
 from providers.gemini.encode import FOREIGN_CALL, FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 
@@ -293,7 +293,7 @@ def test_limit_and_temperature_are_sent_when_asked_for() -> None:
 def test_an_answer_is_held_to_its_form_beside_tools() -> None:
     schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}}
 
-    body = body_of(answer_schema=AnswerSchema("Answer", schema))
+    body = body_of(answer_schema=OutputSchema("Answer", schema))
 
     assert body["generationConfig"]["responseMimeType"] == "application/json"
     assert body["generationConfig"]["responseJsonSchema"] == schema
@@ -301,7 +301,7 @@ def test_an_answer_is_held_to_its_form_beside_tools() -> None:
 
 
 def test_what_a_service_does_not_take_is_left_out() -> None:
-    asked = AnswerSchema("Answer", {"type": "object", "required": ["a"]})
+    asked = OutputSchema("Answer", {"type": "object", "required": ["a"]})
 
     body = body_of(thinking="high", temperature=0.5, answer_schema=asked, without=(THINKING, TEMPERATURE, FORMAT))
 

@@ -17,7 +17,7 @@ from harness.agent import Agent
 from harness.errors import ConfigError, ContextWindowOverflow, ModelNotFound, ProviderError, RequestRejected
 from harness.events import MessageUpdate
 from harness.messages import AssistantMessage, Text, Thinking, ToolCall, ToolResult, UserMessage, user
-from harness.provider import AnswerSchema, BlockDelta, Delta, Done, Model, ModelFacts, Price, Request, ToolSpec
+from harness.provider import BlockDelta, Delta, Done, Model, ModelInfo, OutputSchema, Price, Request, ToolSpec
 from harness.thinking import ThinkingLevel
 from providers import connect
 
@@ -219,7 +219,7 @@ async def test_an_answer_is_held_to_its_form(opened: Opened) -> None:
     model = opened(noise=1.0)
     schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
 
-    deltas = await deltas_of(model, asked(model, answer_schema=AnswerSchema("fine", schema), max_tokens=200))
+    deltas = await deltas_of(model, asked(model, answer_schema=OutputSchema("fine", schema), max_tokens=200))
 
     assert model.native_schema
     assert json.loads("".join(text_of(deltas)))["ok"] in (True, False)
@@ -259,16 +259,16 @@ async def test_a_template_that_does_not_serve_is_told(opened: Opened, template: 
 
 
 async def test_what_a_file_says_is_known_before_it_is_loaded(opened: Opened) -> None:
-    assert await opened(window=4096).facts.load() == ModelFacts(
+    assert await opened(window=4096).info.load() == ModelInfo(
         4096, price=Price(0.0, 0.0), images=False, tools=True, thinking=False
     )
-    assert (await opened(window=1_000_000).facts.load()).context_window == 32_768
+    assert (await opened(window=1_000_000).info.load()).context_window == 32_768
 
 
 async def test_a_person_sets_the_window(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CINCH_LOCAL_CONTEXT", "100")
 
-    assert (await opened().facts.load()).context_window == 100
+    assert (await opened().info.load()).context_window == 100
 
     monkeypatch.setenv("CINCH_LOCAL_CONTEXT", "much")
     with pytest.raises(ConfigError, match="CINCH_LOCAL_CONTEXT is 'much': give a number of tokens"):

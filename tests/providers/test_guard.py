@@ -7,7 +7,7 @@ from fakes.asking import Asker
 
 from harness.errors import AuthenticationFailed, ConfigError, StreamError
 from harness.messages import ModelSpec, Usage
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Done, KnownFacts, Model, Request
+from harness.provider import BlockDelta, BlockEnd, BlockStart, Done, Model, Request, StaticModelInfo
 from providers.endpoint import Endpoint
 from providers.guard import open_guarded
 from providers.plugins import Preset, ProviderPlugin
@@ -49,7 +49,7 @@ def guarded(service: object) -> Service:
 
 
 def model_of(service: object) -> Model:
-    return Model(guarded(service), ModelSpec("acme", "large"), KnownFacts())
+    return Model(guarded(service), ModelSpec("acme", "large"), StaticModelInfo())
 
 
 async def test_what_a_service_fails_to_do_is_no_more_than_a_failed_request():

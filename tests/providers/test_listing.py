@@ -4,7 +4,7 @@ import pytest
 from fakes import model_lists as lists
 
 from harness.messages import JsonValue
-from harness.provider import ModelFacts, Price
+from harness.provider import ModelInfo, Price
 from providers.bedrock.listing import models_in
 from providers.offers.known import Known, Listed
 from providers.offers.listing import is_talkative, known_in, listed
@@ -121,8 +121,8 @@ def test_what_one_knows_completes_what_the_other_knows() -> None:
     known = served.completed_by(priced)
 
     assert known == Known(8_192, price=Price(1, 2), tools=False)
-    assert known.facts == ModelFacts(8_192, None, Price(1, 2), tools=False)
-    assert Known().facts == ModelFacts()
+    assert known.facts == ModelInfo(8_192, None, Price(1, 2), tools=False)
+    assert Known().facts == ModelInfo()
 
 
 @pytest.mark.parametrize("name", ["evil\x1b[31mmodel", "a\u202eb", "x" * 300, "two\nlines", ""])

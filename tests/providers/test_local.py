@@ -10,7 +10,7 @@ from fakes import model_lists as lists
 from fakes.asking import Serve
 
 from harness.messages import JsonValue
-from harness.provider import ModelFacts
+from harness.provider import ModelInfo
 from providers import connect, list_models
 from providers.offers.known import Known
 from providers.offers.local import FREE, LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
@@ -92,7 +92,7 @@ async def test_a_model_on_this_machine_is_known_to_see_or_not(serve: Serve) -> N
     server.shown = {"capabilities": ["completion", "tools"]}
     model = connect("ollama/m", base_url=server.url)
 
-    facts = await model.facts.load()
+    facts = await model.info.load()
 
     assert (facts.images, facts.tools, facts.thinking) == (False, True, False)
     await model.provider.close()
@@ -103,9 +103,9 @@ async def test_a_local_server_that_tells_no_window_gets_a_modest_one(serve: Serv
     server.shown = {}
     model = connect("ollama/m", base_url=server.openai_url)
 
-    before, loaded = model.facts.now, await model.facts.load()
+    before, loaded = model.info.now, await model.info.load()
 
-    assert isinstance(model.facts, LocalFacts)
+    assert isinstance(model.info, LocalFacts)
     assert before is None
-    assert loaded == model.facts.now == ModelFacts(context_window=32_768, price=FREE)
+    assert loaded == model.info.now == ModelInfo(context_window=32_768, price=FREE)
     await model.provider.close()

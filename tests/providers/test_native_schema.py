@@ -10,7 +10,7 @@ from fakes.model_server import Failure, ModelServer, Reply
 
 from harness.agent import Agent
 from harness.messages import JsonObject, JsonValue, ModelSpec, user
-from harness.provider import AnswerSchema, Model, Request, ToolSpec
+from harness.provider import Model, OutputSchema, Request, ToolSpec
 from harness.thinking import ThinkingLevel
 from providers import Secret, connect
 from providers.anthropic.answer import output_format
@@ -41,7 +41,7 @@ def closed(**properties: JsonValue) -> JsonObject:
 
 def request(schema: JsonObject = INVOICE, model: str = "claude-opus-4-8", thinking: ThinkingLevel = "off") -> Request:
     spec = ModelSpec("p", model, thinking)
-    return Request(spec, "Be brief.", (user("Read it"),), answer_schema=AnswerSchema("Invoice", schema))
+    return Request(spec, "Be brief.", (user("Read it"),), output_schema=OutputSchema("Invoice", schema))
 
 
 def messages_body(asked: Request, **more: bool) -> JsonObject:

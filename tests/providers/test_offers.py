@@ -8,7 +8,7 @@ from fakes.asking import Serve
 from fakes.list_server import ListServer
 
 from harness.errors import ConfigError, NetworkError, ProviderError
-from harness.provider import ModelFacts, Price
+from harness.provider import ModelInfo, Price
 from providers import endpoint_of
 from providers.catalog import presets
 from providers.installed import service_at
@@ -167,8 +167,8 @@ async def test_a_model_the_price_data_does_not_know_is_looked_up_on_its_services
         loaded = [await facts.load(), await facts.load()]
         await service.close()
 
-    assert before == ModelFacts()
-    assert loaded == [ModelFacts(1_048_576, images=True, thinking=True)] * 2
+    assert before == ModelInfo()
+    assert loaded == [ModelInfo(1_048_576, images=True, thinking=True)] * 2
     assert server.asked == ["/v1/models"]
 
 
@@ -183,4 +183,4 @@ async def test_a_model_the_price_data_knows_costs_no_request_and_a_failing_list_
 
     assert known.price
     assert asked == []
-    assert unknown == ModelFacts()
+    assert unknown == ModelInfo()

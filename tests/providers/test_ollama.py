@@ -8,7 +8,7 @@ from fakes.simple_tools import SimpleTool
 from harness.agent import Agent
 from harness.errors import ModelNotFound, ModelOverloaded, ProviderError, RequestRejected
 from harness.messages import AssistantMessage, ToolResult, Usage, UserMessage, user
-from harness.provider import Model, ModelFacts, Request, ToolSpec
+from harness.provider import Model, ModelInfo, Request, ToolSpec
 from providers import connect, list_models
 from providers.endpoint import address_in
 from providers.offers.local import FREE, LocalFacts
@@ -99,11 +99,11 @@ async def test_the_window_is_known_before_the_first_request_and_is_the_one_asked
     server.loaded = {"some-model:latest": 65_536}
     model = model_at(server, "ollama")
 
-    facts = await model.facts.load()
+    facts = await model.info.load()
     await ask(model)
 
-    assert isinstance(model.facts, LocalFacts)
-    assert facts == ModelFacts(65_536, price=FREE, images=True, tools=True, thinking=True)
+    assert isinstance(model.info, LocalFacts)
+    assert facts == ModelInfo(65_536, price=FREE, images=True, tools=True, thinking=True)
     assert options_of(server) == {"num_ctx": 65_536}
 
 
@@ -172,7 +172,7 @@ async def test_a_model_of_the_cloud_has_its_whole_window(serve: Serve, ask: Aske
     server = serve([Reply("one")])
     model = connect("ollama/kimi-k3:cloud", base_url=server.url)
 
-    facts = await model.facts.load()
+    facts = await model.info.load()
     await ask(model)
 
     assert (facts.context_window, options_of(server)) == (131_072, None)

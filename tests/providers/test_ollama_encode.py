@@ -19,7 +19,7 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import AnswerSchema, Request, ToolSpec
+from harness.provider import OutputSchema, Request, ToolSpec
 from harness.thinking import ThinkingLevel
 from providers.ollama.card import ModelCard, card_of
 from providers.ollama.encode import encode
@@ -142,7 +142,7 @@ def test_limits_are_options_and_nothing_is_left_out_in_silence() -> None:
 
 def test_a_form_is_kept_to_and_told_and_only_told_where_tools_must_be_called() -> None:
     schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}}}
-    asked = replace(request_of(), answer_schema=AnswerSchema("A", schema))
+    asked = replace(request_of(), output_schema=OutputSchema("A", schema))
 
     with_tools, without = body_of(asked), body_of(replace(asked, tools=()))
 

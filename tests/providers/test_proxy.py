@@ -38,7 +38,7 @@ from harness.messages import (
     user,
 )
 from harness.options import AgentOptions
-from harness.provider import AnswerSchema, Delta, Done, Model, Request, ToolSpec
+from harness.provider import Delta, Done, Model, OutputSchema, Request, ToolSpec
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy
 from providers import Secret, connect
@@ -224,9 +224,9 @@ def test_what_is_not_asked_for_is_not_said() -> None:
 
 
 def test_a_form_of_the_answer_is_passed_on() -> None:
-    form = AnswerSchema("Invoice", {"type": "object"})
+    form = OutputSchema("Invoice", {"type": "object"})
 
-    body = encode(Request(ModelSpec("proxy", "m"), "", (), answer_schema=form))
+    body = encode(Request(ModelSpec("proxy", "m"), "", (), output_schema=form))
 
     assert body["answer_schema"] == {"name": "Invoice", "schema": {"type": "object"}}
 

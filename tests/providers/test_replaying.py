@@ -228,7 +228,7 @@ async def test_a_recording_that_was_cut_short_is_played_as_a_cut_stream(serve: S
 async def test_what_is_played_costs_nothing(serve: Serve, tape: Path, ask: Asker) -> None:
     await ask(recording(serve([Reply("one")]), "openai-chat", tape))
 
-    facts = await replaying(tape).facts.load()
+    facts = await replaying(tape).info.load()
 
     assert facts.price is not None
     assert (facts.price.input, facts.price.output) == (0.0, 0.0)

@@ -18,7 +18,7 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import AnswerSchema, Request, ToolSpec
+from harness.provider import OutputSchema, Request, ToolSpec
 from harness.thinking import ThinkingLevel
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
 
@@ -186,7 +186,7 @@ def test_ids_and_names_of_others_fit_the_service() -> None:
 
 
 def test_an_answer_is_held_to_its_schema_or_told_of_it() -> None:
-    schema = AnswerSchema("Invoice", {"type": "object", "properties": {}, "additionalProperties": False})
+    schema = OutputSchema("Invoice", {"type": "object", "properties": {}, "additionalProperties": False})
 
     held = body_of(answer_schema=schema)
     told = body_of(answer_schema=schema, without=(FORMAT,))

@@ -31,7 +31,7 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import KnownFacts, Model, Request, ToolSpec
+from harness.provider import Model, Request, StaticModelInfo, ToolSpec
 from harness.thinking import THINKING_LEVELS, ThinkingLevel
 from providers import Secret, connect
 from providers.catalog import Preset, presets
@@ -175,7 +175,7 @@ async def test_an_agent_works_with_a_tool_at_each_service(preset: Preset, serve:
     is_chat = preset.protocol == "openai_chat"
     provider = ChatProvider(endpoint) if is_chat else ResponsesProvider(endpoint)
     tool = SimpleTool("look")
-    agent = Agent(Model(provider, ModelSpec(preset.name, "some-model"), KnownFacts()), [tool])
+    agent = Agent(Model(provider, ModelSpec(preset.name, "some-model"), StaticModelInfo()), [tool])
 
     result = await agent.prompt("Find it")
 

@@ -20,7 +20,7 @@ from harness.errors import (
 )
 from harness.events import Event, Notice
 from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, ToolCall, ToolResult, UserMessage
-from harness.provider import Delta, KnownFacts, Model, ModelFacts, Request
+from harness.provider import Delta, Model, ModelInfo, Request, StaticModelInfo
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider
@@ -58,16 +58,16 @@ def seen_and_left_out(body: dict[str, Any]) -> tuple[int, int]:
 
 async def answer(model: Model, told: list[str] | None = None) -> list[Delta]:
     tell = None if told is None else told.append
-    request = Request(model.spec, "", HISTORY, tell=tell)
+    request = Request(model.spec, "", HISTORY, on_notice=tell)
     return [delta async for delta in model.provider.stream(request)]
 
 
-def chat_model(url: str, name: str, facts: ModelFacts | None = None, *, is_own: bool = True) -> Model:
+def chat_model(url: str, name: str, facts: ModelInfo | None = None, *, is_own: bool = True) -> Model:
     """A model of a preset, at that address, which is its own or only speaks like it."""
     preset_name, _, model_id = name.partition("/")
     preset = replace(presets()[preset_name], base_url=url if is_own else "https://elsewhere/v1", own_urls="")
     endpoint = Endpoint(preset, url)
-    known = KnownFacts(facts)
+    known = StaticModelInfo(facts)
     return Model(Sighted(ChatProvider(endpoint), endpoint, known), ModelSpec(preset_name, model_id), known)
 
 
@@ -108,18 +108,18 @@ async def test_an_image_that_is_refused_makes_no_model_blind(serve: Serve, model
 @pytest.mark.parametrize(
     ("name", "facts", "is_own", "is_blind"),
     [
-        ("deepseek/deepseek-v4-pro", ModelFacts(), True, True),
-        ("deepseek/deepseek-flash", ModelFacts(), True, False),
-        ("zai/glm-5.2", ModelFacts(), True, True),
-        ("zai/glm-5v-turbo", ModelFacts(), True, False),
-        ("groq/openai/gpt-oss-120b", ModelFacts(), True, True),
-        ("deepseek/deepseek-v4-pro", ModelFacts(), False, False),
-        ("lmstudio/some-model", ModelFacts(images=False), False, True),
-        ("lmstudio/some-model", ModelFacts(images=True), False, False),
+        ("deepseek/deepseek-v4-pro", ModelInfo(), True, True),
+        ("deepseek/deepseek-flash", ModelInfo(), True, False),
+        ("zai/glm-5.2", ModelInfo(), True, True),
+        ("zai/glm-5v-turbo", ModelInfo(), True, False),
+        ("groq/openai/gpt-oss-120b", ModelInfo(), True, True),
+        ("deepseek/deepseek-v4-pro", ModelInfo(), False, False),
+        ("lmstudio/some-model", ModelInfo(images=False), False, True),
+        ("lmstudio/some-model", ModelInfo(images=True), False, False),
     ],
 )
 async def test_a_model_that_is_known_to_be_blind_is_shown_nothing(
-    serve: Serve, name: str, facts: ModelFacts, is_own: bool, is_blind: bool
+    serve: Serve, name: str, facts: ModelInfo, is_own: bool, is_blind: bool
 ) -> None:
     server = serve([Reply("one")])
     model = chat_model(server.openai_url, name, facts, is_own=is_own)

@@ -8,7 +8,7 @@ from harness.agent import Agent
 from harness.messages import ModelSpec
 from harness.options import AgentOptions
 from harness.person import Answer, Denied
-from harness.provider import KnownFacts, Model
+from harness.provider import Model, StaticModelInfo
 from harness.workspace import Workspace
 from providers.demo import DemoProvider
 from providers.demo.sample import SAMPLE
@@ -22,7 +22,7 @@ def visitor(folder: Path, person: ScriptedPerson) -> Agent:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    model = Model(DemoProvider(tour), ModelSpec("demo", "tour"), KnownFacts())
+    model = Model(DemoProvider(tour), ModelSpec("demo", "tour"), StaticModelInfo())
     options = AgentOptions(workspace=Workspace(folder), user=person, spill_dir=folder / "spill")
     return Agent(model, builtin_tools(), "", options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cinch_echo.wire import EchoWire
-from harness import ModelFacts
+from harness import ModelInfo
 from providers.plugins import Endpoint, Preset, ProviderPlugin, Service, WireService
 
 PRESET = Preset(
@@ -23,9 +23,9 @@ def open_echo(endpoint: Endpoint) -> Service:
     return WireService(endpoint, EchoWire())
 
 
-def facts(model_id: str) -> ModelFacts:
+def facts(model_id: str) -> ModelInfo:
     """The window decides when a conversation is shortened."""
-    return ModelFacts(context_window=16_000 if model_id == "parrot" else 64_000)
+    return ModelInfo(context_window=16_000 if model_id == "parrot" else 64_000)
 
 
 PLUGIN = ProviderPlugin(PRESET, open_echo, facts)

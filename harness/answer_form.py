@@ -19,7 +19,7 @@ _FENCED = re.compile(r"```[a-z]*\s*\n(.*)\n\s*```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerForm:
+class OutputType:
     """`schema` is always that of an object, as models take no other; what is none is its property `value`.
 
     `read` makes of such an object what was asked for, and raises `InvalidArguments` with a list of what is wrong.
@@ -45,7 +45,7 @@ class AnswerForm:
         return self.read(answer)
 
 
-def form_of(wanted: object) -> AnswerForm:
+def output_type(wanted: object) -> OutputType:
     """The form of an answer, from a JSON Schema or from any type that `pydantic.TypeAdapter` takes.
 
     Raises:
@@ -54,7 +54,7 @@ def form_of(wanted: object) -> AnswerForm:
     return _form_of_schema(wanted) if isinstance(wanted, Mapping) else _form_of_type(wanted)  # pyright: ignore[reportUnknownArgumentType] what is in it is looked at below
 
 
-def _form_of_schema(wanted: Mapping[str, JsonValue]) -> AnswerForm:
+def _form_of_schema(wanted: Mapping[str, JsonValue]) -> OutputType:
     schema: JsonObject = dict(wanted)
     is_object = schema.get("type", "object" if "properties" in schema else None) == "object"
     offered = {**schema, "type": "object"} if is_object else wrapped(schema)
@@ -68,10 +68,10 @@ def _form_of_schema(wanted: Mapping[str, JsonValue]) -> AnswerForm:
             raise InvalidArguments(as_list(problems))
         return answer if is_object else answer[VALUE]
 
-    return AnswerForm(str(schema.get("title") or "answer"), offered, read)
+    return OutputType(str(schema.get("title") or "answer"), offered, read)
 
 
-def _form_of_type(wanted: object) -> AnswerForm:
+def _form_of_type(wanted: object) -> OutputType:
     # Pydantic takes a while to import, and most agents answer in prose.
     from pydantic import TypeAdapter, ValidationError
     from pydantic.errors import PydanticUserError
@@ -94,7 +94,7 @@ def _form_of_type(wanted: object) -> AnswerForm:
         except ValidationError as error:
             raise InvalidArguments(as_list(problems_in(error, schema, () if is_object else (VALUE,)))) from error
 
-    return AnswerForm(str(getattr(wanted, "__name__", "answer")), schema if is_object else wrapped(schema), read)
+    return OutputType(str(getattr(wanted, "__name__", "answer")), schema if is_object else wrapped(schema), read)
 
 
 def wrapped(schema: JsonObject) -> JsonObject:

@@ -19,7 +19,7 @@ from harness.views import View
 
 if TYPE_CHECKING:
     from harness.agent import Agent
-    from harness.answer_form import AnswerForm
+    from harness.answer_form import OutputType
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ DESCRIPTION = (
     "all other work is done; an answer in plain text is not heard."
 )
 ACCEPTED = "The answer is accepted."
-UNHEARD = f"the reply was no call of {ANSWER}"
+IGNORED = f"the reply was no call of {ANSWER}"
 
 
 @overload
@@ -50,12 +50,12 @@ async def prompt_structured(self: Agent, prompt: Prompt, schema: object, *, max_
         ProviderError, Rejected, Aborted, LimitExceeded, AgentError: as `AgentResult.raise_for_failure`.
     """
     # Pydantic takes a while to import; an agent that answers in words does without.
-    from harness.answer_form import form_of
+    from harness.answer_form import output_type
 
     if max_attempts < 1:
         raise ConfigError("max_attempts must be at least 1")
-    form = form_of(schema)
-    answer = _Answer(form, max_attempts)
+    form = output_type(schema)
+    answer = _StructuredOutput(form, max_attempts)
     unsubscribe = self.subscribe(answer.hear)
     try:
         result = await self.run(_entry(self, answer, Entry(messages_of(prompt), trigger=self.identity.origin)))
@@ -82,10 +82,10 @@ def prompt_structured_sync(self: Agent, prompt: Prompt, schema: object, *, max_a
     return self.blocking(lambda: prompt_structured(self, prompt, schema, max_attempts=max_attempts))
 
 
-class _Answer:
+class _StructuredOutput:
     """What has come of the asking so far: the value, or how often and how it was wrong."""
 
-    def __init__(self, form: AnswerForm, max_attempts: int) -> None:
+    def __init__(self, form: OutputType, max_attempts: int) -> None:
         self.form = form
         self.last_error = ""
         self.unusable: ConfigError | None = None
@@ -148,7 +148,7 @@ class _Answer:
         del reply
         if self.is_given or not self._left:
             return None
-        self.wrong(UNHEARD)
+        self.wrong(IGNORED)
         return None if self.is_exhausted else _told(f"Your answer was not heard. Give it by calling {ANSWER}.")
 
     def read_reply(self, reply: AssistantMessage) -> UserMessage | None:
@@ -165,7 +165,7 @@ class _Answer:
         return None
 
 
-class AnswerTool:
+class OutputTool:
     """The tool through which a model answers, in one run only."""
 
     name = ANSWER
@@ -173,7 +173,7 @@ class AnswerTool:
     description = DESCRIPTION
     mutates = False
 
-    def __init__(self, answer: _Answer) -> None:
+    def __init__(self, answer: _StructuredOutput) -> None:
         self.parameters = answer.form.schema
         self._answer = answer
 
@@ -197,12 +197,12 @@ class AnswerTool:
         return self._answer.take(arguments)
 
 
-def _entry(agent: Agent, answer: _Answer, entry: Entry) -> Entry:
+def _entry(agent: Agent, answer: _StructuredOutput, entry: Entry) -> Entry:
     entry = replace(entry, is_over=lambda: answer.is_exhausted)
     if _is_native(agent):
         schema = OutputSchema(answer.form.name, answer.form.schema)
         return replace(entry, output_schema=schema, last_word=answer.read_reply)
-    return replace(entry, tools=(AnswerTool(answer),), last_word=answer.ask_for_call)
+    return replace(entry, tools=(OutputTool(answer),), last_word=answer.ask_for_call)
 
 
 def _is_native(agent: Agent) -> bool:
@@ -216,4 +216,4 @@ def _told(text: str) -> UserMessage:
 
 
 if TYPE_CHECKING:
-    _: type[Tool] = AnswerTool
+    _: type[Tool] = OutputTool

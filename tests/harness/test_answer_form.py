@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from harness.answer_form import form_of
+from harness.answer_form import output_type
 from harness.errors import (
     ConfigError,
     InvalidArguments,
@@ -72,7 +72,7 @@ async def test_any_type_and_any_schema_can_be_asked_for(make_agent, requests, sc
 )
 def test_what_is_wrong_in_a_wrapped_answer_is_told_where_it_is(schema, sent, told):
     with pytest.raises(InvalidArguments) as caught:
-        form_of(schema).read(sent)
+        output_type(schema).read(sent)
 
     assert told in str(caught.value)
 
@@ -116,7 +116,7 @@ values = st.one_of(
 @settings(max_examples=200)
 def test_what_fits_comes_back_as_it_was(pair):
     kind, value = pair
-    form = form_of(kind)
+    form = output_type(kind)
     plain = TypeAdapter(kind).dump_python(value, mode="json")
     sent = (
         plain if isinstance(plain, dict) and form.schema.get("properties", {}).keys() != {"value"} else {"value": plain}
@@ -137,7 +137,7 @@ json_values = st.recursive(
 @settings(max_examples=200)
 def test_whatever_is_sent_either_fits_or_is_told_why_not(value):
     for schema in (Invoice, SCHEMA, list[int]):
-        form = form_of(schema)
+        form = output_type(schema)
         sent = value if isinstance(value, dict) else {"value": value}
         told = ""
         try:

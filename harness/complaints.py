@@ -10,7 +10,7 @@ from typing import TypeAlias
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
 
-MOST_PROBLEMS = 5
+MAX_ISSUES = 5
 _LONGEST_VALUE = 60
 _LONGEST_MESSAGE = 200
 _KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -19,7 +19,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ValidationIssue:
     """A rule of a schema that a value breaks: at `path` there is `found` where `rule` wants `wanted`.
 
     `schema` is the part of the schema that has the rule, `branches` are the faults by each of several forms.
@@ -31,18 +31,18 @@ class Fault:
     found: JsonValue
     schema: JsonObject
     message: str
-    branches: tuple[tuple[Fault, ...], ...] = ()
+    branches: tuple[tuple[ValidationIssue, ...], ...] = ()
 
 
-def refusal(name: str, problems: Sequence[str]) -> str:
+def validation_message(name: str, problems: Sequence[str]) -> str:
     """Why a call cannot run, for the model that sent it."""
     return f"The arguments of {name} do not fit its schema:\n{as_list(problems)}\nSend the call again, corrected."
 
 
 def as_list(problems: Sequence[str]) -> str:
     """The first problems, one a line: a model mends a few at a time, and the rest often follows from them."""
-    lines = [f"- {problem}" for problem in problems[:MOST_PROBLEMS]]
-    if len(problems) > MOST_PROBLEMS:
+    lines = [f"- {problem}" for problem in problems[:MAX_ISSUES]]
+    if len(problems) > MAX_ISSUES:
         lines.append("- and more of the kind")
     return "\n".join(lines)
 
@@ -61,7 +61,7 @@ def unknown_property(path: Path, known: Iterable[str]) -> str:
     return f"{place(path)}: there is no such property; {hint}"
 
 
-def explained(fault: Fault) -> Iterator[str]:
+def explained(fault: ValidationIssue) -> Iterator[str]:
     """The problems of one fault; none of them tells a whole value that is long."""
     where, found = place(fault.path), _shown(fault.found)
     match fault.rule, fault.wanted:
@@ -90,7 +90,7 @@ def short(message: str) -> str:
     return message if len(message) <= _LONGEST_MESSAGE else message[:_LONGEST_MESSAGE] + "…"
 
 
-def _unknown(fault: Fault) -> Iterator[str]:
+def _unknown(fault: ValidationIssue) -> Iterator[str]:
     known = fault.schema.get("properties")
     has_patterns = bool(fault.schema.get("patternProperties"))
     for name in fault.found if isinstance(fault.found, dict) else ():
@@ -99,7 +99,7 @@ def _unknown(fault: Fault) -> Iterator[str]:
             yield name
 
 
-def _of_several(fault: Fault, forms: Sequence[JsonValue]) -> Iterator[str]:
+def _of_several(fault: ValidationIssue, forms: Sequence[JsonValue]) -> Iterator[str]:
     """What is wrong by that form which the value seems to be meant as; all forms where it seems none."""
     if not fault.branches:
         yield f"{place(fault.path)}: fits more than one of its forms and must fit exactly one"
@@ -118,19 +118,19 @@ def _of_several(fault: Fault, forms: Sequence[JsonValue]) -> Iterator[str]:
                 yield from explained(each)
 
 
-def _distance(branch: Sequence[Fault], path: Path) -> tuple[int, int]:
+def _distance(branch: Sequence[ValidationIssue], path: Path) -> tuple[int, int]:
     """How far a value is from a form: 2 of another kind, 1 of another name, 0 only with mistakes; and how many."""
     if any(each.path == path and (each.rule == "type" or _is_name(each, len(path))) for each in branch):
         return 2, len(branch)
     return int(any(_is_name(each, len(path) + 1) for each in branch)), len(branch)
 
 
-def _is_name(fault: Fault, depth: int) -> bool:
+def _is_name(fault: ValidationIssue, depth: int) -> bool:
     """Whether what is wrong there is the word that tells one form from another."""
     return len(fault.path) == depth and fault.rule in ("enum", "const")
 
 
-def _values(fault: Fault) -> Sequence[JsonValue]:
+def _values(fault: ValidationIssue) -> Sequence[JsonValue]:
     return fault.wanted if fault.rule == "enum" and isinstance(fault.wanted, list) else [fault.wanted]
 
 

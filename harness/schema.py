@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
-from harness.complaints import Fault, explained, place, refusal, short
+from harness.complaints import ValidationIssue, explained, place, short, validation_message
 from harness.errors import ConfigError, InvalidArguments
 from harness.messages import JsonObject, JsonValue
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-MOST_FAULTS = 50
+MAX_ISSUES = 50
 
 
 class Checker:
@@ -42,7 +42,7 @@ class Checker:
         """
         found = self.problems(arguments)
         if found:
-            raise InvalidArguments(refusal(self._name, found))
+            raise InvalidArguments(validation_message(self._name, found))
         return arguments | _defaults(self._schema, arguments)
 
     def problems(self, value: JsonValue) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class Checker:
         from referencing.exceptions import Unresolvable
 
         try:
-            faults = [_fault(each) for each in islice(_errors(validator, value), MOST_FAULTS)]
+            faults = [_fault(each) for each in islice(_errors(validator, value), MAX_ISSUES)]
         except Unresolvable as error:
             why = f"refers to what is not in it, and nothing is fetched: {error}"
             raise ConfigError(f"the schema of {self._name} {why}") from error
@@ -117,12 +117,12 @@ def _errors(validator: Validator, value: JsonValue) -> Iterator[ValidationError]
     return validator.iter_errors(value)  # pyright: ignore[reportUnknownMemberType]
 
 
-def _fault(error: ValidationError) -> Fault:
-    branches: dict[str | int, list[Fault]] = {}
+def _fault(error: ValidationError) -> ValidationIssue:
+    branches: dict[str | int, list[ValidationIssue]] = {}
     for each in error.context or ():
         branches.setdefault(each.schema_path[0], []).append(_fault(each))
     # The casts: the schema and the value were JSON when they went in, which the library's types do not tell.
-    return Fault(
+    return ValidationIssue(
         path=tuple(error.absolute_path),
         rule=str(error.validator),
         wanted=cast(JsonValue, error.validator_value),

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from harness.complaints import refusal
+from harness.complaints import validation_message
 from harness.docstrings import read_docs
 from harness.errors import ConfigError, InvalidArguments
 from harness.lazy_dataclass import dataclass
@@ -61,7 +61,7 @@ class Signature:
         try:
             checked = self.adapter.validate_json(json.dumps(arguments))
         except ValidationError as error:
-            raise InvalidArguments(refusal(name, problems_in(error, self.schema))) from error
+            raise InvalidArguments(validation_message(name, problems_in(error, self.schema))) from error
         return {field.name: getattr(checked, field.name) for field in dataclasses.fields(checked)}
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from harness.complaints import refusal
+from harness.complaints import validation_message
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from harness.tool import Risk, ToolContext, ToolOutput
@@ -53,7 +53,7 @@ class TypedTool(Generic[P]):
         try:
             parsed = self.Arguments.model_validate(unwrap_strings(schema, arguments))
         except ValidationError as error:
-            raise InvalidArguments(refusal(self.name, problems_in(error, schema))) from error
+            raise InvalidArguments(validation_message(self.name, problems_in(error, schema))) from error
         return parsed.model_dump(mode="json")
 
     def summary(self, arguments: JsonObject) -> str:

@@ -34,7 +34,7 @@ Wait: TypeAlias = Literal["over", "late", "moved"]
 Killer: TypeAlias = Literal["", "model", "person", "leaving"]
 
 
-class Printed(Protocol):
+class JobOutput(Protocol):
     """Port: what a job has printed so far."""
 
     def latest(self, limit: int) -> str:
@@ -51,12 +51,12 @@ class Printed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class JobSpec:
     """What is to be done: `work` comes to an exit code; cancelled, it leaves nothing behind."""
 
     call_id: str
     title: str
-    printed: Printed
+    printed: JobOutput
     work: Callable[[], Coroutine[Any, Any, int]]  # Any: what a coroutine yields and is sent is asyncio's own affair
 
 
@@ -64,7 +64,7 @@ class Errand:
 class Job:
     """An errand under way. It has an `id` once it is in the background; who began it hears of it through `owner`."""
 
-    errand: Errand
+    errand: JobSpec
     owner: Jobs
     task: asyncio.Task[int]
     moved: asyncio.Future[None]
@@ -163,7 +163,7 @@ class Jobs:
         """The job of that id; None where there is none, or it is over for long."""
         return next((job for job in self._known.background if job.id == job_id), None)
 
-    def begin(self, errand: Errand) -> Job:
+    def begin(self, errand: JobSpec) -> Job:
         """Start it, for the call that waits for it."""
         job = Job(errand, self, asyncio.create_task(errand.work()), asyncio.get_running_loop().create_future())
         self._known.begun.append(job)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, AliasChoices, Field
 
 from harness.execution.spill import spill_name
-from harness.jobs import HOW_IT_GOES_ON, MOST_RUNNING, Errand, Job, Jobs
+from harness.jobs import HOW_IT_GOES_ON, MOST_RUNNING, Job, Jobs, JobSpec
 from harness.messages import JsonObject, new_id
 from harness.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
@@ -165,7 +165,7 @@ class _Execution:
     def _begin(self) -> Job:
         title = _title(self._command.text)
         short = title if len(title) <= _TITLE_CHARS else f"{title[:_TITLE_CHARS]}…"
-        self._job = self._jobs.begin(Errand(self._call_id, short, self._captured, self._work))
+        self._job = self._jobs.begin(JobSpec(self._call_id, short, self._captured, self._work))
         return self._job
 
     async def _work(self) -> int:

@@ -18,7 +18,7 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.jobs import MOST_KEPT, MOST_RUNNING, Errand, Jobs
+from harness.jobs import MOST_KEPT, MOST_RUNNING, Jobs, JobSpec
 from harness.messages import JsonObject
 from harness.options import AgentOptions
 from harness.tool import ToolContext, ToolOutput
@@ -247,14 +247,14 @@ async def test_only_so_many_jobs_run_and_only_so_many_that_are_over_are_kept():
         return 0
 
     for number in range(MOST_RUNNING):
-        jobs.to_background(jobs.begin(Errand(str(number), "work", Silent(), work)))
-    one_more = jobs.begin(Errand("more", "work", Silent(), work))
+        jobs.to_background(jobs.begin(JobSpec(str(number), "work", Silent(), work)))
+    one_more = jobs.begin(JobSpec("more", "work", Silent(), work))
     moved = jobs.move("more")
     release.set()
     await until(lambda: not jobs.running)
     await asyncio.wait([one_more.task])
     for _ in range(5):
-        job = jobs.begin(Errand("later", "work", Silent(), work))
+        job = jobs.begin(JobSpec("later", "work", Silent(), work))
         await asyncio.sleep(0)
         jobs.to_background(job)
         await until(lambda: not jobs.running)
@@ -271,7 +271,7 @@ async def test_a_job_whose_work_breaks_has_failed():
         await asyncio.sleep(0)
         raise OSError("no room")
 
-    job = jobs.begin(Errand("1", "work", Silent(), work))
+    job = jobs.begin(JobSpec("1", "work", Silent(), work))
     jobs.to_background(job)
     with contextlib.suppress(OSError):
         await job.task
@@ -292,7 +292,7 @@ async def test_a_command_that_is_being_stopped_is_not_moved_to_the_background():
             await release.wait()
         return 0
 
-    job = jobs.begin(Errand("1", "work", Silent(), work))
+    job = jobs.begin(JobSpec("1", "work", Silent(), work))
     assert await jobs.wait(job, 0.01) == "late"
     stopped = asyncio.create_task(jobs.stop(job))
     await stopping.wait()

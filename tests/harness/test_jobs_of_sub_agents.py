@@ -9,7 +9,7 @@ from fakes.simple_tools import SimpleTool
 
 from harness.events import JobEnded, JobStarted, MessageEnd, SubagentEvent
 from harness.inbox import Queue
-from harness.jobs import Errand, Jobs
+from harness.jobs import Jobs, JobSpec
 from harness.messages import JsonObject, UserMessage
 from harness.tool import ToolContext, ToolOutput
 
@@ -69,7 +69,7 @@ async def test_what_an_agent_did_not_hear_any_more_the_one_it_worked_for_hears()
     jobs = Jobs(news=above)
     its_own = jobs.for_another(below)
     for work in (at_once, later):
-        its_own.to_background(its_own.begin(Errand(work.__name__, work.__name__, Silent(), work)))
+        its_own.to_background(its_own.begin(JobSpec(work.__name__, work.__name__, Silent(), work)))
     await until(lambda: len(jobs.running) == 1)
     heard_below = len(below)
     left = its_own.leave_to(jobs)

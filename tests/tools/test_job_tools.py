@@ -9,7 +9,7 @@ from fakes.contexts import tool_context
 
 from harness.events import Event, Notice
 from harness.inbox import Queue
-from harness.jobs import MOST_RUNNING, Errand, Jobs
+from harness.jobs import MOST_RUNNING, Jobs, JobSpec
 from harness.messages import JsonObject
 from harness.tool import ToolOutput
 from tools.bash import BashTool
@@ -66,7 +66,7 @@ async def test_no_more_than_so_many_are_begun(tmp_path: Path):
         return 0
 
     for number in range(MOST_RUNNING):
-        jobs.to_background(jobs.begin(Errand(str(number), "work", Silent(), work)))
+        jobs.to_background(jobs.begin(JobSpec(str(number), "work", Silent(), work)))
     context = replace(tool_context(tmp_path), jobs=jobs)
     output = await tool.run(tool.validate({"command": "touch begun", "background": True}), context)
     await jobs.close()

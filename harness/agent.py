@@ -23,7 +23,7 @@ from harness.aside import aside
 from harness.blocking import run_blocking
 from harness.bus import Bus, Subscriber
 from harness.channel import Listener
-from harness.conduct import Conductor
+from harness.conduct import RunLifecycle
 from harness.continuation import Continuation
 from harness.conversation import (
     append_messages,
@@ -50,7 +50,7 @@ from harness.options import AgentOptions
 from harness.prompt import Prompt, messages_of, words_of
 from harness.provider import Model
 from harness.result import AgentResult
-from harness.run import Entry, Initial, Permissions, Run, State
+from harness.run import Initial, Permissions, Run, RunRequest, State
 from harness.stream import RunStream
 from harness.structured import prompt_structured, prompt_structured_sync
 from harness.subagents.spawn import Kin, with_delegate
@@ -96,7 +96,7 @@ class Agent:
         self._cache = ResultCache(options.execution.cache_entries, options.execution.cache_turns)
         self._workspace = options.workspace
         self.kin: Kin | None = None
-        self._conductor: Conductor | None = None
+        self._conductor: RunLifecycle | None = None
         self._idle = Flag(is_raised=True)
 
     @property
@@ -163,7 +163,7 @@ class Agent:
             AlreadyRunning: a run is on; `steer` or `follow_up` instead.
             NoMessages: the prompt is an empty list.
         """
-        return await self.run(Entry(messages_of(prompt), trigger=self.identity.origin, metadata=metadata or {}))
+        return await self.run(RunRequest(messages_of(prompt), trigger=self.identity.origin, metadata=metadata or {}))
 
     async def continue_run(
         self, continuation: Continuation = Continuation(), *, metadata: JsonObject | None = None
@@ -181,7 +181,7 @@ class Agent:
             raise NoMessages("there is no conversation to continue")
         if self.history.at_rest and not self.has_pending:
             raise InvalidContinue("the last message is the assistant's: prompt instead")
-        return await self.run(Entry(continuation=continuation.tagged(), metadata=metadata or {}))
+        return await self.run(RunRequest(continuation=continuation.tagged(), metadata=metadata or {}))
 
     def stream(self, prompt: Prompt | Continuation, *, metadata: JsonObject | None = None) -> RunStream:
         """Say something, or go on, and read what happens, up to and including `AgentEnd`; speak to the run meanwhile.
@@ -335,7 +335,7 @@ class Agent:
         for model in (self.state.model, *former, *self.options.fallback, *routed):
             await model.provider.close()
 
-    async def run(self, entry: Entry) -> AgentResult:
+    async def run(self, entry: RunRequest) -> AgentResult:
         """A run that begins as `entry` says; `prompt` and `continue_run` are the usual ways to it.
 
         Raises:
@@ -347,8 +347,8 @@ class Agent:
         self.state.last_error = None
         self._idle.drop()
         try:
-            self._conductor = Conductor(self._new_run(entry), self.identity, parent)
-            return await self._conductor.conduct()
+            self._conductor = RunLifecycle(self._new_run(entry), self.identity, parent)
+            return await self._conductor.execute()
         finally:
             self._conductor = None
             self._idle.lift()
@@ -366,7 +366,7 @@ class Agent:
 
         return run_blocking(once, self.abort)
 
-    def _new_run(self, entry: Entry) -> Run:
+    def _new_run(self, entry: RunRequest) -> Run:
         options = self.options
         run = Run(
             state=self.state,
@@ -380,8 +380,8 @@ class Agent:
             spill_dir=options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
             hooks=HookChain(options.hooks, self._bus, self.remind),
             cache=self._cache,
-            entry=entry,
-            began=len(self.history),
+            request=entry,
+            start_index=len(self.history),
         )
         return with_delegate(run, self.kin, Agent)
 

@@ -9,14 +9,14 @@ from harness.identity import Identity
 from harness.loop import hear_unheard, rejected, run_loop
 from harness.messages import AssistantMessage
 from harness.result import AgentResult
-from harness.run import Ending, Run
+from harness.run import Run, RunOutcome
 from harness.stopping import stop_tasks
 from harness.threads import call_in
 
-STOPPED = Ending("aborted", "stopped by the user")
+STOPPED = RunOutcome("aborted", "stopped by the user")
 
 
-class Conductor:
+class RunLifecycle:
     """Takes a run through its life. The work is a task of its own, so that `abort` stops it and not its caller."""
 
     def __init__(self, run: Run, identity: Identity, parent_loop_id: str) -> None:
@@ -34,11 +34,11 @@ class Conductor:
         else:
             call_in(task.get_loop(), task.cancel)
 
-    async def conduct(self) -> AgentResult:
+    async def execute(self) -> AgentResult:
         """Raises:
         CancelledError: the caller was cancelled; the run has ended in good order all the same.
         """
-        ending = Ending("error", "the run failed")
+        ending = RunOutcome("error", "the run failed")
         try:
             ending = await self._guarded()
         except asyncio.CancelledError:
@@ -49,7 +49,7 @@ class Conductor:
             await self._after(end)
         return self._result(end)
 
-    async def _guarded(self) -> Ending:
+    async def _guarded(self) -> RunOutcome:
         task = asyncio.create_task(self._live())
         self._task = task
         try:
@@ -61,10 +61,10 @@ class Conductor:
                 self._keep_what_was_said(task)
         return STOPPED if task.cancelled() else task.result()
 
-    async def _live(self) -> Ending:
+    async def _live(self) -> RunOutcome:
         run = self._run
         if run.hooks:
-            said = (*run.history.messages, *run.entry.prompts)
+            said = (*run.history.messages, *run.request.prompts)
             stop = await run.hooks.before_loop(said, self._identity.loops)
             if stop is not None:
                 return rejected(stop.reason or "stopped by a hook")
@@ -72,21 +72,21 @@ class Conductor:
             AgentStart(
                 agent_id=self._identity.agent_id,
                 parent_loop_id=self._parent_loop_id,
-                continuation=run.entry.continuation,
+                continuation=run.request.continuation,
                 spec=run.state.model.spec,
-                metadata=run.entry.metadata,
+                metadata=run.request.metadata,
                 config=run.config,
             )
         )
-        work = run.entry.work or run_loop
+        work = run.request.work or run_loop
         return await work(run)
 
-    def _keep_what_was_said(self, task: asyncio.Task[Ending]) -> None:
+    def _keep_what_was_said(self, task: asyncio.Task[RunOutcome]) -> None:
         broke = task.cancelled() or task.exception() is not None
         if broke or not task.result().rejection:
             hear_unheard(self._run)
 
-    def _end(self, ending: Ending) -> AgentEnd:
+    def _end(self, ending: RunOutcome) -> AgentEnd:
         run = self._run
         run.inbox.reminders.clear()
         failed = ending.stop_reason == "error"
@@ -94,7 +94,7 @@ class Conductor:
         failure = run.progress.failure if failed else None
         end = AgentEnd(
             stop_reason=ending.stop_reason,
-            messages=run.history.since(run.began),
+            messages=run.history.since(run.start_index),
             usage=run.meter.ledger.usage,
             error=ending.error,
             error_type=type(failure).__name__ if failure else "",

@@ -15,7 +15,7 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, Text, ToolResult, UserMessage
 from harness.plan import planning_limit, skip_planning_without_tool
 from harness.polling import poll_follow_up, poll_steering
-from harness.run import Ending, Run
+from harness.run import Run, RunOutcome
 from harness.stopping import pass_cancellation
 from harness.think import think
 
@@ -29,30 +29,30 @@ class _Turn:
     is_interrupted: bool = False
 
 
-async def run_loop(run: Run) -> Ending:
+async def run_loop(run: Run) -> RunOutcome:
     """Take turns until the model has nothing more to do and nobody has anything more to say.
 
     Steering is taken before the next turn; follow-ups only when the run would otherwise end well. What is still queued
     when a run ends badly stays queued.
     """
-    pending = let_in(run, run.entry.prompts)
+    pending = let_in(run, run.request.prompts)
     if isinstance(pending, Reject):
         return rejected(pending.reason)
     skip_planning_without_tool(run)
-    if run.entry.continuation is not None and not pending:
+    if run.request.continuation is not None and not pending:
         pending = _next_words(run, at_rest=True)
         if run.history.at_rest and not (pending or run.inbox.has_word):
             return rejected(run.progress.rejection or "nothing is left to go on with")
     return await _take_turns(run, pending)
 
 
-async def go_on_after(run: Run, reply: AssistantMessage) -> Ending:
+async def go_on_after(run: Run, reply: AssistantMessage) -> RunOutcome:
     """Go on as after a turn that ended with this reply: with what was said meanwhile, until the agent rests."""
     pending = await _what_next(run, _Turn(reply))
-    return pending if isinstance(pending, Ending) else await _take_turns(run, pending)
+    return pending if isinstance(pending, RunOutcome) else await _take_turns(run, pending)
 
 
-async def _take_turns(run: Run, pending: tuple[Message, ...]) -> Ending:
+async def _take_turns(run: Run, pending: tuple[Message, ...]) -> RunOutcome:
     with run.inbox.interruption.accepted():
         while True:
             pending = (*pending, *run.inbox.take_word())
@@ -66,13 +66,13 @@ async def _take_turns(run: Run, pending: tuple[Message, ...]) -> Ending:
                 hear(run, pending)
                 return _stopped(stop)
             after = await _what_next(run, await _take_turn(run, pending))
-            if isinstance(after, Ending):
+            if isinstance(after, RunOutcome):
                 return after
             pending = after
             run.inbox.interruption.withdraw()
 
 
-async def _what_next(run: Run, turn: _Turn) -> tuple[Message, ...] | Ending:
+async def _what_next(run: Run, turn: _Turn) -> tuple[Message, ...] | RunOutcome:
     """What is said at the next turn, or why there is none."""
     ending = await _ending(run, turn)
     if ending is not None:
@@ -80,17 +80,17 @@ async def _what_next(run: Run, turn: _Turn) -> tuple[Message, ...] | Ending:
     pending = _next_words(run, at_rest=not (turn.results or run.inbox.has_word))
     if pending or turn.results or run.inbox.has_word:
         return pending
-    return Ending(turn.reply.stop_reason, turn.reply.error)
+    return RunOutcome(turn.reply.stop_reason, turn.reply.error)
 
 
-def rejected(reason: str) -> Ending:
-    return Ending("aborted", reason, rejection=reason)
+def rejected(reason: str) -> RunOutcome:
+    return RunOutcome("aborted", reason, rejection=reason)
 
 
 def hear_unheard(run: Run) -> None:
     """Keep in the history what a run was to hear, if it was stopped before it could."""
-    heard = {message.id for message in run.history.since(run.began)}
-    words = (_admitted(run, each) for each in run.entry.prompts if each.id not in heard)
+    heard = {message.id for message in run.history.since(run.start_index)}
+    words = (_admitted(run, each) for each in run.request.prompts if each.id not in heard)
     hear(run, tuple(word for word in words if word is not None))
 
 
@@ -151,41 +151,41 @@ def _results_of(run: Run, reply: AssistantMessage) -> tuple[ToolResult, ...]:
     return tuple(each for each in run.history if isinstance(each, ToolResult) and each.call_id in ids)
 
 
-async def _ending(run: Run, turn: _Turn) -> Ending | None:
+async def _ending(run: Run, turn: _Turn) -> RunOutcome | None:
     """Why the run ends after this turn; None when it goes on."""
     reply = turn.reply
     goes_on = turn.is_interrupted and bool(run.inbox.steering)
     if reply.stop_reason in ("error", "aborted") and not goes_on:
-        return Ending(reply.stop_reason, reply.error)
+        return RunOutcome(reply.stop_reason, reply.error)
     if turn.stop is not None:
         return _stopped(turn.stop)
     if not turn.ends_run:
         await poll_steering(run)
         _ask_for_last_word(run, turn)
-    if turn.ends_run or run.entry.is_over():
-        return Ending("stop")
+    if turn.ends_run or run.request.should_stop():
+        return RunOutcome("stop")
     if not (turn.results or run.inbox):
         await poll_follow_up(run)
     if not (turn.results or run.inbox):
-        return Ending(reply.stop_reason, reply.error)
+        return RunOutcome(reply.stop_reason, reply.error)
     limit = planning_limit(run) or _limit(run)
     if limit is None:
         return None
     run.bus.publish(limit)
     _hear(run, UserMessage((Text(f"[Agent stopped: {limit.message}]"),), synthetic=True))
-    return Ending(reply.stop_reason, limit=limit.limit, stop_message=limit.message)
+    return RunOutcome(reply.stop_reason, limit=limit.limit, stop_message=limit.message)
 
 
 def _ask_for_last_word(run: Run, turn: _Turn) -> None:
     if turn.results or run.inbox.interrupts:
         return
-    last_word = run.entry.last_word(turn.reply)
+    last_word = run.request.on_idle(turn.reply)
     if last_word is not None:
         run.inbox.reminders.put(last_word)
 
 
-def _stopped(stop: Stop) -> Ending:
-    return Ending("stop", limit="policy", stop_message=stop.reason or "stopped by a hook")
+def _stopped(stop: Stop) -> RunOutcome:
+    return RunOutcome("stop", limit="policy", stop_message=stop.reason or "stopped by a hook")
 
 
 def _next_words(run: Run, *, at_rest: bool) -> tuple[Message, ...]:
@@ -199,16 +199,16 @@ def _next_words(run: Run, *, at_rest: bool) -> tuple[Message, ...]:
 
 def _limit(run: Run) -> LimitReached | None:
     """The limit that forbids another turn, be it that of a run this one works for."""
-    spent = (each.meter.spent() for each in run.lineage[1:])
+    spent = (each.meter.spent() for each in run.ancestors[1:])
     return run.meter.exceeded() or next((limit for limit in spent if limit), None)
 
 
 def _trigger(run: Run) -> TurnTrigger:
     if run.progress.turn > 1:
         return "continuation"
-    if run.entry.continuation is None:
-        return run.entry.trigger
-    return "branch" if run.entry.continuation.kind == "branch" else "continuation"
+    if run.request.continuation is None:
+        return run.request.trigger
+    return "branch" if run.request.continuation.kind == "branch" else "continuation"
 
 
 def let_in(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reject:

@@ -43,7 +43,7 @@ from harness.options import AgentOptions
 from harness.prompt import Prompt, messages_of
 from harness.provider import Model
 from harness.result import AgentResult
-from harness.run import Ending, Entry, Run
+from harness.run import Run, RunOutcome, RunRequest
 from harness.subagents.family import AttributedInteraction
 from harness.tool import Tool
 
@@ -129,14 +129,14 @@ async def run_parallel(
     return ParallelResult(result, contest.outcomes, choice.index, choice.usage, choice.reason)
 
 
-def _entry(agent: Agent, prompt: Prompt | Continuation) -> Entry:
+def _entry(agent: Agent, prompt: Prompt | Continuation) -> RunRequest:
     if not isinstance(prompt, Continuation):
-        return Entry(messages_of(prompt), trigger=agent.identity.origin)
+        return RunRequest(messages_of(prompt), trigger=agent.identity.origin)
     if not len(agent.history):
         raise NoMessages("there is no conversation to continue")
     if agent.history.at_rest:
         raise InvalidContinue("the last message is the assistant's: prompt instead")
-    return Entry(continuation=prompt.tagged())
+    return RunRequest(continuation=prompt.tagged())
 
 
 class _Contest:
@@ -149,8 +149,8 @@ class _Contest:
         self.outcomes: tuple[Outcome, ...] = ()
         self.choice: Selection | None = None
 
-    async def work(self, run: Run) -> Ending:
-        prompts = let_in(run, run.entry.prompts)
+    async def work(self, run: Run) -> RunOutcome:
+        prompts = let_in(run, run.request.prompts)
         if isinstance(prompts, Reject):
             return rejected(prompts.reason)
         base = run.history.messages
@@ -165,7 +165,7 @@ class _Contest:
         result = outcome.result
         reply = run.history.last_reply()
         if result.limit or reply is None or not run.inbox:
-            return Ending(result.stop_reason, result.error, result.limit, result.stop_message)
+            return RunOutcome(result.stop_reason, result.error, result.limit, result.stop_message)
         return await go_on_after(run, reply)
 
     async def _compete(self, run: Run, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
@@ -230,11 +230,11 @@ class _Contest:
         others = (each.agent.state.usage for index, each in enumerate(runners) if index != chosen)
         return sum(others, judged)
 
-    def _failure(self, run: Run) -> Ending:
+    def _failure(self, run: Run) -> RunOutcome:
         failures = (each.result.failure for each in self.outcomes)
         run.progress.failure = next((failure for failure in failures if failure), None)
         reasons = [f"{each.spec.name}: {each.result.error or 'no answer'}" for each in self.outcomes]
-        return Ending("error", " · ".join(reasons))
+        return RunOutcome("error", " · ".join(reasons))
 
 
 class _Runner:
@@ -252,7 +252,7 @@ class _Runner:
         self.agent.subscribe(self._tell)
 
     async def run(self, prompts: tuple[Message, ...]) -> AgentResult:
-        entry = Entry(prompts, self._run.entry.continuation, self._run.entry.trigger, loop_id=self.loop_id)
+        entry = RunRequest(prompts, self._run.request.continuation, self._run.request.trigger, loop_id=self.loop_id)
         try:
             result = await self.agent.run(entry)
             await self._know_price()

@@ -133,7 +133,7 @@ def _never() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunOutcome:
     """Why a run ended, in the fields of `AgentEnd`. A rejected run never began: the history has nothing of it."""
 
     stop_reason: StopReason
@@ -144,7 +144,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RunRequest:
     """How a run begins, and what it has that others have not.
 
     `tools` are offered in this run only. `last_word` is asked when the model has nothing more to do: what it hands back
@@ -157,10 +157,10 @@ class Entry:
     continuation: Continuation | None = None
     trigger: TurnTrigger = "user"
     tools: tuple[Tool, ...] = ()
-    last_word: Callable[[AssistantMessage], UserMessage | None] = _nothing_more
-    is_over: Callable[[], bool] = _never
+    on_idle: Callable[[AssistantMessage], UserMessage | None] = _nothing_more
+    should_stop: Callable[[], bool] = _never
     output_schema: OutputSchema | None = None
-    work: Callable[[Run], Awaitable[Ending]] | None = None
+    work: Callable[[Run], Awaitable[RunOutcome]] | None = None
     loop_id: str = ""
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
 
@@ -195,16 +195,16 @@ class Run:
     spill_dir: Path
     hooks: HookChain
     cache: ResultCache
-    entry: Entry = Entry()
-    began: int = 0
+    request: RunRequest = RunRequest()
+    start_index: int = 0
     delegate: Delegate | None = None
     parent: Run | None = None
     progress: Progress = field(default_factory=Progress)
 
     @property
-    def lineage(self) -> tuple[Run, ...]:
+    def ancestors(self) -> tuple[Run, ...]:
         """This run, the one it works for, and so on: what is used here is used by all of them."""
-        return (self,) if self.parent is None else (self, *self.parent.lineage)
+        return (self,) if self.parent is None else (self, *self.parent.ancestors)
 
     @property
     def retry_policy(self) -> RetryPolicy:
@@ -217,7 +217,7 @@ class Run:
         shown: Sequence[Tool] = self.state.available_tools
         if self.options.tool_filter is not None:
             shown = self.options.tool_filter(shown, self.history.messages)
-        return (*shown, *self.entry.tools)
+        return (*shown, *self.request.tools)
 
     @property
     def config(self) -> RunConfig:
@@ -231,9 +231,9 @@ class Run:
             context_window=facts.context_window if facts else None,
             mode=state.mode.name,
             approval=state.approval,
-            tools=tuple(tool.name for tool in (*state.available_tools, *self.entry.tools)),
+            tools=tuple(tool.name for tool in (*state.available_tools, *self.request.tools)),
         )
 
     def tool(self, name: str) -> Tool | None:
         """A tool by its name, shown or not."""
-        return next((each for each in (*self.state.tools, *self.entry.tools) if each.name == name), None)
+        return next((each for each in (*self.state.tools, *self.request.tools) if each.name == name), None)

@@ -13,7 +13,7 @@ from harness.events import Event, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import AssistantMessage, JsonObject, JsonValue, Text, ToolCall, UserMessage
 from harness.prompt import Prompt, messages_of
 from harness.provider import OutputSchema
-from harness.run import Entry
+from harness.run import RunRequest
 from harness.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import View
 
@@ -58,7 +58,7 @@ async def prompt_structured(self: Agent, prompt: Prompt, schema: object, *, max_
     answer = _StructuredOutput(form, max_attempts)
     unsubscribe = self.subscribe(answer.hear)
     try:
-        result = await self.run(_entry(self, answer, Entry(messages_of(prompt), trigger=self.identity.origin)))
+        result = await self.run(_entry(self, answer, RunRequest(messages_of(prompt), trigger=self.identity.origin)))
     finally:
         unsubscribe()
     if answer.unusable is not None:
@@ -197,12 +197,12 @@ class OutputTool:
         return self._answer.take(arguments)
 
 
-def _entry(agent: Agent, answer: _StructuredOutput, entry: Entry) -> Entry:
-    entry = replace(entry, is_over=lambda: answer.is_exhausted)
+def _entry(agent: Agent, answer: _StructuredOutput, entry: RunRequest) -> RunRequest:
+    entry = replace(entry, should_stop=lambda: answer.is_exhausted)
     if _is_native(agent):
         schema = OutputSchema(answer.form.name, answer.form.schema)
-        return replace(entry, output_schema=schema, last_word=answer.read_reply)
-    return replace(entry, tools=(OutputTool(answer),), last_word=answer.ask_for_call)
+        return replace(entry, output_schema=schema, on_idle=answer.read_reply)
+    return replace(entry, tools=(OutputTool(answer),), on_idle=answer.ask_for_call)
 
 
 def _is_native(agent: Agent) -> bool:

@@ -25,7 +25,7 @@ async def know_price(run: Run, model: Model, reply: AssistantMessage) -> None:
     """Wait until the model's price is known, where something depends on it: a hook that counts, or, when this reply is
     not the run's last, a limit on cost."""
     goes_on = bool(reply.tool_calls or run.inbox)
-    if run.hooks.counts_cost or (goes_on and any(each.meter.limits.max_cost for each in run.lineage)):
+    if run.hooks.counts_cost or (goes_on and any(each.meter.limits.max_cost for each in run.ancestors)):
         try:
             await model.info.load()
         except Exception:  # who looks them up is a stranger's code; the reply is there, its price is not known
@@ -39,7 +39,7 @@ def priced_reply(reply: AssistantMessage, model: Model) -> AssistantMessage:
 def account(run: Run, model: Model, reply: AssistantMessage) -> None:
     """Count what a reply used, for the run and for the agent, and for those they work for."""
     facts = known_model_info(model)
-    for each in run.lineage:
+    for each in run.ancestors:
         for ledger in (each.meter.ledger, each.state.ledger):
             ledger.settle(model.spec.name, facts.price)
             ledger.add(model.spec.name, reply.usage)

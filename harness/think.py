@@ -153,11 +153,11 @@ class _Thought:
             max_tokens=run.state.max_tokens,
             temperature=run.options.temperature,
             session_id=run.bus.session_id,
-            output_schema=run.entry.output_schema if self._model.native_schema else None,
+            output_schema=run.request.output_schema if self._model.native_schema else None,
             api_key=key,
             cache=run.options.cache,
             transport=run.options.transport,
-            metadata=run.entry.metadata,
+            metadata=run.request.metadata,
             on_notice=lambda text: run.bus.publish(Notice(text=text, level="warning")),
         )
         return await run.hooks.before_model(request) if run.hooks else request

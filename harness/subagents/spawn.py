@@ -55,7 +55,7 @@ def with_delegate(run: Run, kin: Kin | None, make: MakeAgent) -> Run:
     else:
         family = kin.family
         run = replace(run, parent=kin.parent)
-    if len(run.lineage) > family.limits.max_depth:
+    if len(run.ancestors) > family.limits.max_depth:
         return run
     return replace(run, delegate=Spawner(run, family, kin.seat if kin else None, make))
 
@@ -147,7 +147,7 @@ class Spawner:
 
     def _tools(self, role: Role) -> list[Tool]:
         """The tools a sub-agent may have. A plan is its parent's to submit."""
-        is_last = len(self._run.lineage) >= self._family.limits.max_depth
+        is_last = len(self._run.ancestors) >= self._family.limits.max_depth
         tools = [tool for tool in role.tools or self._run.state.tools if tool.name != SUBMIT_PLAN]
         return [tool for tool in tools if not (is_last and _delegates(tool))]
 

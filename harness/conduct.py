@@ -6,7 +6,7 @@ import asyncio
 
 from harness.events import AgentEnd, AgentStart
 from harness.identity import Identity
-from harness.loop import hear_unheard, rejected, run_loop
+from harness.loop import append_unsent_prompts, rejected, run_loop
 from harness.messages import AssistantMessage
 from harness.result import AgentResult
 from harness.run import Run, RunOutcome
@@ -84,7 +84,7 @@ class RunLifecycle:
     def _keep_what_was_said(self, task: asyncio.Task[RunOutcome]) -> None:
         broke = task.cancelled() or task.exception() is not None
         if broke or not task.result().rejection:
-            hear_unheard(self._run)
+            append_unsent_prompts(self._run)
 
     def _end(self, ending: RunOutcome) -> AgentEnd:
         run = self._run

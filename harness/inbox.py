@@ -108,14 +108,14 @@ class Inbox:
             queue.clear()
 
     @property
-    def has_word(self) -> bool:
+    def has_notices(self) -> bool:
         """Whether the program itself has something to say."""
         return bool(self.reminders or self.news)
 
-    def take_word(self) -> tuple[UserMessage, ...]:
+    def take_notices(self) -> tuple[UserMessage, ...]:
         return self.reminders.clear() + self.news.clear()
 
     @property
-    def interrupts(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether something is to be said before the run may end."""
-        return bool(self.steering or self.has_word)
+        return bool(self.steering or self.has_notices)

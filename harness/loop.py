@@ -35,18 +35,18 @@ async def run_loop(run: Run) -> RunOutcome:
     Steering is taken before the next turn; follow-ups only when the run would otherwise end well. What is still queued
     when a run ends badly stays queued.
     """
-    pending = let_in(run, run.request.prompts)
+    pending = admit_prompts(run, run.request.prompts)
     if isinstance(pending, Reject):
         return rejected(pending.reason)
     skip_planning_without_tool(run)
     if run.request.continuation is not None and not pending:
-        pending = _next_words(run, at_rest=True)
-        if run.history.at_rest and not (pending or run.inbox.has_word):
+        pending = _next_messages(run, at_rest=True)
+        if run.history.at_rest and not (pending or run.inbox.has_notices):
             return rejected(run.progress.rejection or "nothing is left to go on with")
     return await _take_turns(run, pending)
 
 
-async def go_on_after(run: Run, reply: AssistantMessage) -> RunOutcome:
+async def continue_after(run: Run, reply: AssistantMessage) -> RunOutcome:
     """Go on as after a turn that ended with this reply: with what was said meanwhile, until the agent rests."""
     pending = await _what_next(run, _Turn(reply))
     return pending if isinstance(pending, RunOutcome) else await _take_turns(run, pending)
@@ -55,15 +55,15 @@ async def go_on_after(run: Run, reply: AssistantMessage) -> RunOutcome:
 async def _take_turns(run: Run, pending: tuple[Message, ...]) -> RunOutcome:
     with run.inbox.interruption.accepted():
         while True:
-            pending = (*pending, *run.inbox.take_word())
+            pending = (*pending, *run.inbox.take_notices())
             try:
                 stop = await _before_turn(run, pending)
                 pass_cancellation()
             except asyncio.CancelledError:
-                hear(run, pending)
+                append_messages(run, pending)
                 raise
             if stop is not None:
-                hear(run, pending)
+                append_messages(run, pending)
                 return _stopped(stop)
             after = await _what_next(run, await _take_turn(run, pending))
             if isinstance(after, RunOutcome):
@@ -77,8 +77,8 @@ async def _what_next(run: Run, turn: _Turn) -> tuple[Message, ...] | RunOutcome:
     ending = await _ending(run, turn)
     if ending is not None:
         return ending
-    pending = _next_words(run, at_rest=not (turn.results or run.inbox.has_word))
-    if pending or turn.results or run.inbox.has_word:
+    pending = _next_messages(run, at_rest=not (turn.results or run.inbox.has_notices))
+    if pending or turn.results or run.inbox.has_notices:
         return pending
     return RunOutcome(turn.reply.stop_reason, turn.reply.error)
 
@@ -87,11 +87,11 @@ def rejected(reason: str) -> RunOutcome:
     return RunOutcome("aborted", reason, rejection=reason)
 
 
-def hear_unheard(run: Run) -> None:
+def append_unsent_prompts(run: Run) -> None:
     """Keep in the history what a run was to hear, if it was stopped before it could."""
     heard = {message.id for message in run.history.since(run.start_index)}
     words = (_admitted(run, each) for each in run.request.prompts if each.id not in heard)
-    hear(run, tuple(word for word in words if word is not None))
+    append_messages(run, tuple(word for word in words if word is not None))
 
 
 async def _before_turn(run: Run, pending: tuple[Message, ...]) -> Stop | None:
@@ -105,7 +105,7 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
     run.bus.turn += 1
     run.bus.publish(TurnStart(trigger=_trigger(run)))
     try:
-        hear(run, messages)
+        append_messages(run, messages)
         reply = await run.inbox.interruption.guard(think(run))
         turn = await _interrupted_turn(run) if reply is None else await _acted_turn(run, reply)
     except asyncio.CancelledError:
@@ -172,12 +172,12 @@ async def _ending(run: Run, turn: _Turn) -> RunOutcome | None:
     if limit is None:
         return None
     run.bus.publish(limit)
-    _hear(run, UserMessage((Text(f"[Agent stopped: {limit.message}]"),), synthetic=True))
+    _append_message(run, UserMessage((Text(f"[Agent stopped: {limit.message}]"),), synthetic=True))
     return RunOutcome(reply.stop_reason, limit=limit.limit, stop_message=limit.message)
 
 
 def _ask_for_last_word(run: Run, turn: _Turn) -> None:
-    if turn.results or run.inbox.interrupts:
+    if turn.results or run.inbox.has_pending:
         return
     last_word = run.request.on_idle(turn.reply)
     if last_word is not None:
@@ -188,7 +188,7 @@ def _stopped(stop: Stop) -> RunOutcome:
     return RunOutcome("stop", limit="policy", stop_message=stop.reason or "stopped by a hook")
 
 
-def _next_words(run: Run, *, at_rest: bool) -> tuple[Message, ...]:
+def _next_messages(run: Run, *, at_rest: bool) -> tuple[Message, ...]:
     """What is said before the next turn. Nothing that a filter keeps back is."""
     admitted: tuple[Message, ...] = ()
     while not admitted and (run.inbox.steering or (at_rest and run.inbox.follow_up)):
@@ -211,7 +211,7 @@ def _trigger(run: Run) -> TurnTrigger:
     return "branch" if run.request.continuation.kind == "branch" else "continuation"
 
 
-def let_in(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reject:
+def admit_prompts(run: Run, prompts: tuple[Message, ...]) -> tuple[Message, ...] | Reject:
     """The prompts as the model is to hear them. One that is kept back keeps all back."""
     words: list[Message] = []
     for prompt in prompts:
@@ -233,12 +233,12 @@ def _admitted(run: Run, message: Message) -> Message | None:
     return None
 
 
-def hear(run: Run, messages: tuple[Message, ...]) -> None:
+def append_messages(run: Run, messages: tuple[Message, ...]) -> None:
     """Take messages into the conversation, and tell of them."""
     for message in messages:
-        _hear(run, message)
+        _append_message(run, message)
 
 
-def _hear(run: Run, message: Message) -> None:
+def _append_message(run: Run, message: Message) -> None:
     run.history.append(message)
     publish_message(run.bus.publish, message)

@@ -36,7 +36,7 @@ from harness.events import (
 from harness.filters import Reject
 from harness.judging import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.lazy_dataclass import dataclass
-from harness.loop import go_on_after, hear, let_in, rejected
+from harness.loop import admit_prompts, append_messages, continue_after, rejected
 from harness.messages import AssistantMessage, CustomMessage, Message, ToolResult, Usage, UserMessage
 from harness.modes import Planning
 from harness.options import AgentOptions
@@ -150,11 +150,11 @@ class _Contest:
         self.choice: Selection | None = None
 
     async def work(self, run: Run) -> RunOutcome:
-        prompts = let_in(run, run.request.prompts)
+        prompts = admit_prompts(run, run.request.prompts)
         if isinstance(prompts, Reject):
             return rejected(prompts.reason)
         base = run.history.messages
-        hear(run, prompts)
+        append_messages(run, prompts)
         runners = [_Runner(self._agent, branch, run, base) for branch in self._branches]
         await self._compete(run, runners, prompts)
         if self.choice is None:
@@ -166,7 +166,7 @@ class _Contest:
         reply = run.history.last_reply()
         if result.limit or reply is None or not run.inbox:
             return RunOutcome(result.stop_reason, result.error, result.limit, result.stop_message)
-        return await go_on_after(run, reply)
+        return await continue_after(run, reply)
 
     async def _compete(self, run: Run, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
         loop_ids = tuple(runner.loop_id for runner in runners)

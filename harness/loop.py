@@ -17,7 +17,7 @@ from harness.plan import planning_limit, skip_planning_without_tool
 from harness.polling import poll_follow_up, poll_steering
 from harness.run import Run, RunOutcome
 from harness.stopping import pass_cancellation
-from harness.think import think
+from harness.think import call_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
     run.bus.publish(TurnStart(trigger=_trigger(run)))
     try:
         append_messages(run, messages)
-        reply = await run.inbox.interruption.guard(think(run))
+        reply = await run.inbox.interruption.guard(call_model(run))
         turn = await _interrupted_turn(run) if reply is None else await _acted_turn(run, reply)
     except asyncio.CancelledError:
         await _end_aborted_turn(run)

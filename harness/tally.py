@@ -21,7 +21,7 @@ WARNINGS: tuple[tuple[Literal["critical", "warn", "advise"], float], ...] = (
 )
 
 
-async def know_price(run: Run, model: Model, reply: AssistantMessage) -> None:
+async def load_price(run: Run, model: Model, reply: AssistantMessage) -> None:
     """Wait until the model's price is known, where something depends on it: a hook that counts, or, when this reply is
     not the run's last, a limit on cost."""
     goes_on = bool(reply.tool_calls or run.inbox)
@@ -32,11 +32,11 @@ async def know_price(run: Run, model: Model, reply: AssistantMessage) -> None:
             logger.exception("the price of %s could not be looked up", model.spec.name)
 
 
-def priced_reply(reply: AssistantMessage, model: Model) -> AssistantMessage:
+def with_cost(reply: AssistantMessage, model: Model) -> AssistantMessage:
     return replace(reply, usage=priced(reply.usage, known_model_info(model).price))
 
 
-def account(run: Run, model: Model, reply: AssistantMessage) -> None:
+def record_usage(run: Run, model: Model, reply: AssistantMessage) -> None:
     """Count what a reply used, for the run and for the agent, and for those they work for."""
     facts = known_model_info(model)
     for each in run.ancestors:

@@ -31,21 +31,21 @@ from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy, RetryStrategy, in_words, retry_delay
 from harness.run import Run, specs_of
 from harness.stopping import is_cancelled, pass_cancellation
-from harness.tally import account, know_price, priced_reply
+from harness.tally import load_price, record_usage, with_cost
 
 logger = logging.getLogger(__name__)
 
-BREATH = 0.01
+YIELD_INTERVAL_S = 0.01
 """Seconds of a fast stream after which the rest of the program gets its turn."""
 
 
-async def think(run: Run) -> AssistantMessage:
+async def call_model(run: Run) -> AssistantMessage:
     """Ask the model until it answers or patience ends; the reply is in the history either way.
 
     A failed request becomes a reply with stop reason `error`. When the run is cancelled, what was said so far stands in
     the history as an aborted reply, and the cancellation passes on.
     """
-    thought = _Thought(run)
+    thought = _ModelCall(run)
     try:
         reply = await thought.reply()
     except asyncio.CancelledError:
@@ -58,7 +58,7 @@ async def think(run: Run) -> AssistantMessage:
     return reply
 
 
-class _Thought:
+class _ModelCall:
     """Asks for one reply. `attempt` counts from 1 for each model; an overflow is mended once."""
 
     def __init__(self, run: Run) -> None:
@@ -66,14 +66,14 @@ class _Thought:
         self._model = run.state.model
         self._attempt = 1
         self._empty = 0
-        self._mended = False
+        self._has_shrunk = False
         self._shown: tuple[ModelMessage, ...] = ()
         self.builder = ReplyBuilder(self._model.spec, run.history.call_ids)
 
     async def reply(self) -> AssistantMessage:
         try:
             self._model = self._choose()
-            self._shown = await self._look()
+            self._shown = await self._build_context()
             while True:
                 pass_cancellation()
                 # Anew for each attempt: a person may choose another model while this one is waited for.
@@ -81,7 +81,7 @@ class _Thought:
                 reply = await self._attempted()
                 if reply is None:
                     continue
-                await know_price(self._run, self._model, reply)
+                await load_price(self._run, self._model, reply)
                 if not await self._asks_again(reply):
                     return self.settle(reply)
         except ProviderError as error:
@@ -90,13 +90,13 @@ class _Thought:
 
     def settle(self, reply: AssistantMessage) -> AssistantMessage:
         run = self._run
-        reply = priced_reply(reply, self._model)
+        reply = with_cost(reply, self._model)
         run.history.append(reply)
         if not self.builder.started:
             run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
         run.bus.publish(MessageEnd(message=reply))
         count_turn(run)
-        account(run, self._model, reply)
+        record_usage(run, self._model, reply)
         if reply.tool_calls:
             run.bus.publish(ToolCallsReceived(count=len(reply.tool_calls)))
         return reply
@@ -122,7 +122,7 @@ class _Thought:
                 raise
             return None
 
-    async def _look(self, *, overflow: bool = False) -> tuple[ModelMessage, ...]:
+    async def _build_context(self, *, overflow: bool = False) -> tuple[ModelMessage, ...]:
         try:
             return await (shrink_after_overflow(self._run, self._model) if overflow else build_context(self._run))
         except Exception as error:  # what an application does to the conversation is a stranger's code
@@ -182,7 +182,7 @@ class _Thought:
                 seen = builder.take(delta)
                 if seen is not None:
                     run.bus.publish(MessageUpdate(message_id=builder.id, delta=seen, kind=builder.kind_of(seen.index)))
-                if time.monotonic() - breath > BREATH:
+                if time.monotonic() - breath > YIELD_INTERVAL_S:
                     await asyncio.sleep(0)
                     breath = time.monotonic()
         finally:
@@ -194,10 +194,10 @@ class _Thought:
 
     async def _recovers(self, error: ProviderError) -> bool:
         """Whether the model, or another, is to be asked once more."""
-        if isinstance(error, ContextWindowOverflow) and not self._mended:
-            self._mended = True
+        if isinstance(error, ContextWindowOverflow) and not self._has_shrunk:
+            self._has_shrunk = True
             self._discard(str(error))
-            self._shown = await self._look(overflow=True)
+            self._shown = await self._build_context(overflow=True)
             return True
         delay = self._delay(error)
         if delay is not None:
@@ -238,8 +238,8 @@ class _Thought:
         if self._empty > retry.max_empty:
             self._run.bus.publish(Notice(text="The model ended its turn without a word.", level="warning"))
             return False
-        reply = priced_reply(reply, self._model)
-        account(self._run, self._model, reply)
+        reply = with_cost(reply, self._model)
+        record_usage(self._run, self._model, reply)
         if reply.usage != Usage():
             self._run.bus.publish(UsageAdded(model=self._model.spec.name, usage=reply.usage))
         reason = "the model ended its turn without a word"

@@ -12,27 +12,27 @@ from collections.abc import Sequence
 from harness.approval.batch import Batch
 from harness.approval.decide import decide_call, foretold
 from harness.approval.judging import Allowed, Asked, Refused
-from harness.execution.caller import Caller
+from harness.execution.caller import ToolExecutor
 from harness.execution.results import Results
-from harness.execution.schedule import floor_for, groups_of
+from harness.execution.schedule import groups_of, locks_for
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, ToolCall, ToolResult
 from harness.run import Run
 from harness.stopping import pass_cancellation, stop_tasks
 
-GRACE = 0.05
+STEERING_GRACE_S = 0.05
 """Seconds that running calls get to finish once a steering message interrupts them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Acted:
+class ToolCallResults:
     """The answers to a reply's calls, in their order; `ends_run`: one of them says that the model need not go on."""
 
     results: tuple[ToolResult, ...]
     ends_run: bool = False
 
 
-async def act(run: Run, reply: AssistantMessage) -> Acted:
+async def execute_tool_calls(run: Run, reply: AssistantMessage) -> ToolCallResults:
     """Answer the calls of a reply. On every path out, cancellation included, each has its result in the history."""
     batch = _Batch(run, reply)
     try:
@@ -40,17 +40,17 @@ async def act(run: Run, reply: AssistantMessage) -> Acted:
         await batch.execute()
     finally:
         batch.answers.close()
-        await batch.answers.tell_rest(run.options.patience)
-    return Acted(batch.answers.results, batch.answers.ends_run)
+        await batch.answers.publish_remaining(run.options.patience)
+    return ToolCallResults(batch.answers.results, batch.answers.ends_run)
 
 
-async def leave_undone(run: Run, reply: AssistantMessage) -> None:
+async def skip_tool_calls(run: Run, reply: AssistantMessage) -> None:
     """Answer the calls of a reply that nobody acts on any more."""
     answers = Results(run, reply.tool_calls)
     if run.inbox.interruption:
         answers.may_begin()
     answers.close()
-    await answers.tell_rest(run.options.patience)
+    await answers.publish_remaining(run.options.patience)
 
 
 class _Batch:
@@ -58,7 +58,7 @@ class _Batch:
         self.answers = Results(run, reply.tool_calls)
         self._run = run
         self._reply = reply
-        self._caller = Caller(run, self.answers)
+        self._caller = ToolExecutor(run, self.answers)
         self._allowed: list[Allowed] = []
 
     async def decide(self) -> None:
@@ -72,7 +72,7 @@ class _Batch:
                     self._allowed.append(allowed)
                 case Refused(output):
                     self.answers.give(call, output)
-                    await self.answers.tell_rest()
+                    await self.answers.publish_remaining()
             pass_cancellation()
 
     async def _foretold(self, call: ToolCall) -> Asked | None:
@@ -88,8 +88,8 @@ class _Batch:
         self.answers.may_begin()
 
     async def _run_together(self, group: Sequence[Allowed]) -> None:
-        floor = floor_for(group, self._run.workspace.root)
-        tasks = [asyncio.create_task(self._caller.make(each, floor, place)) for place, each in enumerate(group)]
+        floor = locks_for(group, self._run.workspace.root)
+        tasks = [asyncio.create_task(self._caller.execute(each, floor, place)) for place, each in enumerate(group)]
         try:
             await self._wait(tasks)
         finally:
@@ -108,7 +108,7 @@ class _Batch:
                 if interruption.done() or (running and self._is_steered_away):
                     break
             if running and not interruption.done():
-                await asyncio.wait(running, timeout=GRACE)
+                await asyncio.wait(running, timeout=STEERING_GRACE_S)
 
     @property
     def _is_steered_away(self) -> bool:
@@ -120,4 +120,4 @@ class _Batch:
         try:
             await stop_tasks(tasks, self._run.options.patience)
         finally:
-            self.answers.leave_behind()
+            self.answers.abandon_running()

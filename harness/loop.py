@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from harness.act import act, leave_undone
+from harness.act import execute_tool_calls, skip_tool_calls
 from harness.bus import publish_message
 from harness.continuation import TurnTrigger
 from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart
@@ -121,7 +121,7 @@ async def _take_turn(run: Run, messages: tuple[Message, ...]) -> _Turn:
 async def _acted_turn(run: Run, reply: AssistantMessage) -> _Turn:
     if not reply.tool_calls:
         return _Turn(reply)
-    acted = await act(run, reply)
+    acted = await execute_tool_calls(run, reply)
     return _Turn(reply, acted.results, acted.ends_run)
 
 
@@ -130,7 +130,7 @@ async def _interrupted_turn(run: Run) -> _Turn:
     reply = run.history.last_reply()
     assert reply is not None
     if reply.tool_calls:
-        await leave_undone(run, reply)
+        await skip_tool_calls(run, reply)
     return _Turn(reply, _results_of(run, reply), is_interrupted=True)
 
 
@@ -141,7 +141,7 @@ async def _end_aborted_turn(run: Run) -> None:
         return
     try:
         if reply.tool_calls and not _results_of(run, reply):
-            await leave_undone(run, reply)
+            await skip_tool_calls(run, reply)
     finally:
         run.bus.publish(TurnEnd(message=reply, results=_results_of(run, reply)))
 

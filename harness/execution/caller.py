@@ -14,12 +14,12 @@ from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
 from harness.execution.asking import ObservedInteraction
 from harness.execution.cache import Lookup, lookup_of
-from harness.execution.cap import capped
+from harness.execution.cap import limit_result
 from harness.execution.partial import UNSTOPPABLE, timed_out
 from harness.execution.results import Results, failure_of
-from harness.execution.schedule import Floor, claim_of, real_paths
+from harness.execution.schedule import ResourceLocks, claim_of, real_paths
 from harness.execution.spill import spill_name
-from harness.execution.timing import Late, seconds_for, within
+from harness.execution.timing import TimedOut, seconds_for, within
 from harness.hooks.points import Block, Modify
 from harness.messages import JsonObject, Text, ToolCall
 from harness.person import PlanDecision
@@ -33,7 +33,7 @@ from harness.tool import Delegate, SubagentTask, ToolContext, ToolOutput
 logger = logging.getLogger(__name__)
 
 
-class Caller:
+class ToolExecutor:
     """Makes the calls of one reply."""
 
     def __init__(self, run: Run, results: Results) -> None:
@@ -45,24 +45,24 @@ class Caller:
         run.workspace.also_read(run.spill_dir)
         self._task = asyncio.current_task()
 
-    async def make(self, allowed: Allowed, floor: Floor, place: int) -> None:
+    async def execute(self, allowed: Allowed, floor: ResourceLocks, place: int) -> None:
         """Make a call once nothing is in its way. A call that has begun is answered, also when it is cancelled."""
         run, call = self._run, allowed.call
         with run.state.calls.running(call.id, run.bus.session_id, partial(self._results.cancel, call)):
             try:
-                await floor.enter(place)
+                await floor.acquire(place)
                 if not self._may_begin:
                     return
                 ready = await self._past_hooks(allowed, floor, place) if run.hooks else allowed
                 if ready is not None and self._may_begin:
                     await self._begin(ready)
                 if run.hooks and not self._is_stopped:
-                    await self._results.tell(call)
+                    await self._results.publish(call)
                 if run.options.get_steering_messages and not self._is_stopped:
                     async with self._polling:
                         await poll_steering(run)
             finally:
-                floor.leave(place)
+                floor.release(place)
 
     def context(self, call: ToolCall) -> ToolContext:
         run = self._run
@@ -113,7 +113,7 @@ class Caller:
         """The user may have steered while the call waited, and a hook have swallowed its cancellation."""
         return self._results.may_begin() and not self._is_stopped
 
-    async def _past_hooks(self, allowed: Allowed, floor: Floor, place: int) -> Allowed | None:
+    async def _past_hooks(self, allowed: Allowed, floor: ResourceLocks, place: int) -> Allowed | None:
         """The call as the hooks let it begin, or None: then it is answered."""
         match await self._run.hooks.before_tool(allowed.call):
             case Block(reason):
@@ -122,7 +122,7 @@ class Caller:
             case Modify(arguments):
                 changed = await self._changed(allowed, arguments)
                 if changed is not None:
-                    await floor.move(place, claim_of(changed.risk, self._run.workspace.root))
+                    await floor.reacquire(place, claim_of(changed.risk, self._run.workspace.root))
                 return changed
             case None:
                 return allowed
@@ -180,7 +180,7 @@ class Caller:
         try:
             output = checked_output(await self._in_time(allowed))
             spill = run.spill_dir / spill_name("result", call.id)
-            return await capped(output, run.options.execution.max_result_chars, spill)
+            return await limit_result(output, run.options.execution.max_result_chars, spill)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
         except Exception as error:  # a tool is a stranger's code: its failure is told to the model, the run goes on
@@ -193,7 +193,7 @@ class Caller:
         if seconds is None:
             return await self._work(allowed)
         output = await within(seconds, options.patience, self._work(allowed))
-        if not isinstance(output, Late):
+        if not isinstance(output, TimedOut):
             return output
         late = f"timed out after {seconds:g} s"
         error = f"Error: tool '{name}' {late}"

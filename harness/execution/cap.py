@@ -14,7 +14,7 @@ from harness.tool import ToolOutput
 _INLINE = 1 << 20
 
 
-async def capped(output: ToolOutput, limit: int, spill: Path) -> ToolOutput:
+async def limit_result(output: ToolOutput, limit: int, spill: Path) -> ToolOutput:
     """As `capped_now`, without blocking the event loop for long."""
     # A disk may take long over much; over little, a result that is there must not be lost to an interruption.
     is_long = sum(len(block.text) for block in output.content if isinstance(block, Text)) > _INLINE

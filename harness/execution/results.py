@@ -35,10 +35,10 @@ class Results:
         self._calls = calls
         self._started: dict[str, float] = {}
         self._results: dict[str, ToolResult] = {}
-        self._untold: dict[str, tuple[ToolCall, ToolResult]] = {}
+        self._unpublished: dict[str, tuple[ToolCall, ToolResult]] = {}
         self._cancelled: set[str] = set()
         self.partials = PartialOutputs()
-        self.excuse = STOPPED
+        self.skip_reason = STOPPED
         self.ends_run = False
 
     def __contains__(self, call: ToolCall) -> bool:
@@ -53,10 +53,10 @@ class Results:
         """Poll the user: once they have steered or interrupted, no further call of this reply begins."""
         inbox = self._run.inbox
         if inbox.steering:
-            self.excuse = STEERED
-        elif inbox.interruption and self.excuse == STOPPED:
-            self.excuse = INTERRUPTED
-        return self.excuse == STOPPED
+            self.skip_reason = STEERED
+        elif inbox.interruption and self.skip_reason == STOPPED:
+            self.skip_reason = INTERRUPTED
+        return self.skip_reason == STOPPED
 
     def begin(self, call: ToolCall) -> None:
         tool = self._run.tool(call.name)
@@ -89,7 +89,7 @@ class Results:
         duration = time.monotonic() - self._started[call.id] if ran else 0.0
         self._run.bus.publish(ToolExecutionEnd(result=result, duration=duration, child_loop_id=output.child_run_id))
         if self._run.hooks:
-            self._untold[call.id] = (call, result)
+            self._unpublished[call.id] = (call, result)
 
     def block(self, call: ToolCall, reason: str) -> None:
         """Answer a call that a hook does not let begin."""
@@ -103,7 +103,7 @@ class Results:
         limit = self._run.options.execution.max_result_chars
         self.give(call, capped_now(output, limit, self._run.spill_dir / spill_name("result", call.id)))
 
-    def leave_behind(self) -> None:
+    def abandon_running(self) -> None:
         """Answer what was told to stop and has not."""
         for call in self._calls:
             if call.id in self._started and call not in self:
@@ -113,30 +113,30 @@ class Results:
     def close(self) -> None:
         """Give every call without a result its excuse, then add all results to the history, in call order."""
         for call in self._calls:
-            self.give(call, ToolOutput.failure(CANCELLED if call.id in self._cancelled else self.excuse))
+            self.give(call, ToolOutput.failure(CANCELLED if call.id in self._cancelled else self.skip_reason))
         for call in self._calls:
             self._run.history.append(self._results[call.id])
             publish_message(self._run.bus.publish, self._results[call.id])
 
-    async def tell(self, call: ToolCall) -> None:
+    async def publish(self, call: ToolCall) -> None:
         """Let the hooks know that a call has ended."""
-        untold = self._untold.pop(call.id, None)
+        untold = self._unpublished.pop(call.id, None)
         if untold is not None:
             await self._run.hooks.after_tool(*untold)
 
-    async def tell_rest(self, seconds: float | None = None) -> None:
+    async def publish_remaining(self, seconds: float | None = None) -> None:
         """Let the hooks know of all that has ended without their knowing, for so many seconds at most."""
-        if not self._untold:
+        if not self._unpublished:
             return
-        task = asyncio.create_task(self._tell_all())
+        task = asyncio.create_task(self._publish_all())
         try:
             await asyncio.wait([task], timeout=seconds)
         finally:
             await stop_tasks([task], self._run.options.patience)
 
-    async def _tell_all(self) -> None:
+    async def _publish_all(self) -> None:
         for call in self._calls:
-            await self.tell(call)
+            await self.publish(call)
 
     def _keep(self, call: ToolCall, output: ToolOutput) -> ToolResult:
         content = output.content or (Text("(no output)"),)

@@ -73,7 +73,7 @@ def _meet(one: str, other: str) -> bool:
     return longer == shorter or longer.startswith(shorter.rstrip("/") + "/")
 
 
-class Floor:
+class ResourceLocks:
     """Lets the calls of a group begin: each waits for those before it that it conflicts with.
 
     A call whose claim changes after it was let in also waits for what has begun meanwhile. Nobody waits for one that
@@ -85,19 +85,19 @@ class Floor:
         self._inside: set[int] = set()
         self._stirred = asyncio.Event()
 
-    async def enter(self, place: int) -> None:
+    async def acquire(self, place: int) -> None:
         while self._is_blocked(place):
             await self._stirred.wait()
         self._inside.add(place)
 
-    async def move(self, place: int, claim: Claim) -> None:
+    async def reacquire(self, place: int, claim: Claim) -> None:
         """Step back, and come in again with another claim."""
         self._inside.discard(place)
         self._claims[place] = claim
         self._stir()
-        await self.enter(place)
+        await self.acquire(place)
 
-    def leave(self, place: int) -> None:
+    def release(self, place: int) -> None:
         self._claims.pop(place, None)
         self._inside.discard(place)
         self._stir()
@@ -115,6 +115,6 @@ class Floor:
         self._stirred = asyncio.Event()
 
 
-def floor_for(group: Sequence[Allowed], root: Path) -> Floor:
+def locks_for(group: Sequence[Allowed], root: Path) -> ResourceLocks:
     """Who is alone is in nobody's way: nothing is looked up."""
-    return Floor([claim_of(each.risk, root) for each in group] if len(group) > 1 else ())
+    return ResourceLocks([claim_of(each.risk, root) for each in group] if len(group) > 1 else ())

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class TimedOut:
     """Its time was up. `stopped` is false where it did not stop when it was told to."""
 
     stopped: bool
@@ -30,7 +30,7 @@ def seconds_for(execution: Execution, tool_name: str, level: RiskLevel) -> float
 
 
 # Any: what a coroutine yields and is sent is asyncio's own affair.
-async def within(seconds: float, patience: float, work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput | Late:
+async def within(seconds: float, patience: float, work: Coroutine[Any, Any, ToolOutput]) -> ToolOutput | TimedOut:
     """What the work comes to, or that it was late; then it is cancelled, and left behind when that does not stop it."""
     task = asyncio.create_task(work)
     is_late = False
@@ -44,7 +44,7 @@ async def within(seconds: float, patience: float, work: Coroutine[Any, Any, Tool
     finally:
         await stop_tasks([task], patience)
         task.add_done_callback(_heed)
-    return Late(task.done()) if is_late else task.result()
+    return TimedOut(task.done()) if is_late else task.result()
 
 
 def _heed(task: asyncio.Task[ToolOutput]) -> None:

@@ -9,7 +9,7 @@ from fakes.people import ScriptedPerson
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.act import GRACE
+from harness.act import STEERING_GRACE_S
 from harness.agent import Agent
 from harness.context.window import ContextPolicy
 from harness.errors import ConfigError, ModelThrottled
@@ -205,7 +205,7 @@ async def test_phi_lets_a_batch_finish_and_swink_interrupts_it(make, name, texts
         agent.steer("something else")
         return ToolOutput.text("first")
 
-    tools = (SimpleTool("first", first), sleeper("second", 2 * GRACE))
+    tools = (SimpleTool("first", first), sleeper("second", 2 * STEERING_GRACE_S))
     agent = make(name, calls("first", "second"), "done", tools=tools)
 
     await agent.prompt("go")

@@ -9,7 +9,7 @@ from fakes.simple_tools import SimpleTool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.execution.schedule import Claim, Floor
+from harness.execution.schedule import Claim, ResourceLocks
 from harness.messages import JsonObject
 from harness.options import Execution
 from harness.tool import Risk, ToolContext, ToolOutput
@@ -254,19 +254,19 @@ claims = st.builds(Claim, st.just(False) | st.booleans(), st.booleans(), st.list
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(claims, st.none() | claims, st.integers(0, 3)), min_size=1, max_size=7))
 def test_nobody_meets_on_the_floor_and_everybody_gets_there(visits: list[tuple[Claim, Claim | None, int]]):
-    async def visit(floor: Floor, place: int, inside: dict[int, Claim]) -> None:
+    async def visit(floor: ResourceLocks, place: int, inside: dict[int, Claim]) -> None:
         claim, other, steps = visits[place]
         for wanted in (claim, *([other] if other else [])):
-            await (floor.enter(place) if wanted is claim else floor.move(place, wanted))
+            await (floor.acquire(place) if wanted is claim else floor.reacquire(place, wanted))
             assert not any(wanted.conflicts(theirs) for theirs in inside.values())
             inside[place] = wanted
             for _ in range(steps):
                 await asyncio.sleep(0)
             del inside[place]
-        floor.leave(place)
+        floor.release(place)
 
     async def live() -> None:
-        floor = Floor([claim for claim, _, _ in visits])
+        floor = ResourceLocks([claim for claim, _, _ in visits])
         inside: dict[int, Claim] = {}
         async with asyncio.timeout(2), asyncio.TaskGroup() as group:
             for place in range(len(visits)):

@@ -9,7 +9,7 @@ import pytest
 from fakes.runs import calls, deeds, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.act import GRACE
+from harness.act import STEERING_GRACE_S
 from harness.events import ToolExecutionEnd
 from harness.messages import JsonObject
 from harness.options import Execution
@@ -69,7 +69,7 @@ async def test_steering_cancels_no_running_call_before_one_has_completed(make_ag
     await until(lambda: all(tool.ran for tool in tools))
     agent.steer("wait")
     # Ten times the grace that running calls get once they are interrupted.
-    await asyncio.sleep(10 * GRACE)
+    await asyncio.sleep(10 * STEERING_GRACE_S)
     assert not happened.of(ToolExecutionEnd)
     first.set()
     await run

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Sequence
 
 from harness.approval.batch import Batch
-from harness.approval.decide import decide_call, foretold
-from harness.approval.judging import Allowed, Asked, Refused
+from harness.approval.decide import decide_call, preview_call
+from harness.approval.judging import Allowed, PendingApproval, RejectedCall
 from harness.execution.caller import ToolExecutor
 from harness.execution.results import Results
 from harness.execution.schedule import groups_of, locks_for
@@ -63,20 +63,20 @@ class _Batch:
 
     async def decide(self) -> None:
         """Ask about the calls in their order, before any of them runs. Once the user steers, nothing more is."""
-        batch = Batch(self._run, self._reply.tool_calls, self._foretold)
+        batch = Batch(self._run, self._reply.tool_calls, self._preview)
         for call in self._reply.tool_calls:
             if not self.answers.may_begin():
                 return
             match await decide_call(self._run, call, self._caller.context(call), self._reply.stop_reason, batch):
                 case Allowed() as allowed:
                     self._allowed.append(allowed)
-                case Refused(output):
+                case RejectedCall(output):
                     self.answers.give(call, output)
                     await self.answers.publish_remaining()
             pass_cancellation()
 
-    async def _foretold(self, call: ToolCall) -> Asked | None:
-        return await foretold(self._run, call, self._caller.context(call), self._reply.stop_reason)
+    async def _preview(self, call: ToolCall) -> PendingApproval | None:
+        return await preview_call(self._run, call, self._caller.context(call), self._reply.stop_reason)
 
     async def execute(self) -> None:
         """Run what is allowed, group by group. What has not begun when the user steers does not begin."""

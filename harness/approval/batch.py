@@ -8,22 +8,22 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from harness.approval.judging import Asked, request_for, verdict_on
+from harness.approval.judging import PendingApproval, evaluate_policy, request_for
 from harness.approval.policy import Ask
 from harness.lazy_dataclass import dataclass
 from harness.messages import ToolCall
 from harness.person import ApprovalDecision, ApprovalRequest, BatchApproval, Denied
 from harness.run import Run
 
-Foretell: TypeAlias = Callable[[ToolCall], Awaitable[Asked | None]]
+Preview: TypeAlias = Callable[[ToolCall], Awaitable[PendingApproval | None]]
 """What a person will be asked about a call whose turn has not come."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RecordedAnswer:
     """An answer to what was shown."""
 
-    asked: Asked
+    asked: PendingApproval
     request: ApprovalRequest
     approval: ApprovalDecision
 
@@ -31,16 +31,16 @@ class Said:
 class Batch:
     """`calls` in the order in which they are decided; without any, each call is asked about by itself."""
 
-    def __init__(self, run: Run, calls: Sequence[ToolCall] = (), foretell: Foretell | None = None) -> None:
+    def __init__(self, run: Run, calls: Sequence[ToolCall] = (), foretell: Preview | None = None) -> None:
         self._run = run
         self._foretell = foretell
         self._places = {call.id: place for place, call in enumerate(calls)}
         self._calls = calls
-        self._later: dict[str, Asked] | None = None
-        self._said: dict[str, Said] = {}
+        self._later: dict[str, PendingApproval] | None = None
+        self._said: dict[str, RecordedAnswer] = {}
         self._asked: set[str] = set()
 
-    async def request(self, asked: Asked) -> ApprovalRequest:
+    async def request(self, asked: PendingApproval) -> ApprovalRequest:
         """What to ask a person, with what else waits."""
         call_id = asked.wanted.call.id
         waiting = await self._waiting(call_id)
@@ -51,13 +51,15 @@ class Batch:
         others = tuple(self._placed(each, in_order) for each in waiting)
         return replace(self._placed(asked, in_order), others=others)
 
-    def hear(self, asked: Asked, request: ApprovalRequest, together: BatchApproval) -> tuple[Said, ...]:
+    def record(
+        self, asked: PendingApproval, request: ApprovalRequest, together: BatchApproval
+    ) -> tuple[RecordedAnswer, ...]:
         """What counts of an answer to several calls; what concerns others is kept until their turn."""
         shown = {each.call.id: each for each in (request, *request.others)}
         about = {**(self._later or {}), asked.wanted.call.id: asked}
         is_alone = len(together.answers) == 1
         heard = tuple(
-            Said(about[each.call_id], shown[each.call_id], each.approval)
+            RecordedAnswer(about[each.call_id], shown[each.call_id], each.approval)
             for each in together.answers
             if each.call_id in shown and (is_alone or _may_be_one_of_many(shown[each.call_id], each.approval))
         )
@@ -70,26 +72,26 @@ class Batch:
         said = self._said.pop(request.call.id, None)
         return said.approval if said and said.request == request else None
 
-    async def _waiting(self, call_id: str) -> list[Asked]:
+    async def _waiting(self, call_id: str) -> list[PendingApproval]:
         """Those after this call that will be asked about, and have not been answered."""
         place = self._places.get(call_id)
         if place is None:
             return []
         if self._later is None:
-            self._later = await self._foretold(self._calls[place + 1 :])
+            self._later = await self._preview(self._calls[place + 1 :])
         return [
             asked
             for later, asked in self._later.items()
             if self._places[later] > place
             and later not in self._said
-            and isinstance(verdict_on(self._run, asked.wanted), Ask)
+            and isinstance(evaluate_policy(self._run, asked.wanted), Ask)
         ]
 
-    def _placed(self, asked: Asked, in_order: Sequence[str]) -> ApprovalRequest:
+    def _placed(self, asked: PendingApproval, in_order: Sequence[str]) -> ApprovalRequest:
         position = in_order.index(asked.wanted.call.id) + 1
         return replace(request_for(self._run, asked), position=position, total=len(in_order))
 
-    async def _foretold(self, calls: Sequence[ToolCall]) -> dict[str, Asked]:
+    async def _preview(self, calls: Sequence[ToolCall]) -> dict[str, PendingApproval]:
         known = [(call.id, await self._foretell(call)) for call in calls] if self._foretell else []
         return {call_id: asked for call_id, asked in known if asked is not None}
 

@@ -8,10 +8,20 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import assert_never
 
-from harness.approval.batch import Batch, Said
-from harness.approval.judging import Allowed, Asked, Decision, Refused, changed, checked, foreseen, refuse, verdict_on
+from harness.approval.batch import Batch, RecordedAnswer
+from harness.approval.judging import (
+    Allowed,
+    Decision,
+    PendingApproval,
+    RejectedCall,
+    changed,
+    checked,
+    evaluate_policy,
+    preview,
+    reject,
+)
 from harness.approval.policy import Allow, Ask, Deny
-from harness.approval.revision import Revision, in_part, is_revisable, refusals, reworded
+from harness.approval.revision import Revision, apply_revision, is_revisable, rejections, with_hunks
 from harness.approval.rules import Rule
 from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
 from harness.execution.results import failure_of
@@ -42,34 +52,36 @@ async def decide_call(
     run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch
 ) -> Decision:
     """Decide about one call, asking the person where the policy says so. Never runs the tool."""
-    return await _judged(call, _decided(run, call, context, stop_reason, batch))
+    return await _assess(call, _decided(run, call, context, stop_reason, batch))
 
 
 async def decide_changed(run: Run, allowed: Allowed, arguments: JsonObject, context: ToolContext) -> Decision:
     """Decide anew about a call whose arguments a hook changed, as if the model had sent these."""
-    return await _judged(allowed.call, _decided_changed(run, allowed, arguments, context))
+    return await _assess(allowed.call, _decided_changed(run, allowed, arguments, context))
 
 
-async def foretold(run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason) -> Asked | None:
+async def preview_call(
+    run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason
+) -> PendingApproval | None:
     """What a person will be asked about a call when its turn comes, as far as that is known now; None: nothing."""
     try:
         wanted = checked(run, call, stop_reason)
-        verdict = verdict_on(run, wanted) if isinstance(wanted, Allowed) else None
-        if isinstance(wanted, Refused) or not isinstance(verdict, Ask):
+        verdict = evaluate_policy(run, wanted) if isinstance(wanted, Allowed) else None
+        if isinstance(wanted, RejectedCall) or not isinstance(verdict, Ask):
             return None
-        asked = await foreseen(wanted, verdict, context)
+        asked = await preview(wanted, verdict, context)
     except Exception:  # a tool is a stranger's code; what is wrong with it is told when the turn of its call comes
         logger.exception("tool %s could not be judged ahead", call.name)
         return None
-    return asked if isinstance(asked, Asked) else None
+    return asked if isinstance(asked, PendingApproval) else None
 
 
-async def _judged(call: ToolCall, deciding: Awaitable[Decision]) -> Decision:
+async def _assess(call: ToolCall, deciding: Awaitable[Decision]) -> Decision:
     try:
         return await deciding
     except Exception as error:  # a tool is a stranger's code; what could not be judged does not run
         logger.exception("tool %s could not be judged", call.name)
-        return Refused(failure_of(call, error))
+        return RejectedCall(failure_of(call, error))
 
 
 async def _decided(run: Run, call: ToolCall, context: ToolContext, stop_reason: StopReason, batch: Batch) -> Decision:
@@ -91,17 +103,17 @@ class _Approval:
         self._batch = batch
 
     async def by_policy(self, wanted: Allowed) -> Decision:
-        match verdict_on(self._run, wanted):
+        match evaluate_policy(self._run, wanted):
             case Allow():
                 return wanted
             case Deny(reason):
-                return refuse(reason)
+                return reject(reason)
             case Ask() as ask:
-                return await self._by_person(wanted, ask)
+                return await self._by_user(wanted, ask)
 
-    async def _by_person(self, wanted: Allowed, ask: Ask) -> Decision:
-        asked = await foreseen(wanted, ask, self._context)
-        if isinstance(asked, Refused):
+    async def _by_user(self, wanted: Allowed, ask: Ask) -> Decision:
+        asked = await preview(wanted, ask, self._context)
+        if isinstance(asked, RejectedCall):
             return asked
         publish = self._run.bus.publish
         publish(ToolApprovalRequested(call=wanted.call, reason=ask.reason))
@@ -113,18 +125,18 @@ class _Approval:
         publish(resolved)
         return decision
 
-    async def _answered(self, proposed: Asked) -> tuple[Decision, ToolApprovalResolved]:
+    async def _answered(self, proposed: PendingApproval) -> tuple[Decision, ToolApprovalResolved]:
         """What the person says of the call, or of what they made of it."""
         asked = proposed
         while True:
             approval = await self._approval(asked)
             match approval:
                 case None:
-                    misfit = refuse(MISFIT)
+                    misfit = reject(MISFIT)
                     return misfit, _edited_or_denied(misfit, asked)
                 case ProposeRevision(text):
                     changed_to = await self._reworded(proposed, asked, text)
-                    if isinstance(changed_to, Refused):
+                    if isinstance(changed_to, RejectedCall):
                         return changed_to, _edited_or_denied(changed_to, asked)
                     asked = changed_to
                 case AllowHunks():
@@ -135,28 +147,28 @@ class _Approval:
                     is_edited = asked.is_revised and resolved.decision == "once"
                     return decision, replace(resolved, decision="edited") if is_edited else resolved
 
-    async def _approval(self, asked: Asked) -> ApprovalDecision | None:
+    async def _approval(self, asked: PendingApproval) -> ApprovalDecision | None:
         """What the person says of this, now or before its turn, alone or with others; None: nothing that fits."""
         while True:
             request = await self._batch.request(asked)
             approval = self._batch.take_answer(request) or await self._run.user.approve(request)
             if not isinstance(approval, BatchApproval):
                 return approval
-            heard = self._batch.hear(asked, request, approval)
+            heard = self._batch.record(asked, request, approval)
             own = next((each.approval for each in heard if each.request is request), None)
             self._grant_early(heard, request)
             if own is not None or not heard:
                 return own
-            if isinstance(verdict_on(self._run, asked.wanted), Allow):
+            if isinstance(evaluate_policy(self._run, asked.wanted), Allow):
                 return AllowOnce()
 
-    def _grant_early(self, heard: tuple[Said, ...], request: ApprovalRequest) -> None:
+    def _grant_early(self, heard: tuple[RecordedAnswer, ...], request: ApprovalRequest) -> None:
         """What lasts is wanted from now on, not only once the turn of its call has come."""
         for each in heard:
             if each.request is not request and isinstance(each.approval, AllowForSession | AllowAlways):
                 self._grant(each.asked, each.approval)
 
-    def _grant(self, asked: Asked, approval: AllowForSession | AllowAlways) -> None:
+    def _grant(self, asked: PendingApproval, approval: AllowForSession | AllowAlways) -> None:
         """An answer wider than what was offered grants nothing that lasts."""
         if isinstance(approval, AllowForSession):
             for rule in asked.ask.session:
@@ -169,36 +181,38 @@ class _Approval:
         if problem:
             self._run.bus.publish(Notice(text=problem, level="warning"))
 
-    async def _reworded(self, proposed: Asked, asked: Asked, text: str) -> Asked | Refused:
+    async def _reworded(
+        self, proposed: PendingApproval, asked: PendingApproval, text: str
+    ) -> PendingApproval | RejectedCall:
         if proposed.view is None or not is_revisable(proposed.wanted.tool, proposed.view):
-            return refuse(MISFIT)
+            return reject(MISFIT)
         if isinstance(asked.view, DiffView) and text == asked.view.old:
-            return Refused(_denial("they took back all of the change", unasked=False))
-        revised = await self._revised(asked, reworded(proposed.view, text))
-        if isinstance(revised, Refused):
+            return RejectedCall(_denial("they took back all of the change", unasked=False))
+        revised = await self._revised(asked, apply_revision(proposed.view, text))
+        if isinstance(revised, RejectedCall):
             return revised
         note = f"{proposed.wanted.note}{revised.wanted.note}"
         return replace(revised, wanted=replace(revised.wanted, note=note), is_revised=True)
 
-    async def _in_part(self, asked: Asked, answer: AllowHunks) -> Decision:
+    async def _in_part(self, asked: PendingApproval, answer: AllowHunks) -> Decision:
         view = asked.view
         if not isinstance(view, DiffView) or not is_revisable(asked.wanted.tool, view):
-            return refuse(MISFIT)
+            return reject(MISFIT)
         if not answer.rejected:
             return asked.wanted
-        revision = in_part(view, answer.rejected)
+        revision = with_hunks(view, answer.rejected)
         if revision is None:
-            reasons = refusals(view, answer.rejected)
-            return Refused(_denial(f"no part of the change is wanted.\n{reasons}", unasked=False))
+            reasons = rejections(view, answer.rejected)
+            return RejectedCall(_denial(f"no part of the change is wanted.\n{reasons}", unasked=False))
         revised = await self._revised(asked, revision)
-        if isinstance(revised, Refused):
+        if isinstance(revised, RejectedCall):
             return revised
         # What the person saw is what is made, or nothing is.
         if not isinstance(revised.view, DiffView) or (revised.view.old, revised.view.new) != (view.old, revision.text):
-            return refuse(f"{view.path} could not be changed in part, so nothing was changed. Send smaller changes.")
+            return reject(f"{view.path} could not be changed in part, so nothing was changed. Send smaller changes.")
         return replace(revised.wanted, note=f"{asked.wanted.note}{revision.note}")
 
-    async def _revised(self, asked: Asked, revision: Revision) -> Asked | Refused:
+    async def _revised(self, asked: PendingApproval, revision: Revision) -> PendingApproval | RejectedCall:
         """The call that does what the person wants, judged as if the model had sent it. Asking again is left to
         callers."""
         tool = asked.wanted.tool
@@ -206,17 +220,17 @@ class _Approval:
         arguments = None
         if isinstance(tool, Revisable) and view is not None:
             arguments = tool.revised(deepcopy(asked.wanted.arguments), view, revision.text)
-        wanted = refuse(MISFIT) if arguments is None else changed(asked.wanted, arguments, "")
-        if isinstance(wanted, Refused):
+        wanted = reject(MISFIT) if arguments is None else changed(asked.wanted, arguments, "")
+        if isinstance(wanted, RejectedCall):
             return wanted
-        verdict = verdict_on(self._run, wanted)
+        verdict = evaluate_policy(self._run, wanted)
         if isinstance(verdict, Deny):
-            return refuse(verdict.reason)
+            return reject(verdict.reason)
         ask = verdict if isinstance(verdict, Ask) else replace(asked.ask, rule=None, exact_rule=None, session=())
-        return await foreseen(replace(wanted, note=revision.note), ask, self._context)
+        return await preview(replace(wanted, note=revision.note), ask, self._context)
 
     def _follow(
-        self, asked: Asked, approval: AllowOnce | AllowForSession | AllowAlways | Denied | AllowWithArguments
+        self, asked: PendingApproval, approval: AllowOnce | AllowForSession | AllowAlways | Denied | AllowWithArguments
     ) -> tuple[Decision, ToolApprovalResolved]:
         """What the person's answer comes to. An answer wider than what was offered counts once."""
         wanted, call_id = asked.wanted, asked.wanted.call.id
@@ -229,7 +243,7 @@ class _Approval:
                 return wanted, ToolApprovalResolved(call_id=call_id, decision=kind)
             case Denied(reason, unasked):
                 resolved = ToolApprovalResolved(call_id=call_id, decision="denied", reason=reason, unasked=unasked)
-                return Refused(_denial(reason, unasked=unasked)), resolved
+                return RejectedCall(_denial(reason, unasked=unasked)), resolved
             case AllowWithArguments(arguments):
                 return self._edited(wanted, arguments), ToolApprovalResolved(call_id=call_id, decision="edited")
             case _:
@@ -238,14 +252,14 @@ class _Approval:
     def _edited(self, wanted: Allowed, arguments: JsonObject) -> Decision:
         """What the person wrote needs no approval, but neither a schema nor what is forbidden bends to them."""
         edited = changed(wanted, arguments, "The user changed the arguments before allowing the call")
-        if isinstance(edited, Refused):
+        if isinstance(edited, RejectedCall):
             return edited
-        verdict = verdict_on(self._run, edited)
-        return refuse(verdict.reason) if isinstance(verdict, Deny) else edited
+        verdict = evaluate_policy(self._run, edited)
+        return reject(verdict.reason) if isinstance(verdict, Deny) else edited
 
 
-def _edited_or_denied(decision: Decision, asked: Asked) -> ToolApprovalResolved:
-    kind = "denied" if isinstance(decision, Refused) else "edited"
+def _edited_or_denied(decision: Decision, asked: PendingApproval) -> ToolApprovalResolved:
+    kind = "denied" if isinstance(decision, RejectedCall) else "edited"
     return ToolApprovalResolved(call_id=asked.wanted.call.id, decision=kind)
 
 

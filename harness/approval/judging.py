@@ -36,15 +36,15 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RejectedCall:
     output: ToolOutput
 
 
-Decision: TypeAlias = Allowed | Refused
+Decision: TypeAlias = Allowed | RejectedCall
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingApproval:
     """What a person is asked about."""
 
     wanted: Allowed
@@ -57,31 +57,31 @@ def checked(run: Run, call: ToolCall, stop_reason: StopReason) -> Decision:
     """The call with the arguments it would run with; the policy has not been asked yet."""
     tool = run.tool(call.name)
     if tool is None:
-        return refuse(_unknown(run, call.name))
+        return reject(_unknown(run, call.name))
     if call.partial_json:
-        return refuse(_no_json(call, stop_reason))
+        return reject(_no_json(call, stop_reason))
     if not permits(run.state.mode, tool):
-        return refuse(f"{call.name} is not available in {run.state.mode.name} mode.")
+        return reject(f"{call.name} is not available in {run.state.mode.name} mode.")
     try:
         # A copy: what a tool does to its arguments must not change what the model said.
         arguments = tool.validate(deepcopy(call.arguments))
     except InvalidArguments as error:
-        return refuse(str(error))
+        return reject(str(error))
     return Allowed(call, tool, arguments, tool.risk(arguments))
 
 
-def verdict_on(run: Run, wanted: Allowed) -> Allow | Ask | Deny:
+def evaluate_policy(run: Run, wanted: Allowed) -> Allow | Ask | Deny:
     """What the person's settings say of it now."""
     return decide(run.state.approval, wanted.risk, run.state.grants, wanted.tool.name)
 
 
-async def foreseen(wanted: Allowed, ask: Ask, context: ToolContext) -> Asked | Refused:
+async def preview(wanted: Allowed, ask: Ask, context: ToolContext) -> PendingApproval | RejectedCall:
     """What it would do; refused where it cannot work."""
     try:
         preview = await wanted.tool.preview(wanted.arguments, context)
     except WorkspaceError as error:
-        return refuse(str(error))
-    return Refused(preview) if isinstance(preview, ToolOutput) else Asked(wanted, ask, preview)
+        return reject(str(error))
+    return RejectedCall(preview) if isinstance(preview, ToolOutput) else PendingApproval(wanted, ask, preview)
 
 
 def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
@@ -89,7 +89,7 @@ def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
     try:
         valid = wanted.tool.validate(deepcopy(arguments))
     except InvalidArguments as error:
-        return refuse(str(error))
+        return reject(str(error))
     return replace(
         wanted,
         call=replace(wanted.call, arguments=deepcopy(valid)),
@@ -99,7 +99,7 @@ def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
     )
 
 
-def request_for(run: Run, asked: Asked) -> ApprovalRequest:
+def request_for(run: Run, asked: PendingApproval) -> ApprovalRequest:
     wanted, ask, view = asked.wanted, asked.ask, asked.view
     return ApprovalRequest(
         call=wanted.call,
@@ -116,8 +116,8 @@ def request_for(run: Run, asked: Asked) -> ApprovalRequest:
     )
 
 
-def refuse(text: str) -> Refused:
-    return Refused(ToolOutput.failure(text))
+def reject(text: str) -> RejectedCall:
+    return RejectedCall(ToolOutput.failure(text))
 
 
 def _unknown(run: Run, name: str) -> str:

@@ -37,7 +37,7 @@ def is_revisable(tool: Tool, view: View | None) -> bool:
             return False
 
 
-def in_part(view: DiffView, refused: Sequence[RejectedHunk]) -> Revision | None:
+def with_hunks(view: DiffView, refused: Sequence[RejectedHunk]) -> Revision | None:
     """The change without the refused hunks; None when nothing of it is left."""
     hunks = hunks_of(view)
     reasons = {each.number: each.reason for each in refused}
@@ -49,14 +49,14 @@ def in_part(view: DiffView, refused: Sequence[RejectedHunk]) -> Revision | None:
     note = (
         f"The user allowed only a part of this change to {view.path}: {len(taken)} of {len(hunks)} hunks.\n"
         f"Made (lines of the file before): {made}.\n"
-        f"Refused, so NOT made:\n{refusals(view, refused)}"
+        f"Refused, so NOT made:\n{rejections(view, refused)}"
         "Work on from the file as it is now. Do not make what was refused in another way; where a reason says what is "
         "wanted instead, propose that.\n"
     )
     return Revision(text, note)
 
 
-def refusals(view: DiffView, refused: Sequence[RejectedHunk]) -> str:
+def rejections(view: DiffView, refused: Sequence[RejectedHunk]) -> str:
     """The refused hunks, each with its reason, as the model is shown them."""
     sides, hunks = Sides.of(view), hunks_of(view)
     known = sorted((each for each in refused if each.number < len(hunks)), key=lambda each: each.number)
@@ -65,7 +65,7 @@ def refusals(view: DiffView, refused: Sequence[RejectedHunk]) -> str:
     return "".join(shown) + more
 
 
-def reworded(proposed: View, text: str) -> Revision:
+def apply_revision(proposed: View, text: str) -> Revision:
     """What the person wrote in place of what the model proposed."""
     if not isinstance(proposed, DiffView):
         return Revision(text, f"The user changed the command before allowing it; what ran is:\n{text}\n")

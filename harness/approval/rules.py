@@ -17,7 +17,7 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, new_id
 from harness.tool import Risk
 
-LONGEST_EXACT = 200
+MAX_EXACT_CHARS = 200
 ALL_EDITS = "all edits"
 """Short form of the session grant for every call that changes files in the workspace."""
 _LOCK_SECONDS = 5.0
@@ -59,7 +59,7 @@ def rule_for(tool: str, risk: Risk) -> Rule | None:
 def exact_rule_for(tool: str, risk: Risk) -> Rule | None:
     """The rule that covers such a call and no other; None where there is none, or it is too long to be read."""
     exact = _exact(risk)
-    is_readable = len(exact) <= LONGEST_EXACT and exact.isprintable()
+    is_readable = len(exact) <= MAX_EXACT_CHARS and exact.isprintable()
     return Rule(tool, exact=exact) if exact and is_readable else None
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from harness.approval.decide import decide_changed
-from harness.approval.judging import Allowed, Refused
+from harness.approval.judging import Allowed, RejectedCall
 from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
 from harness.execution.asking import ObservedInteraction
@@ -133,7 +133,7 @@ class ToolExecutor:
         context = replace(self.context(allowed.call), user=self._run.user)
         async with self._asking:
             decision = await decide_changed(self._run, allowed, arguments, context)
-        if isinstance(decision, Refused):
+        if isinstance(decision, RejectedCall):
             self._results.give(allowed.call, decision.output)
             return None
         return decision

@@ -53,7 +53,7 @@ from harness.result import AgentResult
 from harness.run import Initial, Permissions, Run, RunRequest, State
 from harness.stream import RunStream
 from harness.structured import prompt_structured, prompt_structured_sync
-from harness.subagents.spawn import Kin, with_delegate
+from harness.subagents.spawn import SpawnContext, with_delegate
 from harness.threads import Flag
 from harness.tool_list import ToolLike, tool_list
 from harness.workspace import Workspace
@@ -95,7 +95,7 @@ class Agent:
             self._bus.subscribe(options.user.observe)
         self._cache = ResultCache(options.execution.cache_entries, options.execution.cache_turns)
         self._workspace = options.workspace
-        self.kin: Kin | None = None
+        self.spawn_context: SpawnContext | None = None
         self._conductor: RunLifecycle | None = None
         self._idle = Flag(is_raised=True)
 
@@ -383,7 +383,7 @@ class Agent:
             request=entry,
             start_index=len(self.history),
         )
-        return with_delegate(run, self.kin, Agent)
+        return with_delegate(run, self.spawn_context, Agent)
 
     def remind(self, text: str) -> None:
         """Tell the model something of the program's, before the next reply. It begins no run."""

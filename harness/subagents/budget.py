@@ -37,14 +37,14 @@ class TokenBudget:
     def is_spent(self) -> bool:
         return 0 < self.limit <= self._used
 
-    async def acquire(self, tokens: int, *, waits: bool) -> Share | None:
+    async def acquire(self, tokens: int, *, waits: bool) -> TokenReservation | None:
         """A share of so many tokens, or of what is left; None when all is spent.
 
         Where there is not enough, one that `waits` does so as long as others may give something back. Those must not,
         for whom a holder of a share is waiting.
         """
         if not self.limit:
-            return Share(self, 0)
+            return TokenReservation(self, 0)
         while waits and self._held and self.left < tokens:
             self._given_back.clear()
             await self._given_back.wait()
@@ -52,7 +52,7 @@ class TokenBudget:
             return None
         tokens = min(tokens, self.left)
         self._held += tokens
-        return Share(self, tokens)
+        return TokenReservation(self, tokens)
 
     def count(self, used: int, returned: int) -> None:
         """So much was used, and so much of what was taken is taken no more."""
@@ -61,7 +61,7 @@ class TokenBudget:
         self._given_back.set()
 
 
-class Share:
+class TokenReservation:
     """What one sub-agent has taken. It may use more than that: the others then have less."""
 
     def __init__(self, budget: TokenBudget, tokens: int) -> None:

@@ -23,15 +23,15 @@ from harness.person import (
 from harness.subagents.budget import TokenBudget
 
 
-class Family:
+class SharedLimits:
     def __init__(self, limits: Subagents) -> None:
         self.limits = limits
         self.asking = asyncio.Lock()
-        self.seats = asyncio.Semaphore(max(1, limits.max_concurrent))
+        self.slots = asyncio.Semaphore(max(1, limits.max_concurrent))
         self.budget = TokenBudget(limits.token_budget)
 
 
-class Seat:
+class ConcurrencySlot:
     """A place to work at, of which there are only so many; entered once one is free.
 
     It is lent while its owner waits for sub-agents of its own: else all could be taken by those who wait for one.
@@ -42,7 +42,7 @@ class Seat:
         self._is_held = False
         self._loans = 0
 
-    async def __aenter__(self) -> Seat:
+    async def __aenter__(self) -> ConcurrencySlot:
         await self._seats.acquire()
         self._is_held = True
         return self

@@ -8,11 +8,11 @@ from harness.hooks.points import CallVerdict, Hooks, Stop, TurnVerdict
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult
 from harness.provider import Request
 from harness.run import Run
-from harness.subagents.budget import SPENT, Share
+from harness.subagents.budget import SPENT, TokenReservation
 from harness.views import View
 
 
-def inherited(run: Run, share: Share) -> list[Hooks]:
+def inherited(run: Run, share: TokenReservation) -> list[Hooks]:
     """The hooks of a sub-agent of this run. Those that count have the parent's count and one of their own."""
     parents = [InheritedHooks(hook) for hook in run.hooks.hooks if not isinstance(hook, Spending)]
     own = [hook for hook in run.options.hooks if hook.for_run() is not hook]
@@ -55,7 +55,7 @@ class InheritedHooks(Hooks):
 class Spending(Hooks):
     """Counts what a sub-agent uses of its share; once the budget of all is spent, it takes no other turn."""
 
-    def __init__(self, share: Share) -> None:
+    def __init__(self, share: TokenReservation) -> None:
         self._share = share
 
     async def after_model(self, reply: AssistantMessage) -> None:

@@ -19,8 +19,8 @@ from harness.options import AgentOptions
 from harness.provider import Model
 from harness.run import Run, State, specs_of
 from harness.subagents.agent_tool import SubAgentTool
-from harness.subagents.budget import SPENT, Share
-from harness.subagents.family import AttributedInteraction, Family, Seat, SharedInteraction
+from harness.subagents.budget import SPENT, TokenReservation
+from harness.subagents.family import AttributedInteraction, ConcurrencySlot, SharedInteraction, SharedLimits
 from harness.subagents.inherited import inherited
 from harness.subagents.outcome import outcome, stopped
 from harness.subagents.relay import Relay
@@ -39,18 +39,18 @@ MakeAgent: TypeAlias = "Callable[[Model, Sequence[Tool], str, AgentOptions], Age
 
 
 @dataclass(frozen=True, slots=True)
-class Kin:
+class SpawnContext:
     """What ties a sub-agent to the run it works for."""
 
     parent: Run
-    family: Family
-    seat: Seat
+    family: SharedLimits
+    seat: ConcurrencySlot
 
 
-def with_delegate(run: Run, kin: Kin | None, make: MakeAgent) -> Run:
+def with_delegate(run: Run, kin: SpawnContext | None, make: MakeAgent) -> Run:
     """The run, able to hand tasks to sub-agents, unless it is itself as deep as they may be; `kin` if it is one's."""
     if kin is None:
-        family = Family(run.options.subagents)
+        family = SharedLimits(run.options.subagents)
         run = replace(run, user=SharedInteraction(run.user, family.asking))
     else:
         family = kin.family
@@ -63,42 +63,42 @@ def with_delegate(run: Run, kin: Kin | None, make: MakeAgent) -> Run:
 class Spawner:
     """Starts the sub-agents of one run. `seat` is the place at which the run itself works, if it is a sub-agent's."""
 
-    def __init__(self, run: Run, family: Family, seat: Seat | None, make: MakeAgent) -> None:
+    def __init__(self, run: Run, family: SharedLimits, seat: ConcurrencySlot | None, make: MakeAgent) -> None:
         self._run = run
-        self._family = family
-        self._seat = seat
+        self._limits = family
+        self._slot = seat
         self._make = make
 
     async def __call__(self, delegation: SubagentTask) -> ToolOutput:
         """Let a sub-agent do the task. It fails with a text for the model; cancelled, it leaves nothing behind."""
-        run, budget = self._run, self._family.budget
+        run, budget = self._run, self._limits.budget
         unknown = _unknown(delegation.tools, tools_of(run.state.mode, self._tools(delegation.role)))
         if unknown:
             return ToolOutput.failure(unknown)
-        async with self._seat.lent() if self._seat else nullcontext():
+        async with self._slot.lent() if self._slot else nullcontext():
             # Tokens before the place: who holds a place must be able to go on. For the same reason only those wait
             # for tokens for whom nobody who holds some is waiting.
             wanted = self._estimate(delegation) if budget.limit else 0
-            share = await budget.acquire(wanted, waits=self._seat is None)
+            share = await budget.acquire(wanted, waits=self._slot is None)
             if share is None:
                 return ToolOutput.failure(f"{SPENT} Do the task yourself.")
             try:
-                if self._family.seats.locked():
+                if self._limits.slots.locked():
                     delegation.update(TextView("waits for others to finish"))
-                async with Seat(self._family.seats) as seat:
+                async with ConcurrencySlot(self._limits.slots) as seat:
                     return await self._work(delegation, share, seat)
             finally:
                 share.close()
                 # It may have changed what was read.
                 run.cache.clear()
 
-    async def _work(self, delegation: SubagentTask, share: Share, seat: Seat) -> ToolOutput:
+    async def _work(self, delegation: SubagentTask, share: TokenReservation, seat: ConcurrencySlot) -> ToolOutput:
         child = self._child(delegation, share)
-        child.kin = Kin(self._run, self._family, seat)
-        child.subscribe(Relay(self._run.bus, delegation, deltas=self._family.limits.deltas))
+        child.spawn_context = SpawnContext(self._run, self._limits, seat)
+        child.subscribe(Relay(self._run.bus, delegation, deltas=self._limits.limits.deltas))
         if not delegation.role.tools:
             child.subscribe(partial(self._keep_to_what_is_left, child.state))
-        who, limit = _who(delegation), self._family.limits.result_chars
+        who, limit = _who(delegation), self._limits.limits.result_chars
         delegation.on_interrupt(lambda: stopped(child.identity, child.history.messages, who, limit))
         try:
             result = await child.prompt(delegation.task)
@@ -106,7 +106,7 @@ class Spawner:
             left = child.jobs.leave_to(self._run.state.jobs)
         return outcome(child.identity, result, who, limit, left)
 
-    def _child(self, delegation: SubagentTask, share: Share) -> Agent:
+    def _child(self, delegation: SubagentTask, share: TokenReservation) -> Agent:
         run, role, session_id = self._run, delegation.role, new_id()
         tools = [tool for tool in self._tools(role) if not delegation.tools or tool.name in delegation.tools]
         options = replace(
@@ -147,7 +147,7 @@ class Spawner:
 
     def _tools(self, role: Role) -> list[Tool]:
         """The tools a sub-agent may have. A plan is its parent's to submit."""
-        is_last = len(self._run.ancestors) >= self._family.limits.max_depth
+        is_last = len(self._run.ancestors) >= self._limits.limits.max_depth
         tools = [tool for tool in role.tools or self._run.state.tools if tool.name != SUBMIT_PLAN]
         return [tool for tool in tools if not (is_last and _delegates(tool))]
 
@@ -156,7 +156,7 @@ class Spawner:
         return own if told in own else f"{own}\n\n{told}"
 
     def _turns(self, delegation: SubagentTask) -> int:
-        limits = (delegation.max_turns, self._family.limits.max_turns)
+        limits = (delegation.max_turns, self._limits.limits.max_turns)
         return min((each for each in limits if each), default=0)
 
     def _estimate(self, delegation: SubagentTask) -> int:

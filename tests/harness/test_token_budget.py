@@ -4,11 +4,11 @@ import asyncio
 
 from fakes.runs import until
 
-from harness.subagents.budget import Share, TokenBudget
-from harness.subagents.family import Seat
+from harness.subagents.budget import TokenBudget, TokenReservation
+from harness.subagents.family import ConcurrencySlot
 
 
-async def taken(budget: TokenBudget, tokens: int, *, waits: bool = True) -> Share:
+async def taken(budget: TokenBudget, tokens: int, *, waits: bool = True) -> TokenReservation:
     share = await budget.acquire(tokens, waits=waits)
     assert share is not None
     return share
@@ -100,7 +100,7 @@ async def test_without_a_limit_nothing_is_ever_spent():
 async def test_a_place_that_is_lent_is_free_until_its_owner_comes_back():
     seats = asyncio.Semaphore(1)
 
-    async with Seat(seats) as seat:
+    async with ConcurrencySlot(seats) as seat:
         assert seats.locked()
         async with seat.lent():
             assert not seats.locked()
@@ -112,11 +112,11 @@ async def test_a_place_that_is_lent_is_free_until_its_owner_comes_back():
 async def test_a_place_lent_to_several_is_taken_back_after_the_last():
     seats, gates = asyncio.Semaphore(1), [asyncio.Event(), asyncio.Event()]
 
-    async def lend(seat: Seat, gate: asyncio.Event) -> None:
+    async def lend(seat: ConcurrencySlot, gate: asyncio.Event) -> None:
         async with seat.lent():
             await gate.wait()
 
-    async with Seat(seats) as seat:
+    async with ConcurrencySlot(seats) as seat:
         tasks = [asyncio.create_task(lend(seat, gate)) for gate in gates]
         await until(lambda: not seats.locked())
         gates[0].set()
@@ -132,11 +132,11 @@ async def test_a_place_lent_to_several_is_taken_back_after_the_last():
 async def test_a_place_that_is_lent_anew_while_it_is_waited_for_is_not_taken():
     seats, gate = asyncio.Semaphore(1), asyncio.Event()
 
-    async def lend(seat: Seat) -> None:
+    async def lend(seat: ConcurrencySlot) -> None:
         async with seat.lent():
             await gate.wait()
 
-    async with Seat(seats) as seat:
+    async with ConcurrencySlot(seats) as seat:
         first = asyncio.create_task(lend(seat))
         await until(lambda: not seats.locked())
         await seats.acquire()
@@ -159,7 +159,7 @@ async def test_who_was_cancelled_while_lending_neither_waits_nor_gives_back_twic
     seats = asyncio.Semaphore(1)
 
     async def work() -> None:
-        async with Seat(seats) as seat, seat.lent():
+        async with ConcurrencySlot(seats) as seat, seat.lent():
             await asyncio.Event().wait()
 
     task = asyncio.create_task(work())

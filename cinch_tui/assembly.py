@@ -119,7 +119,7 @@ class Assembly:
         self.agent.new_session(loaded.session_id, messages)
         self.agent.identity.recall(loaded.loop_ids)
         if gone := jobs_gone(messages, self.agent):
-            self.agent.remind(word_of_gone(gone))
+            self.agent.add_reminder(word_of_gone(gone))
         self._trust_what_is_allowed()
         self._follow(loaded)
         for model, usage in loaded.other_usage:

@@ -40,7 +40,7 @@ async def execute_tool_calls(run: Run, reply: AssistantMessage) -> ToolCallResul
         await batch.execute()
     finally:
         batch.answers.close()
-        await batch.answers.publish_remaining(run.options.patience)
+        await batch.answers.publish_remaining(run.options.cancel_grace_s)
     return ToolCallResults(batch.answers.results, batch.answers.ends_run)
 
 
@@ -50,7 +50,7 @@ async def skip_tool_calls(run: Run, reply: AssistantMessage) -> None:
     if run.inbox.interruption:
         answers.may_begin()
     answers.close()
-    await answers.publish_remaining(run.options.patience)
+    await answers.publish_remaining(run.options.cancel_grace_s)
 
 
 class _Batch:
@@ -118,6 +118,6 @@ class _Batch:
     async def _stop(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Cancel what still runs and wait for its end. What does not end is left behind, so that the person is not."""
         try:
-            await stop_tasks(tasks, self._run.options.patience)
+            await stop_tasks(tasks, self._run.options.cancel_grace_s)
         finally:
             self.answers.abandon_running()

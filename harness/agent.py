@@ -19,7 +19,7 @@ from harness.agent_settings import (
 )
 from harness.answers import PendingRequests
 from harness.approval.rules import Grants
-from harness.aside import aside
+from harness.aside import ask_side_question
 from harness.blocking import run_blocking
 from harness.bus import Bus, Subscriber
 from harness.channel import Listener
@@ -47,7 +47,7 @@ from harness.limits import Meter
 from harness.messages import AssistantMessage, JsonObject, Message, Text, UserMessage, new_id
 from harness.model_name import model_of
 from harness.options import AgentOptions
-from harness.prompt import Prompt, messages_of, words_of
+from harness.prompt import Prompt, messages_of, user_messages
 from harness.provider import Model
 from harness.result import AgentResult
 from harness.run import Initial, Permissions, Run, RunRequest, State
@@ -207,7 +207,7 @@ class Agent:
 
     prompt_structured = prompt_structured
     prompt_structured_sync = prompt_structured_sync
-    aside = aside
+    aside = ask_side_question
     cancel_call = cancel_call
     background_call = background_call
 
@@ -215,15 +215,15 @@ class Agent:
         """Send a message to the run that is on. It is delivered at the next turn; `options.steering_mode` says what
         becomes of running tool calls, and `interrupt` delivers it at once. From any thread, as `follow_up`,
         `take_back`, `interrupt` and `abort`; everything else belongs to the thread of the event loop."""
-        for message in words_of(prompt):
+        for message in user_messages(prompt):
             self.inbox.steering.put(message)
 
     def follow_up(self, prompt: Prompt) -> None:
         """Say something once the run has ended well."""
-        for message in words_of(prompt):
+        for message in user_messages(prompt):
             self.inbox.follow_up.put(message)
 
-    def take_back(self) -> tuple[UserMessage, ...]:
+    def drain_queues(self) -> tuple[UserMessage, ...]:
         """Empty both queues; hands back what was in them. `inbox.steering.clear()` empties one."""
         return self.inbox.steering.clear() + self.inbox.follow_up.clear()
 
@@ -248,7 +248,7 @@ class Agent:
         """Ask again at once where the run waits to; whether it did."""
         return self.state.pause.cut()
 
-    async def wait_idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Return when no run is on."""
         await self._idle.wait()
 
@@ -301,7 +301,7 @@ class Agent:
         self._bus.turn = 0
         return self.session_id
 
-    def check_and_rotate(self, idle_seconds: float) -> str | None:
+    def rotate_session_if_idle(self, idle_seconds: float) -> str | None:
         """Begin another session, with the same conversation, when no run began for so long; its id if it did.
 
         Raises:
@@ -314,7 +314,7 @@ class Agent:
 
     async def close(self) -> None:
         """Stop what is on, let go of connections, and tell those who listen that nothing more comes."""
-        await self._let_go()
+        await self._release()
         self._bus.close()
 
     async def __aenter__(self) -> Agent:
@@ -326,9 +326,9 @@ class Agent:
     ) -> None:
         await self.close()
 
-    async def _let_go(self) -> None:
+    async def _release(self) -> None:
         self.abort()
-        await self.wait_idle()
+        await self.wait_until_idle()
         await self.jobs.close()
         routed = self.options.routing.models if self.options.routing else ()
         former, self.state.former_models = self.state.former_models, []
@@ -362,7 +362,7 @@ class Agent:
             finally:
                 # A run that is on now is another's, which was there first.
                 if not self.is_running:
-                    await self._let_go()
+                    await self._release()
 
         return run_blocking(once, self.abort)
 
@@ -378,13 +378,13 @@ class Agent:
             user=options.user,
             workspace=self.workspace,
             spill_dir=options.spill_dir or Path(tempfile.gettempdir()) / f"cinch-{self.session_id}",
-            hooks=HookChain(options.hooks, self._bus, self.remind),
+            hooks=HookChain(options.hooks, self._bus, self.add_reminder),
             cache=self._cache,
             request=entry,
             start_index=len(self.history),
         )
         return with_delegate(run, self.spawn_context, Agent)
 
-    def remind(self, text: str) -> None:
+    def add_reminder(self, text: str) -> None:
         """Tell the model something of the program's, before the next reply. It begins no run."""
         self.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))

@@ -83,7 +83,7 @@ MODULES: dict[str, str] = {
     "harness.errors": (
         "CinchError ConfigError AgentError AlreadyRunning NoMessages InvalidContinue NoPendingRequest Rejected Aborted "
         "LimitExceeded StructuredOutputFailed ProviderError AuthenticationFailed ModelNotFound "
-        "ContextWindowOverflow RequestRejected QuotaExhausted ModelThrottled ModelOverloaded UnusableReply "
+        "ContextWindowOverflow RequestRejected QuotaExhausted ModelThrottled ModelOverloaded InvalidReply "
         "NetworkError StreamError InvalidArguments WorkspaceError SessionError"
     ),
 }
@@ -115,6 +115,7 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.errors import ContextWindowOverflow as ContextWindowOverflow
     from harness.errors import InvalidArguments as InvalidArguments
     from harness.errors import InvalidContinue as InvalidContinue
+    from harness.errors import InvalidReply as InvalidReply
     from harness.errors import LimitExceeded as LimitExceeded
     from harness.errors import ModelNotFound as ModelNotFound
     from harness.errors import ModelOverloaded as ModelOverloaded
@@ -129,7 +130,6 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.errors import SessionError as SessionError
     from harness.errors import StreamError as StreamError
     from harness.errors import StructuredOutputFailed as StructuredOutputFailed
-    from harness.errors import UnusableReply as UnusableReply
     from harness.errors import WorkspaceError as WorkspaceError
     from harness.evaluation.judge import LlmJudge as LlmJudge
     from harness.events import AgentEnd as AgentEnd

@@ -41,7 +41,7 @@ def _untold(text: str) -> None:
     del text
 
 
-async def aside(self: Agent, question: str, tell: Callable[[str], None] = _untold) -> AssistantMessage:
+async def ask_side_question(self: Agent, question: str, tell: Callable[[str], None] = _untold) -> AssistantMessage:
     """Ask the agent's model something beside the conversation, at any time; `tell` hears the answer as it comes.
     Cancel it to stop it.
 

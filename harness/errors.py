@@ -136,7 +136,7 @@ class ModelOverloaded(ProviderError):
     retryable = True
 
 
-class UnusableReply(ProviderError):
+class InvalidReply(ProviderError):
     """The model wrote what cannot be read, such as half a tool call. Retryable: it hardly writes the same again."""
 
     retryable = True

@@ -144,7 +144,7 @@ class AgentOptions:
     session_id: str = ""
     messages: Sequence[Message] = ()
     spill_dir: Path | None = None
-    patience: float = 5.0
+    cancel_grace_s: float = 5.0
 
     def __post_init__(self) -> None:
         if self.approve is not None:

@@ -9,7 +9,7 @@ import logging
 from harness.events import Notice
 from harness.inbox import Queue
 from harness.options import MessageSource
-from harness.prompt import words_of
+from harness.prompt import user_messages
 from harness.run import Run
 from harness.stopping import is_cancelled, pass_cancellation
 
@@ -34,7 +34,7 @@ async def _poll(run: Run, source: MessageSource, queue: Queue) -> None:
     try:
         given = source()
         prompt = await given if inspect.isawaitable(given) else given
-        for message in words_of(prompt) if prompt else ():
+        for message in user_messages(prompt) if prompt else ():
             queue.put(message)
     except (Exception, asyncio.CancelledError) as error:  # user-supplied callback; may raise
         if is_cancelled(asyncio.current_task()):

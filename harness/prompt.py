@@ -31,7 +31,7 @@ def messages_of(prompt: Prompt) -> tuple[Message, ...]:
     return (UserMessage(content),) if content else messages
 
 
-def words_of(prompt: Prompt) -> tuple[UserMessage, ...]:
+def user_messages(prompt: Prompt) -> tuple[UserMessage, ...]:
     """What was said to a run that is on.
 
     Raises:

@@ -19,7 +19,7 @@ from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.status_bar import AgentState
-from harness.errors import ContextWindowOverflow, ModelOverloaded, ModelThrottled, NetworkError, UnusableReply
+from harness.errors import ContextWindowOverflow, InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -347,7 +347,7 @@ class Bridge:
         self._board.notice(event.text, event.level)
 
 
-_PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError, UnusableReply))
+_PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError, InvalidReply))
 _STATES: dict[str, AgentState] = {"error": "error", "aborted": "aborted"}
 
 

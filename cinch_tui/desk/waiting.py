@@ -56,7 +56,7 @@ class Waiting:
 
     def take_back(self) -> bool:
         """Put all that waits back into the prompt; whether there was anything."""
-        waiting = self._desk.agent.take_back()
+        waiting = self._desk.agent.drain_queues()
         if waiting:
             self._desk.screen.prompt.restore(joined([words_in(message) for message in waiting]))
         self._show()
@@ -103,7 +103,7 @@ class Waiting:
 
     def revised(self, words: Words) -> None:
         """What is in the prompt goes to the place of what it was; where no run is on any more, to the agent."""
-        from harness.prompt import words_of
+        from harness.prompt import user_messages
 
         held, self._held = self._held, None
         if held is None:
@@ -111,7 +111,7 @@ class Waiting:
         if not words.text.strip():
             self._desk.set_aside(words_in(held.message))
         elif self._desk.is_running:
-            for message in words_of(words.prompt):
+            for message in user_messages(words.prompt):
                 held.queue.put(message, held.place)
         else:
             self._desk.screen.send(words)

@@ -187,7 +187,7 @@ class ChatFront(AgentFront):
         from cinch_tui.screens.changes import ChangesScreen
 
         assembly = self._desk.assembly
-        ledger = Ledger(assembly.originals, assembly.workspace, assembly.agent.remind)
+        ledger = Ledger(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
         await self._desk.app.push_screen_wait(ChangesScreen(ledger, base))
 
     # The model

@@ -46,7 +46,7 @@ class ChangesPanel(StillPanel):
 
     def _ledger(self) -> Ledger:
         assembly = self._desk.assembly
-        return Ledger(assembly.originals, assembly.workspace, assembly.agent.remind)
+        return Ledger(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
 
 
 def _row(change: FileChange) -> ItemRow:

@@ -295,7 +295,7 @@ class Conversation:
     def _settle(self, result: AgentResult, tally: Tally) -> None:
         outcome = Outcome(result, tally, self.agent.session_id, self.agent.state.model.spec.name)
         self.status = outcome.status
-        waiting = "\n".join(message.text for message in self.agent.take_back())
+        waiting = "\n".join(message.text for message in self.agent.drain_queues())
         if waiting:
             self.paper.say("Notice", f"This was not heard any more:\n{waiting}")
 

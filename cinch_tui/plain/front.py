@@ -134,7 +134,7 @@ class PlainFront(AgentFront):
         from cinch_tui.changes import Ledger
 
         assembly = self._talk.assembly
-        ledger = Ledger(assembly.originals, assembly.workspace, assembly.agent.remind)
+        ledger = Ledger(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
         changes = await asyncio.to_thread(ledger.changes, base)
         for change in changes:
             lines = view_lines(change.view) if change.view is not None else ["changed; no text to compare"]

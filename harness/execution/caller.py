@@ -192,7 +192,7 @@ class ToolExecutor:
         seconds = seconds_for(options.execution, name, allowed.risk.level)
         if seconds is None:
             return await self._work(allowed)
-        output = await within(seconds, options.patience, self._work(allowed))
+        output = await within(seconds, options.cancel_grace_s, self._work(allowed))
         if not isinstance(output, TimedOut):
             return output
         late = f"timed out after {seconds:g} s"

@@ -132,7 +132,7 @@ class Results:
         try:
             await asyncio.wait([task], timeout=seconds)
         finally:
-            await stop_tasks([task], self._run.options.patience)
+            await stop_tasks([task], self._run.options.cancel_grace_s)
 
     async def _publish_all(self) -> None:
         for call in self._calls:

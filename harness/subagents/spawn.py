@@ -126,7 +126,7 @@ class Spawner:
             routing=None if role.model else run.options.routing,
             spill_dir=run.spill_dir / session_id,
             # It must have stopped before its parent loses patience with it.
-            patience=run.options.patience / 2,
+            cancel_grace_s=run.options.cancel_grace_s / 2,
         )
         child = self._make(role.model or run.state.model, tools, self._system(role), options)
         child.state.permissions = run.state.permissions

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
-from harness.errors import UnusableReply
+from harness.errors import InvalidReply
 from harness.messages import StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
@@ -108,7 +108,7 @@ class ContentDecoder:
         """
         if self._finish in GARBLED:
             why = plain(self._endpoint.hide_key(self._message)) or GARBLED[self._finish]
-            raise UnusableReply(f"{self._endpoint.preset.label}: {why} ({self._finish})")
+            raise InvalidReply(f"{self._endpoint.preset.label}: {why} ({self._finish})")
         stop, error = self._ending()
         return (*self._close(), *self._let_go(), Done(stop, _counted(self._usage), self._response_id, error))
 

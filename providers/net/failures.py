@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
+    InvalidReply,
     ModelNotFound,
     ModelOverloaded,
     ModelThrottled,
@@ -18,7 +19,6 @@ from harness.errors import (
     QuotaExhausted,
     RequestRejected,
     StreamError,
-    UnusableReply,
 )
 from harness.messages import JsonValue
 from providers.api_keys import key_remedy
@@ -150,7 +150,7 @@ def _kind(status: int, words: str, *, is_empty: bool, is_page: bool) -> type[Pro
 def _kind_of_request(status: int, words: str, *, is_empty: bool) -> type[ProviderError] | None:
     """What is wrong with the account, the model or the length; None if it is something else."""
     if status in (400, 422, 500) and re.search(BAD_REPLY, words):
-        return UnusableReply
+        return InvalidReply
     wording = NO_MODEL_HERE if status == 404 else NO_MODEL
     if status in (400, 404, 410, 422) and re.search(wording, words):
         return ModelNotFound
@@ -196,7 +196,7 @@ WHAT: Mapping[type[ProviderError], str] = {
     ModelThrottled: "too many requests",
     ModelOverloaded: "overloaded",
     ModelNotFound: "no such model",
-    UnusableReply: "the model wrote a reply that cannot be used",
+    InvalidReply: "the model wrote a reply that cannot be used",
 }
 
 

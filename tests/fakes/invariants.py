@@ -275,7 +275,7 @@ def _check_leave(stage: Stage) -> None:
 
 def _check_words(stage: Stage) -> None:
     """Nothing typed is lost, nothing is heard twice or out of order, and what a filter keeps back is not heard."""
-    stage.taken.extend(stage.agent.take_back())
+    stage.taken.extend(stage.agent.drain_queues())
     rejected = {event.message_id for event in stage.events if isinstance(event, InputRejected)}
     heard = Counter(message.id for message in stage.agent.history)
     taken = Counter(message.id for message in stage.taken)

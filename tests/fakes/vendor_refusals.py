@@ -9,6 +9,7 @@ from typing import Any
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
+    InvalidReply,
     ModelNotFound,
     ModelOverloaded,
     ModelThrottled,
@@ -16,7 +17,6 @@ from harness.errors import (
     ProviderError,
     QuotaExhausted,
     RequestRejected,
-    UnusableReply,
 )
 
 OF_OPENAI = {"type": "invalid_request_error", "param": None}
@@ -226,12 +226,12 @@ OTHERWISE = [
         _error(
             "Failed to call a function. See 'failed_generation'.", "tool_use_failed", failed_generation="<function="
         ),
-        UnusableReply,
+        InvalidReply,
         "the model wrote a reply that cannot be used",
         1,
     ),
     VendorRefusal(
-        "groq", 400, _error("Parsing failed.", "output_parse_failed"), UnusableReply, "a reply that cannot be used", 1
+        "groq", 400, _error("Parsing failed.", "output_parse_failed"), InvalidReply, "a reply that cannot be used", 1
     ),
     VendorRefusal(
         "azure-chat",

@@ -115,7 +115,7 @@ class Stage:
             "cancel": self._cancel,
             "steer": self._steer,
             "follow": self._follow_up,
-            "take": lambda _: self.taken.extend(self.agent.take_back()),
+            "take": lambda _: self.taken.extend(self.agent.drain_queues()),
             "model": lambda name: self.agent.set_model(model_of(self.wire, name or "another")),
             "mode": self._change_mode,
             "tools": self._change_tools,

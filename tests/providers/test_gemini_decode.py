@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
+    InvalidReply,
     ModelNotFound,
     ModelOverloaded,
     ModelThrottled,
@@ -21,7 +22,6 @@ from harness.errors import (
     ProviderError,
     QuotaExhausted,
     StreamError,
-    UnusableReply,
 )
 from harness.messages import ModelSpec, Text, Thinking, ToolCall, Usage
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
@@ -228,7 +228,7 @@ def test_the_words_of_the_service_come_before_ours() -> None:
 
 @pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"])
 def test_a_reply_that_the_model_garbled_is_asked_for_again(reason: str) -> None:
-    with pytest.raises(UnusableReply, match=f"the model .*{reason}") as caught:
+    with pytest.raises(InvalidReply, match=f"the model .*{reason}") as caught:
         decoded(chunk({"text": "So"}), chunk(finish=reason))
 
     assert caught.value.retryable

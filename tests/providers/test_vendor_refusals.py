@@ -12,6 +12,7 @@ from fakes.vendor_refusals import VENDOR_REFUSALS, VendorRefusal
 from harness.agent import Agent
 from harness.errors import (
     ContextWindowOverflow,
+    InvalidReply,
     ModelOverloaded,
     ModelThrottled,
     NetworkError,
@@ -19,7 +20,6 @@ from harness.errors import (
     QuotaExhausted,
     RequestRejected,
     StreamError,
-    UnusableReply,
 )
 from harness.options import AgentOptions
 from harness.provider import Model
@@ -133,7 +133,7 @@ INSIDE: Mapping[str, list[tuple[str, type[ProviderError]]]] = {
         ('{"error":{"code":"429","message":"slow down"}}', ModelThrottled),
         (
             '{"error":{"message":"bad","type":"invalid_request_error","code":"tool_use_failed","failed_generation":""}}',
-            UnusableReply,
+            InvalidReply,
         ),
         (
             '{"error":{"message":"This model\'s maximum context length is 9","type":"BadRequestError"}}',

@@ -30,7 +30,7 @@ from harness.messages import Message, new_id
 from harness.modes import EXECUTE, MODES, PLAN
 from harness.person import UserInteraction
 from harness.provider import Model
-from harness.session.originals import Originals
+from harness.session.originals import Snapshots
 from harness.session.places import project_dir
 from harness.session.store import SessionStore
 from harness.thinking import ThinkingLevel
@@ -69,7 +69,7 @@ class Assembly:
     agent: Agent
     workspace: Workspace
     keys: KeyStore
-    originals: Originals
+    originals: Snapshots
     store: SessionStore | None = None
     loaded: LoadedSession | None = None
     warnings: list[str] = field(default_factory=list[str])
@@ -291,8 +291,8 @@ async def _build(
     agent = Agent(model, tools, prompt, here)
     _hear_of_differences(model, agent)
     kept_in = project_dir(options.paths.state, root) / "originals" if options.keep_session else spill_dir / "originals"
-    originals = Originals(lambda: kept_in / agent.session_id)
-    workspace.on_change(originals.hear)
+    originals = Snapshots(lambda: kept_in / agent.session_id)
+    workspace.on_change(originals.observe)
     return Assembly(
         options,
         settings,

@@ -14,7 +14,7 @@ from harness.errors import CinchError, FileNotText, NotAFile
 from harness.filetext import digest, file_text
 from harness.hunks import applied, hunks_of
 from harness.lazy_dataclass import dataclass
-from harness.session.originals import Originals
+from harness.session.originals import Snapshots
 from harness.views import DiffView
 from harness.workspace import MAX_EDITABLE, Workspace
 from tools.git_environment import git_environment
@@ -51,7 +51,7 @@ class FileChange:
 class Ledger:
     """The changes of a session. `remind` tells the model what the person put back."""
 
-    def __init__(self, originals: Originals, workspace: Workspace, remind: Callable[[str], None]) -> None:
+    def __init__(self, originals: Snapshots, workspace: Workspace, remind: Callable[[str], None]) -> None:
         self._originals = originals
         self._workspace = workspace
         self._remind = remind
@@ -76,7 +76,7 @@ class Ledger:
         return done
 
 
-def since_start(originals: Originals, workspace: Workspace) -> list[FileChange]:
+def since_start(originals: Snapshots, workspace: Workspace) -> list[FileChange]:
     """The files this session changed that are not as they were."""
     changes = [
         FileChange(each.path, workspace.display(each.path), each.data, _content(each.path), each.is_kept)

@@ -14,7 +14,7 @@ from harness.errors import SessionError
 from harness.lazy_dataclass import dataclass
 from harness.messages import ToolResult
 from harness.session.journal import Journal
-from harness.session.lines import Layout, read_line, scan
+from harness.session.lines import LineIndex, read_line, scan
 from harness.session.places import open_session_file
 from harness.session.reading import parse, text_at
 from harness.session.records import Envelope, placeholder_line, result_line, to_bytes
@@ -105,7 +105,7 @@ def repair(found: Examination) -> list[str]:
     return _done(found)
 
 
-def _damaged_lines(path: Path, layout: Layout) -> list[int]:
+def _damaged_lines(path: Path, layout: LineIndex) -> list[int]:
     """The numbers of lines that have a place in the conversation and cannot be read."""
     with open_session_file(path) as file:
         return [line.number for line in layout.lines if parse(read_line(file, line)) is None]
@@ -120,7 +120,7 @@ def _done(found: Examination) -> list[str]:
     return [sentence for count, sentence in counted if count]
 
 
-def _repairs(loaded: LoadedSession, layout: Layout) -> Iterator[bytes]:
+def _repairs(loaded: LoadedSession, layout: LineIndex) -> Iterator[bytes]:
     envelope = Envelope(loaded.session_id, str(loaded.cwd))
     for lost, place in layout.lost.items():
         yield to_bytes(placeholder_line(lost, place or None, time.time(), envelope))
@@ -132,7 +132,7 @@ def _repairs(loaded: LoadedSession, layout: Layout) -> Iterator[bytes]:
         yield _copy_of(loaded.path, layout, loaded.last_uuid)
 
 
-def _copy_of(path: Path, layout: Layout, line_id: str | None) -> bytes:
+def _copy_of(path: Path, layout: LineIndex, line_id: str | None) -> bytes:
     line = next(line for line in reversed(layout.lines) if line.id == line_id)
     with open_session_file(path) as file:
         return read_line(file, line).rstrip(b"\n") + b"\n"

@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 @dataclass(slots=True)
-class Layout:
+class LineIndex:
     """Result of one pass over a file.
 
     A line whose parent is missing hangs under the line before it: `lost` has the uuids of such parents, each with that
@@ -64,13 +64,13 @@ class Layout:
     count: int = 0
 
 
-def scan(path: Path) -> Layout:
+def scan(path: Path) -> LineIndex:
     """Lay out a session file.
 
     Raises:
         OSError: it cannot be read.
     """
-    layout, offset = Layout(), 0
+    layout, offset = LineIndex(), 0
     with open_session_file(path) as file:
         for raw in file:
             layout.count += 1
@@ -97,7 +97,7 @@ def read_line(file: BinaryIO, line: Line) -> bytes:
     return file.read(line.size)
 
 
-def conversation(layout: Layout) -> list[tuple[Line, ...]]:
+def conversation(layout: LineIndex) -> list[tuple[Line, ...]]:
     """The lines from the root to the last leaf, those of one reply together and its results after it, in call order."""
     by_id = layout.by_id
     replies, results = _families(by_id.values())
@@ -112,7 +112,7 @@ def conversation(layout: Layout) -> list[tuple[Line, ...]]:
     return ordered
 
 
-def _attach_orphans(layout: Layout) -> None:
+def _attach_orphans(layout: LineIndex) -> None:
     """Hang each line whose parent is lost under the line before it, so that one lost line costs no more than itself."""
     known = {line.id for line in layout.lines}
     calls = {line.id for line in layout.lines if line.kind == "assistant"}
@@ -145,7 +145,7 @@ def _gaps(lost_before: list[int], garbage: list[int]) -> list[int]:
     return gaps
 
 
-def _add(layout: Layout, raw: bytes, offset: int) -> None:
+def _add(layout: LineIndex, raw: bytes, offset: int) -> None:
     match = _ENVELOPE.match(raw)
     # Searching from the end takes half as long.
     if match and raw.endswith((b"}\n", b"}")) and raw.rfind(_JOINED) < 0:
@@ -154,7 +154,7 @@ def _add(layout: Layout, raw: bytes, offset: int) -> None:
         _add_parsed(layout, raw, offset)
 
 
-def _recognised(layout: Layout, match: re.Match[bytes], offset: int, size: int) -> Line:
+def _recognised(layout: LineIndex, match: re.Match[bytes], offset: int, size: int) -> Line:
     parent, own_id, group = (_text(part) for part in match.group(1, 3, 5))
     if layout.lines and parent == layout.lines[-1].id:
         # One string for both: ids are most of what the lines of a long session take.
@@ -173,7 +173,7 @@ def _text(part: bytes | None) -> str:
     return part.decode("utf-8", "replace") if part else ""
 
 
-def _add_parsed(layout: Layout, raw: bytes, offset: int) -> None:
+def _add_parsed(layout: LineIndex, raw: bytes, offset: int) -> None:
     record = parse(raw)
     if record is None:
         _add_damaged(layout, raw, offset)
@@ -197,7 +197,7 @@ def _add_parsed(layout: Layout, raw: bytes, offset: int) -> None:
     layout.lines.append(Line(layout.count, offset, len(raw), kind, own_id, parent, group, is_result))
 
 
-def _add_damaged(layout: Layout, raw: bytes, offset: int) -> None:
+def _add_damaged(layout: LineIndex, raw: bytes, offset: int) -> None:
     """Read what can be of a line that another program's bytes, or a lost newline, joined to another."""
     pieces = _BEGINNING.split(raw)
     if len(pieces) == 1:

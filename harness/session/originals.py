@@ -21,7 +21,7 @@ LARGEST = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
+class Snapshot:
     """A file as it was; `data` is None where there was none. Not `is_kept`: it was too large, or could not be read."""
 
     path: Path
@@ -29,7 +29,7 @@ class Original:
     is_kept: bool = True
 
 
-class Originals:
+class Snapshots:
     """Listens to a workspace. `folder` tells where the session keeps them, which changes with the session.
 
     Nothing here stops a change: what cannot be kept is noted as such.
@@ -39,7 +39,7 @@ class Originals:
         self._folder = folder
         self._known: dict[Path, dict[str, str]] = {}
 
-    def hear(self, path: Path) -> None:
+    def observe(self, path: Path) -> None:
         """Keep what is at `path`, unless something is kept of it."""
         folder = self._folder()
         index = self._index(folder)
@@ -53,7 +53,7 @@ class Originals:
         except OSError as error:
             logger.warning("the list of changed files cannot be written: %s", error)
 
-    def all(self) -> list[Original]:
+    def all(self) -> list[Snapshot]:
         """All files the session has changed, as they were, in the order of their first change."""
         folder = self._folder()
         return [_read(folder, Path(path), name) for path, name in self._index(folder).items()]
@@ -106,13 +106,13 @@ def _read_index(folder: Path) -> dict[str, str]:
     return index
 
 
-def _read(folder: Path, path: Path, name: str) -> Original:
+def _read(folder: Path, path: Path, name: str) -> Snapshot:
     if name == "new":
-        return Original(path, None)
+        return Snapshot(path, None)
     # A name from the file is no way out of the folder.
     if not name.isdigit():
-        return Original(path, None, is_kept=False)
+        return Snapshot(path, None, is_kept=False)
     try:
-        return Original(path, (folder / name).read_bytes())
+        return Snapshot(path, (folder / name).read_bytes())
     except OSError:
-        return Original(path, None, is_kept=False)
+        return Snapshot(path, None, is_kept=False)

@@ -17,7 +17,7 @@ from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult, Usage
 from harness.session.chain import call_lines
-from harness.session.lines import Layout, Line, conversation, read_line, scan
+from harness.session.lines import Line, LineIndex, conversation, read_line, scan
 from harness.session.places import open_session_file, session_descriptor
 from harness.session.reading import (
     object_at,
@@ -225,7 +225,7 @@ def _spec(notes: list[JsonObject]) -> ModelSpec | None:
     return None
 
 
-def _first_record(path: Path, layout: Layout) -> JsonObject:
+def _first_record(path: Path, layout: LineIndex) -> JsonObject:
     """The first line that tells where and when the session began."""
     header = next((note for note in layout.notes if note.get("type") == "cinch-session"), None)
     if header or not layout.lines:
@@ -239,7 +239,7 @@ def _unread(number: int) -> str:
     return f"line {number} of the session file cannot be read: what it held is lost"
 
 
-def _losses(layout: Layout) -> tuple[str, ...]:
+def _losses(layout: LineIndex) -> tuple[str, ...]:
     """One sentence for each place where part of the conversation, or a line of another kind, is lost."""
     unread = [_unread(number) for number in layout.garbage]
     gaps = [f"before line {number} of the session file at least one message is missing" for number in layout.gaps]

@@ -157,7 +157,7 @@ class SessionStore:
             case MessageEnd(message=message):
                 self._message(message, event.time)
             case ToolExecutionEnd(result=ToolResult() as result) | HookRan(result=ToolResult() as result):
-                self._say(result)
+                self._append_user(result)
             case TurnEnd():
                 self._end_turn()
             case ModelChanged(spec=spec):
@@ -175,17 +175,17 @@ class SessionStore:
         match message:
             case UserMessage():
                 self._envelope = None  # the branch may have changed since the last prompt
-                self._say(message)
+                self._append_user(message)
             case AssistantMessage():
-                self._say(message)
+                self._append_user(message)
             case ToolResult():
                 # Written when its call ended, unless it is part of a prompt.
                 if message.call_id in self._chain.call_lines:
-                    self._say(message)
+                    self._append_user(message)
             case CustomMessage(kind, data):
                 self._note(note_line("custom", self._session_id, time, {"kind": kind, "data": data}))
 
-    def _say(self, message: ModelMessage) -> None:
+    def _append_user(self, message: ModelMessage) -> None:
         lines = [] if self._begun else self._missing_results()
         self._memory.add(message, self._current_envelope())
         self._append([*lines, *self._chain.lines(message, self._current_envelope())])

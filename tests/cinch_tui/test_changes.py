@@ -17,7 +17,7 @@ from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.confirmation import Confirmation
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.errors import CinchError
-from harness.session.originals import Originals
+from harness.session.originals import Snapshots
 from harness.workspace import Workspace
 
 OLD = "".join(f"line {number}\n" for number in range(1, 31))
@@ -32,8 +32,8 @@ class Shop:
         self.root.mkdir()
         self.told: list[str] = []
         self.workspace = Workspace(self.root)
-        originals = Originals(lambda: folder / "kept")
-        self.workspace.on_change(originals.hear)
+        originals = Snapshots(lambda: folder / "kept")
+        self.workspace.on_change(originals.observe)
         self.ledger = Ledger(originals, self.workspace, self.told.append)
 
     def commit(self) -> None:
@@ -132,7 +132,7 @@ async def test_what_git_has_staged_for_deletion_can_be_put_back(shop: Shop):
 
 
 def test_a_folder_without_git_is_told(tmp_path: Path):
-    ledger = Ledger(Originals(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
+    ledger = Ledger(Snapshots(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
 
     with pytest.raises(CinchError, match="git has nothing to compare with"):
         ledger.changes("git")
@@ -278,7 +278,7 @@ async def test_escape_leaves_the_diff_and_then_the_screen(shop: Shop):
 
 
 async def test_nothing_to_show_is_said(tmp_path: Path):
-    ledger = Ledger(Originals(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
+    ledger = Ledger(Snapshots(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
     app = Host(ChangesScreen(ledger, "session"))
 
     async with app.run_test(size=(80, 24)) as pilot:

@@ -59,7 +59,7 @@ from harness.context.breakdown import ContextInputs, breakdown
 from harness.person import ApprovalRequest, Question
 from harness.provider import ToolSpec
 from harness.session.listing import SessionSummary
-from harness.session.originals import Originals
+from harness.session.originals import Snapshots
 from harness.workspace import Workspace
 from providers.offers.local import LocalServer
 
@@ -197,8 +197,8 @@ async def changes(pilot: Pilot[object], app: CinchApp) -> None:
     (root / "src").mkdir()
     (root / "src" / "price.py").write_text(EDIT.view.old)
     workspace = Workspace(root)
-    originals = Originals(lambda: root.parent / "kept")
-    workspace.on_change(originals.hear)
+    originals = Snapshots(lambda: root.parent / "kept")
+    workspace.on_change(originals.observe)
     await workspace.read("src/price.py")
     for path, text in (("src/price.py", EDIT.view.new), ("notes.md", "# Notes\n\nPrices are in cents.\n")):
         await workspace.write(path, text)

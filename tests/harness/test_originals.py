@@ -7,19 +7,19 @@ import pytest
 from harness.errors import FileChanged, FileNotRead, OutsideWorkspace
 from harness.filetext import digest
 from harness.session import originals
-from harness.session.originals import Original, Originals
+from harness.session.originals import Snapshot, Snapshots
 from harness.workspace import Workspace
 
 
 @pytest.fixture
-def kept(tmp_path: Path, workspace: Workspace) -> Originals:
-    kept = Originals(lambda: tmp_path / "state" / "originals" / "one")
-    workspace.on_change(kept.hear)
+def kept(tmp_path: Path, workspace: Workspace) -> Snapshots:
+    kept = Snapshots(lambda: tmp_path / "state" / "originals" / "one")
+    workspace.on_change(kept.observe)
     return kept
 
 
 async def test_what_a_file_held_before_its_first_change_is_kept_to_the_byte(
-    root: Path, workspace: Workspace, kept: Originals
+    root: Path, workspace: Workspace, kept: Snapshots
 ):
     (root / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     await workspace.read("a.txt")
@@ -28,11 +28,11 @@ async def test_what_a_file_held_before_its_first_change_is_kept_to_the_byte(
     await workspace.write("a.txt", "four\n")
     await workspace.write("new.txt", "x\n")
 
-    assert kept.all() == [Original(root / "a.txt", b"one\r\ntwo\r\n"), Original(root / "new.txt", None)]
+    assert kept.all() == [Snapshot(root / "a.txt", b"one\r\ntwo\r\n"), Snapshot(root / "new.txt", None)]
 
 
 async def test_it_is_there_when_the_session_goes_on_in_another_process(
-    tmp_path: Path, root: Path, workspace: Workspace, kept: Originals
+    tmp_path: Path, root: Path, workspace: Workspace, kept: Snapshots
 ):
     (root / "a.txt").write_text("one\n")
     await workspace.read("a.txt")
@@ -41,14 +41,14 @@ async def test_it_is_there_when_the_session_goes_on_in_another_process(
     with (folder / originals.INDEX).open("a") as index:
         index.write('{"path": "/torn')
 
-    later = Originals(lambda: folder)
+    later = Snapshots(lambda: folder)
 
-    assert later.all() == [Original(root / "a.txt", b"one\n")]
+    assert later.all() == [Snapshot(root / "a.txt", b"one\n")]
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir() if path.name != originals.INDEX} == {0o600}
 
 
 async def test_what_is_too_large_is_told_as_not_kept_and_stops_no_change(
-    monkeypatch: pytest.MonkeyPatch, root: Path, workspace: Workspace, kept: Originals
+    monkeypatch: pytest.MonkeyPatch, root: Path, workspace: Workspace, kept: Snapshots
 ):
     monkeypatch.setattr(originals, "MOST_BYTES", 3)
     (root / "a.txt").write_text("large\n")
@@ -56,14 +56,14 @@ async def test_what_is_too_large_is_told_as_not_kept_and_stops_no_change(
 
     await workspace.write("a.txt", "x\n")
 
-    assert kept.all() == [Original(root / "a.txt", None, is_kept=False)]
+    assert kept.all() == [Snapshot(root / "a.txt", None, is_kept=False)]
     assert (root / "a.txt").read_text() == "x\n"
 
 
 async def test_only_the_newest_sessions_keep_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path):
     monkeypatch.setattr(originals, "MOST_SESSIONS", 2)
     for name in ("one", "two", "three"):
-        Originals(lambda name=name: tmp_path / "kept" / name).hear(root / "a.txt")
+        Snapshots(lambda name=name: tmp_path / "kept" / name).observe(root / "a.txt")
 
     assert len(list((tmp_path / "kept").iterdir())) == 2
 
@@ -73,7 +73,7 @@ def test_a_name_in_the_list_leads_to_no_other_file(tmp_path: Path):
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / originals.INDEX).write_text('{"path": "/a", "kept": "../secret"}\n')
 
-    assert Originals(lambda: tmp_path / "one").all() == [Original(Path("/a"), None, is_kept=False)]
+    assert Snapshots(lambda: tmp_path / "one").all() == [Snapshot(Path("/a"), None, is_kept=False)]
 
 
 async def test_restoring_puts_the_bytes_back_and_tells_listeners_first(root: Path, workspace: Workspace):

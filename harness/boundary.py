@@ -13,7 +13,7 @@ from harness.errors import FileMissing, OutsideWorkspace, WorkspaceError
 _SUGGESTED = 5
 
 
-class Boundary:
+class PathPolicy:
     """Folders that may be changed and folders that may only be read.
 
     Symlinks, dangling ones included, and `..` are followed before a path is judged.
@@ -36,11 +36,11 @@ class Boundary:
     def _readable_folders(self) -> list[str]:
         return [os.path.realpath(folder.expanduser()) for folder in self._readable]
 
-    def with_readable(self, folder: Path) -> Boundary:
+    def with_readable(self, folder: Path) -> PathPolicy:
         """The same boundary, or one that lets `folder` be read as well."""
         if folder in self._readable:
             return self
-        return Boundary(self._root, self._extra, (*self._readable, folder))
+        return PathPolicy(self._root, self._extra, (*self._readable, folder))
 
     def resolve(self, path: str | Path, *, writing: bool) -> Path:
         """Where `path` leads.

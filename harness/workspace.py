@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from harness.boundary import Boundary
+from harness.boundary import PathPolicy
 from harness.disk import open_regular, read_regular, regular_status, replace_file
 from harness.encoding import encode
 from harness.errors import (
@@ -83,7 +83,7 @@ class Workspace:
 
     def __init__(self, root: Path, extra: Sequence[Path] = (), *, readable: Sequence[Path] = ()) -> None:
         self.root = root
-        self._boundary = Boundary(root, tuple(extra), tuple(readable))
+        self._boundary = PathPolicy(root, tuple(extra), tuple(readable))
         self._seen: dict[Path, _Seen] = {}
         self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
         self._listeners: list[Callable[[Path], None]] = []
@@ -162,11 +162,11 @@ class Workspace:
         """
         return await self._make(path, lambda real: self._draft_splice(real, edit))
 
-    async def foresee_write(self, path: str | Path, text: str) -> Change:
+    async def preview_write(self, path: str | Path, text: str) -> Change:
         """What `write` would do, with the same errors; nothing is changed."""
         return (await self._draft_write(self.resolve(path, writing=True), text)).change
 
-    async def foresee_splice(self, path: str | Path, edit: Callable[[FileText], FileText]) -> Change:
+    async def preview_splice(self, path: str | Path, edit: Callable[[FileText], FileText]) -> Change:
         """What `splice` would do, with the same errors; nothing is changed."""
         return (await self._draft_splice(self.resolve(path, writing=True), edit)).change
 

@@ -80,7 +80,7 @@ class EditTool(TypedTool[EditParameters]):
         attempt = _Attempt(arguments.all_edits)
         try:
             check_leads(context.workspace, arguments.path)
-            change = await context.workspace.foresee_splice(arguments.path, attempt)
+            change = await context.workspace.preview_splice(arguments.path, attempt)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
         output = _said(context.workspace.display(change.path), attempt, change)

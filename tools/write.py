@@ -38,7 +38,7 @@ class WriteTool(TypedTool[WriteParameters]):
     async def foresee(self, arguments: WriteParameters, context: ToolContext) -> View | ToolOutput | None:
         try:
             check_leads(context.workspace, arguments.path)
-            change = await context.workspace.foresee_write(arguments.path, arguments.content)
+            change = await context.workspace.preview_write(arguments.path, arguments.content)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
         # Nobody need be asked about a change that changes nothing.

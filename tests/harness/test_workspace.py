@@ -143,14 +143,14 @@ async def test_foreseeing_changes_nothing_and_fails_alike(workspace: Workspace, 
     (root / "a.txt").write_text("old\n")
 
     with pytest.raises(FileNotRead):
-        await workspace.foresee_write("a.txt", "new\n")
+        await workspace.preview_write("a.txt", "new\n")
     await workspace.read("a.txt")
-    change = await workspace.foresee_splice("a.txt", upper)
+    change = await workspace.preview_splice("a.txt", upper)
 
     assert (change.old, change.new) == ("old\n", "Old\n")
     assert (root / "a.txt").read_text() == "old\n"
     assert not (root / "new.txt").exists()
-    assert (await workspace.foresee_write("new.txt", "x")).old is None
+    assert (await workspace.preview_write("new.txt", "x")).old is None
     assert not (root / "new.txt").exists()
 
 

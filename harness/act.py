@@ -18,7 +18,7 @@ from harness.execution.schedule import groups_of, locks_for
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, ToolCall, ToolResult
 from harness.run import Run
-from harness.stopping import pass_cancellation, stop_tasks
+from harness.stopping import cancel_tasks, raise_if_cancelled
 
 STEERING_GRACE_S = 0.05
 """Seconds that running calls get to finish once a steering message interrupts them."""
@@ -73,7 +73,7 @@ class _Batch:
                 case RejectedCall(output):
                     self.answers.give(call, output)
                     await self.answers.publish_remaining()
-            pass_cancellation()
+            raise_if_cancelled()
 
     async def _preview(self, call: ToolCall) -> PendingApproval | None:
         return await preview_call(self._run, call, self._caller.context(call), self._reply.stop_reason)
@@ -84,7 +84,7 @@ class _Batch:
             if not self.answers.may_begin():
                 break
             await self._run_together(group)
-            pass_cancellation()
+            raise_if_cancelled()
         self.answers.may_begin()
 
     async def _run_together(self, group: Sequence[Allowed]) -> None:
@@ -118,6 +118,6 @@ class _Batch:
     async def _stop(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         """Cancel what still runs and wait for its end. What does not end is left behind, so that the person is not."""
         try:
-            await stop_tasks(tasks, self._run.options.cancel_grace_s)
+            await cancel_tasks(tasks, self._run.options.cancel_grace_s)
         finally:
             self.answers.abandon_running()

@@ -21,7 +21,7 @@ from harness.messages import AssistantMessage, Message, ModelMessage, Text, Tool
 from harness.provider import BlockDelta, Request
 from harness.reply import ReplyBuilder
 from harness.run import specs_of
-from harness.stopping import pass_cancellation
+from harness.stopping import raise_if_cancelled
 from harness.tool import Tool
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ async def _answer(agent: Agent, request: Request, tell: Callable[[str], None]) -
     deltas = model.provider.stream(request)
     try:
         async for delta in deltas:
-            pass_cancellation()
+            raise_if_cancelled()
             seen = builder.take(delta)
             if isinstance(seen, BlockDelta) and builder.kind_of(seen.index) == "text":
                 tell(seen.text)

@@ -10,7 +10,7 @@ from harness.loop import append_unsent_prompts, rejected, run_loop
 from harness.messages import AssistantMessage
 from harness.result import AgentResult
 from harness.run import Run, RunOutcome
-from harness.stopping import stop_tasks
+from harness.stopping import cancel_tasks
 from harness.threads import call_in
 
 STOPPED = RunOutcome("aborted", "stopped by the user")
@@ -56,7 +56,7 @@ class RunLifecycle:
             await asyncio.wait([task])
         finally:
             try:
-                await stop_tasks([task])
+                await cancel_tasks([task])
             finally:
                 self._keep_what_was_said(task)
         return STOPPED if task.cancelled() else task.result()
@@ -118,7 +118,7 @@ class RunLifecycle:
                 task.cancel()
             await asyncio.wait([task])
         finally:
-            await stop_tasks([task])
+            await cancel_tasks([task])
 
     def _result(self, end: AgentEnd) -> AgentResult:
         reply = next((each for each in reversed(end.messages) if isinstance(each, AssistantMessage)), None)

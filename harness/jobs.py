@@ -17,7 +17,7 @@ from harness.events import Event, JobEnded, JobStarted, Notice
 from harness.inbox import Queue
 from harness.lazy_dataclass import dataclass
 from harness.messages import Text, UserMessage
-from harness.stopping import stop_tasks
+from harness.stopping import cancel_tasks
 from harness.threads import call_in, settle
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Jobs:
             await asyncio.wait([job.task, job.moved], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             if not job.moved.done():
-                await stop_tasks([job.task])
+                await cancel_tasks([job.task])
             raise
         return "over" if job.task.done() else "moved" if job.moved.done() else "late"
 
@@ -214,7 +214,7 @@ class Jobs:
     async def stop(self, job: Job, killer: Killer = "") -> None:
         """Kill it, with all that it started, and wait until that is done."""
         job.killer = job.killer or killer
-        await stop_tasks([job.task])
+        await cancel_tasks([job.task])
         await asyncio.sleep(0)
 
     def kill(self, job_id: str) -> bool:
@@ -236,7 +236,7 @@ class Jobs:
         ]
         for job in mine:
             job.killer = "leaving"
-        await stop_tasks([job.task for job in mine])
+        await cancel_tasks([job.task for job in mine])
         await asyncio.sleep(0)
         return tuple(mine)
 

@@ -16,7 +16,7 @@ from harness.messages import AssistantMessage, Message, Text, ToolResult, UserMe
 from harness.plan import planning_limit, skip_planning_without_tool
 from harness.polling import poll_follow_up, poll_steering
 from harness.run import Run, RunOutcome
-from harness.stopping import pass_cancellation
+from harness.stopping import raise_if_cancelled
 from harness.think import call_model
 
 
@@ -58,7 +58,7 @@ async def _take_turns(run: Run, pending: tuple[Message, ...]) -> RunOutcome:
             pending = (*pending, *run.inbox.take_notices())
             try:
                 stop = await _before_turn(run, pending)
-                pass_cancellation()
+                raise_if_cancelled()
             except asyncio.CancelledError:
                 append_messages(run, pending)
                 raise

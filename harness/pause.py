@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 
-class Pause:
+class InterruptibleWait:
     """All waits of an agent and of its sub-agents, which have the same one."""
 
     def __init__(self) -> None:

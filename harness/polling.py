@@ -11,7 +11,7 @@ from harness.inbox import Queue
 from harness.options import MessageSource
 from harness.prompt import user_messages
 from harness.run import Run
-from harness.stopping import is_cancelled, pass_cancellation
+from harness.stopping import is_cancelled, raise_if_cancelled
 
 logger = logging.getLogger(__name__)
 
@@ -41,4 +41,4 @@ async def _poll(run: Run, source: MessageSource, queue: Queue) -> None:
             raise
         logger.exception("%s failed", name)
         run.bus.publish(Notice(text=f"{name} failed: {type(error).__name__}: {error}", level="error"))
-    pass_cancellation()
+    raise_if_cancelled()

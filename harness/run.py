@@ -24,7 +24,7 @@ from harness.limits import Meter
 from harness.messages import AssistantMessage, JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage, UserMessage
 from harness.modes import Mode, tools_of
 from harness.options import AgentOptions
-from harness.pause import Pause
+from harness.pause import InterruptibleWait
 from harness.person import UserInteraction
 from harness.provider import Model, ModelInfo, OutputSchema, ToolSpec
 from harness.reply import ReplyBuilder
@@ -68,7 +68,7 @@ class State:
     max_tokens: int | None = None
     ledger: Ledger = field(default_factory=Ledger)
     budget: int = 0
-    pause: Pause = field(default_factory=Pause)
+    pause: InterruptibleWait = field(default_factory=InterruptibleWait)
     calls: RunningCalls = field(default_factory=RunningCalls)
     jobs: Jobs = field(default_factory=Jobs)
     reply: ReplyBuilder | None = None

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 
-async def stop_tasks(tasks: Sequence[asyncio.Task[_T]], patience: float = inf) -> None:
+async def cancel_tasks(tasks: Sequence[asyncio.Task[_T]], patience: float = inf) -> None:
     """Cancel what is not done and wait up to `patience` seconds for its end.
 
     Cancelled itself meanwhile, it tells them once more, waits on, and lets the cancellation pass at the end.
@@ -45,7 +45,7 @@ async def end_process(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def pass_cancellation() -> None:
+def raise_if_cancelled() -> None:
     """Let a cancellation of this task pass that a stranger's code has swallowed."""
     if is_cancelled(asyncio.current_task()):
         raise asyncio.CancelledError
@@ -56,7 +56,7 @@ def is_cancelled(task: asyncio.Task[Any] | None) -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def told_once(work: Coroutine[Any, Any, _T]) -> _T:
+async def run_cancelled_once(work: Coroutine[Any, Any, _T]) -> _T:
     """What `work` comes to. However often the caller is cancelled, `work` is only once, and is waited for, so that it
     can let go of what it holds in several steps."""
     task = asyncio.create_task(work)
@@ -84,7 +84,7 @@ async def stop_once(task: asyncio.Task[Any]) -> None:
         raise asyncio.CancelledError
 
 
-async def undisturbed(work: Coroutine[Any, Any, object]) -> None:
+async def run_uninterrupted(work: Coroutine[Any, Any, object]) -> None:
     """Do `work` to its end, however often the caller is cancelled meanwhile."""
     task = asyncio.create_task(work)
     try:

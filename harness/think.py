@@ -30,7 +30,7 @@ from harness.provider import Model, Request, ToolSpec
 from harness.reply import ReplyBuilder
 from harness.retry import RetryPolicy, RetryStrategy, in_words, retry_delay
 from harness.run import Run, specs_of
-from harness.stopping import is_cancelled, pass_cancellation
+from harness.stopping import is_cancelled, raise_if_cancelled
 from harness.tally import load_price, record_usage, with_cost
 
 logger = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class _ModelCall:
             self._model = self._choose()
             self._shown = await self._build_context()
             while True:
-                pass_cancellation()
+                raise_if_cancelled()
                 # Anew for each attempt: a person may choose another model while this one is waited for.
                 self._take(self._choose())
                 reply = await self._attempted()
@@ -176,7 +176,7 @@ class _ModelCall:
         try:
             async for delta in deltas:
                 # The provider may have swallowed the word to stop.
-                pass_cancellation()
+                raise_if_cancelled()
                 if not builder.started:
                     run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
                 seen = builder.take(delta)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from harness.errors import NotAFile
-from harness.stopping import stop_tasks
+from harness.stopping import cancel_tasks
 
 _NAMES = frozenset({".gitignore", ".ignore", ".rgignore"})
 _EXCLUDE = ".git/info/exclude"
@@ -32,7 +32,7 @@ async def special_ignore_files_passed(folder: Path, process: asyncio.subprocess.
         yield
     finally:
         passing.cancel()
-        await stop_tasks([passing])
+        await cancel_tasks([passing])
     if not passing.cancelled():
         passing.result()
 

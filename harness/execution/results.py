@@ -15,7 +15,7 @@ from harness.execution.running import CANCELLED
 from harness.execution.spill import spill_name
 from harness.messages import Text, ToolCall, ToolResult
 from harness.run import Run
-from harness.stopping import stop_tasks
+from harness.stopping import cancel_tasks
 from harness.tool import Tool, ToolOutput
 from harness.views import View
 
@@ -132,7 +132,7 @@ class Results:
         try:
             await asyncio.wait([task], timeout=seconds)
         finally:
-            await stop_tasks([task], self._run.options.cancel_grace_s)
+            await cancel_tasks([task], self._run.options.cancel_grace_s)
 
     async def _publish_all(self) -> None:
         for call in self._calls:

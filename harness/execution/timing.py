@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.lazy_dataclass import dataclass
 from harness.options import Execution
-from harness.stopping import stop_tasks
+from harness.stopping import cancel_tasks
 from harness.tool import RiskLevel, ToolOutput
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ async def within(seconds: float, patience: float, work: Coroutine[Any, Any, Tool
         if not task.done():
             raise
     finally:
-        await stop_tasks([task], patience)
+        await cancel_tasks([task], patience)
         task.add_done_callback(_heed)
     return TimedOut(task.done()) if is_late else task.result()
 

@@ -13,7 +13,7 @@ from harness.events import AgentEnd, HookRan, TurnEnd
 from harness.hooks.points import Block, Hooks, Inject, Modify, Stop, TurnVerdict
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult
 from harness.provider import Request
-from harness.stopping import is_cancelled, pass_cancellation
+from harness.stopping import is_cancelled, raise_if_cancelled
 from harness.views import View
 
 logger = logging.getLogger(__name__)
@@ -139,7 +139,7 @@ class HookChain:
             self._failed(point, error, call_id)
             answer = error
         # The next hook must not be waited for when this one has swallowed the word to stop.
-        pass_cancellation()
+        raise_if_cancelled()
         return answer
 
     def _shows(self, hook: Hooks, call: ToolCall, view: View) -> bool:

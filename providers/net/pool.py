@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from harness.errors import RequestRejected
-from harness.stopping import undisturbed
+from harness.stopping import run_uninterrupted
 from providers.endpoint import Endpoint
 from providers.net.proxies import Proxy, proxy_for
 from providers.net.trust import trusted, trusts_nobody
@@ -111,7 +111,7 @@ class Pool:
             return
         if self._open.get(loop) is connections:
             del self._open[loop]
-        await undisturbed(connections.client.aclose())
+        await run_uninterrupted(connections.client.aclose())
 
     def _build(self) -> httpx.AsyncClient:
         _import_httpx()

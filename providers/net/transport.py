@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
-from harness.stopping import stop_once, told_once, undisturbed
+from harness.stopping import run_cancelled_once, run_uninterrupted, stop_once
 from providers.endpoint import Endpoint
 from providers.net.breakdowns import refused_by, told_as_ours
 from providers.net.failures import failure, no_stream
@@ -165,11 +165,11 @@ async def _answer(client: httpx.AsyncClient, request: httpx.Request) -> AsyncGen
         answers.append(await client.send(request, stream=True))
 
     try:
-        await told_once(send())
+        await run_cancelled_once(send())
         yield answers[0]
     finally:
         for answer in answers:
-            await undisturbed(answer.aclose())
+            await run_uninterrupted(answer.aclose())
 
 
 async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:

@@ -18,7 +18,7 @@ from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from cinch_tui.config.settings import Settings
-from cinch_tui.desk.desk import Desk
+from cinch_tui.desk.desk import SessionController
 from cinch_tui.fronts.chat import ChatFront
 from cinch_tui.keys.keymap import bindings, label_of, use_own_keys
 from cinch_tui.options import Options
@@ -88,7 +88,7 @@ class CinchApp(App[object]):
         self.has_prompt = threading.Event()
         """Set once the prompt takes keys; the driver keeps what is typed until then."""
         self.guard = frame.guard if frame else Guard()
-        self.desk = Desk(self, options, settings, history, self.guard)
+        self.desk = SessionController(self, options, settings, history, self.guard)
         self._presence = self.desk.presence
         self._kills = Kills(self._leave)
         self._prompt_history = history

@@ -11,7 +11,7 @@ from cinch_tui.attention.calls import Call, show_on_desktop, written
 from cinch_tui.attention.watch import Attention
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from harness.events import Event
 
 
@@ -23,7 +23,7 @@ class PersonCalled(Message):
         self.sequence = sequence
 
 
-def calling(desk: Desk) -> Callable[[Event], None]:
+def calling(desk: SessionController) -> Callable[[Event], None]:
     """What the person of this desk is called by."""
     ui, environ = desk.settings.ui, desk.options.environ
 

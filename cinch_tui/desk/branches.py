@@ -30,8 +30,8 @@ from harness.provider import BlockDelta, BlockStart
 from harness.sources import sources_markdown, sources_of
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
-    from cinch_tui.screens.board import Board
+    from cinch_tui.desk.desk import SessionController
+    from cinch_tui.screens.board import ChatWidgets
     from harness.judging import Outcome, Strategy
     from harness.messages import Message
     from harness.prompt import Prompt
@@ -45,10 +45,10 @@ WHICH = "Which answer goes on?"
 READ_ON = "None is picked yet: /parallel pick asks again"
 
 
-class Contest:
+class ParallelRun:
     """The next prompt goes to these models; the session goes on with the answer that the person picks."""
 
-    def __init__(self, desk: Desk, models: Sequence[Model]) -> None:
+    def __init__(self, desk: SessionController, models: Sequence[Model]) -> None:
         self._desk = desk
         self._models = models
         self._names = numbered([model.spec.name for model in models])
@@ -62,7 +62,7 @@ class Contest:
     async def ask(self, said: Prompt) -> None:
         """Ask all of them and let the person pick; returns at the end of the run."""
         agent = self._desk.agent
-        view = BranchView(self._desk.screen.board, self._names)
+        view = VariantView(self._desk.screen.board, self._names)
         unsubscribe = agent.subscribe(view.receive)
         prompt = f"{agent.state.system_prompt}\n\n{BESIDE_OTHERS}"
         try:
@@ -122,10 +122,10 @@ class Contest:
             raise
 
 
-class BranchView:
+class VariantView:
     """Shows runs side by side; subscribe `receive` while they are on."""
 
-    def __init__(self, board: Board, names: Sequence[str]) -> None:
+    def __init__(self, board: ChatWidgets, names: Sequence[str]) -> None:
         self._board = board
         self._names = names
         self._blocks: dict[str, BranchBlock] = {}
@@ -228,4 +228,4 @@ def _tool_line(label: str, summary: str) -> str:
 
 
 if TYPE_CHECKING:
-    _: type[Strategy] = Contest
+    _: type[Strategy] = ParallelRun

@@ -56,7 +56,7 @@ from harness.sources import sources_of
 from harness.views import TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
-    from cinch_tui.screens.board import Board
+    from cinch_tui.screens.board import ChatWidgets
 
 
 PLAN_HINT = "Plan mode is on; /plan accept carries out the plan in this reply."
@@ -69,7 +69,7 @@ QUESTIONS = ("ask_user", "submit_plan")
 class Bridge:
     """Subscribe `receive` to an agent's bus. `board` is the set of widgets it speaks to."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: ChatWidgets) -> None:
         self._board = board
         self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
         self._said: list[ReplyBlock | ThinkingBlock] = []

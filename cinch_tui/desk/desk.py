@@ -16,7 +16,7 @@ from cinch_tui.attention.presence import Presence
 from cinch_tui.config.settings import Settings
 from cinch_tui.desk.channels import show_thinking
 from cinch_tui.desk.grants import follow_grants, show_grants
-from cinch_tui.desk.talking import Talk
+from cinch_tui.desk.talking import PromptSender
 from cinch_tui.keys.keymap import hint
 from cinch_tui.options import Options, Resume
 from cinch_tui.start import collect_garbage
@@ -46,7 +46,7 @@ LEAVE_WITHIN = 8.0
 NOT_READY = "cinch is still starting; try again in a moment"
 
 
-class Desk:
+class SessionController:
     def __init__(
         self, app: App[object], options: Options, settings: Settings, history: PromptHistory, guard: Guard
     ) -> None:
@@ -65,7 +65,7 @@ class Desk:
         self.refusal = ""
         self._warned_at = -LEAVE_WITHIN
         self.presence = Presence()
-        self.talk = Talk(self)
+        self.talk = PromptSender(self)
 
     @property
     def screen(self) -> ChatScreen:

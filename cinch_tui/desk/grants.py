@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from harness.events import Event
 
 
-def show_grants(desk: Desk) -> None:
+def show_grants(desk: SessionController) -> None:
     """Show what this session allows."""
     bar = desk.screen.board.status
     bar.status = replace(bar.status, allowed=desk.agent.state.grants.session_grants)
 
 
-def follow_grants(desk: Desk) -> Callable[[Event], None]:
+def follow_grants(desk: SessionController) -> Callable[[Event], None]:
     """Return a subscriber that shows the grants after each answer, also to a sub-agent's call, and after a plan."""
     from harness.events import ModeChanged, SubagentEvent, ToolApprovalResolved
 

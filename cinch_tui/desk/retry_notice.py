@@ -12,7 +12,7 @@ from harness.retry import in_words
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from cinch_tui.screens.board import Board
+    from cinch_tui.screens.board import ChatWidgets
     from cinch_tui.transcript.blocks import NoticeBlock
     from harness.events import RetryScheduled
 
@@ -23,7 +23,7 @@ WORTH_COUNTING = 3.0
 class RetryNotice:
     """One notice at most; it counts the seconds and goes when it is dropped."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: ChatWidgets) -> None:
         self._board = board
         self._block: NoticeBlock | None = None
         self._timer: Timer | None = None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from harness.events import AgentEnd, Event, TurnEnd
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
 
 Facts: TypeAlias = Mapping[str, str | int | float | None]
 
@@ -79,7 +79,7 @@ class StatusCommand:
         return said.decode(errors="replace").strip()[:SHOWN]
 
 
-def show_after_turns(desk: Desk) -> Callable[[Event], None]:
+def show_after_turns(desk: SessionController) -> Callable[[Event], None]:
     """Hears the agent, and has the command's line shown."""
     # What is set may change at any time; what is set has one command that remembers when it ran.
     commands: dict[tuple[str, float], StatusCommand] = {}
@@ -100,7 +100,7 @@ def show_after_turns(desk: Desk) -> Callable[[Event], None]:
     return hear
 
 
-def facts_of(desk: Desk) -> Facts:
+def facts_of(desk: SessionController) -> Facts:
     """What the command is told."""
     agent, status = desk.agent, desk.screen.board.status.status
     return {

@@ -5,27 +5,27 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from cinch_tui.desk.waiting import Waiting
+from cinch_tui.desk.waiting import MessageQueue
 from cinch_tui.words import Words
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cinch_tui.desk.branches import Contest
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.branches import ParallelRun
+    from cinch_tui.desk.desk import SessionController
     from harness.messages import UserContent
 
 
-class Talk:
+class PromptSender:
     """`contest`, where there is one, has the next prompt."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: SessionController) -> None:
         self._desk = desk
         self._ready = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
-        self.contest: Contest | None = None
-        self.waiting = Waiting(desk)
+        self.contest: ParallelRun | None = None
+        self.waiting = MessageQueue(desk)
 
     @property
     def is_ready(self) -> bool:

@@ -8,7 +8,7 @@ from cinch_tui.words import Words, joined, words_in
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.widgets.queue_line import QueueLine
     from harness.events import Event
     from harness.inbox import Queue
@@ -19,7 +19,7 @@ TOO_LATE = "The agent has heard that already."
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class QueuedMessage:
     """A message that is being changed in the prompt, and the place that it has."""
 
     message: UserMessage
@@ -27,10 +27,10 @@ class Held:
     place: int
 
 
-class Waiting:
-    def __init__(self, desk: Desk) -> None:
+class MessageQueue:
+    def __init__(self, desk: SessionController) -> None:
         self._desk = desk
-        self._held: Held | None = None
+        self._held: QueuedMessage | None = None
 
     def follow(self, event: Event | None) -> None:
         """Show what waits, if the event, or none, may have changed it."""
@@ -98,7 +98,7 @@ class Waiting:
         place = queue.place(message_id)
         message = queue.remove(message_id)
         if message is not None:
-            self._held = Held(message, queue, place or 0)
+            self._held = QueuedMessage(message, queue, place or 0)
             self._desk.screen.prompt.revise(words_in(message))
 
     def revised(self, words: Words) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.desk.channels import show_thinking, shows_thinking
-from cinch_tui.desk.desk import Desk
+from cinch_tui.desk.desk import SessionController
 from cinch_tui.desk.grants import show_grants
 from cinch_tui.fronts.agent import AgentFront
 from cinch_tui.fronts.asides import Asides
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ChatFront(AgentFront):
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: SessionController) -> None:
         super().__init__(desk)
         self._desk = desk
         self._market: Market | None = None
@@ -254,7 +254,7 @@ class ChatFront(AgentFront):
     # Several models at once
 
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
-        from cinch_tui.desk.branches import Contest
+        from cinch_tui.desk.branches import ParallelRun
 
         try:
             if len(models) < 2:
@@ -268,7 +268,7 @@ class ChatFront(AgentFront):
             typed = f"/parallel {' '.join(models)} -- {prompt}" if prompt else f"/parallel {' '.join(models)}"
             self._desk.screen.prompt.restore(typed)
             raise
-        self._desk.talk.contest = contest = Contest(self._desk, connected)
+        self._desk.talk.contest = contest = ParallelRun(self._desk, connected)
         if prompt:
             self._desk.screen.send(prompt)
         else:

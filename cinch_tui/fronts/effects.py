@@ -12,7 +12,7 @@ from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.commands.front import ApprovalMode
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.theme_switch import ThemeSwitch
 
 AT_ONCE = "at once"
@@ -38,7 +38,7 @@ def when(name: str) -> str:
     return NEXT_START
 
 
-def apply(desk: Desk, settings: Settings, touched: Set[str]) -> None:
+def apply(desk: SessionController, settings: Settings, touched: Set[str]) -> None:
     """Let these settings be in force, as far as that can be; `touched` are those that were changed.
 
     Raises:
@@ -51,7 +51,7 @@ def apply(desk: Desk, settings: Settings, touched: Set[str]) -> None:
         _retune(desk)
 
 
-def live(desk: Desk) -> dict[str, object]:
+def live(desk: SessionController) -> dict[str, object]:
     """What is so in this session, whatever the settings say, by their names."""
     from cinch_tui.fronts.reports import live_settings
 
@@ -65,7 +65,7 @@ def live(desk: Desk) -> dict[str, object]:
     }
 
 
-def _theme(desk: Desk) -> None:
+def _theme(desk: SessionController) -> None:
     from cinch_tui.terminal.first_picture import forget_pictures
 
     theme_switch_of(desk).choose(desk.settings.ui.theme)
@@ -73,7 +73,7 @@ def _theme(desk: Desk) -> None:
     desk.screen.keep_picture()
 
 
-def _status(desk: Desk) -> None:
+def _status(desk: SessionController) -> None:
     from cinch_tui.widgets.status_bar import Arrangement
 
     ui = desk.settings.ui
@@ -82,30 +82,30 @@ def _status(desk: Desk) -> None:
     desk.show_figures()
 
 
-def _status_command(desk: Desk) -> None:
+def _status_command(desk: SessionController) -> None:
     """The next turn runs the new one; what another said is gone at once."""
     bar = desk.screen.board.status
     bar.status = replace(bar.status, told="")
 
 
-def _vim(desk: Desk) -> None:
+def _vim(desk: SessionController) -> None:
     desk.screen.prompt.uses_vim = desk.settings.ui.vim
 
 
-def _times(desk: Desk) -> None:
+def _times(desk: SessionController) -> None:
     transcript = desk.screen.board.transcript
     transcript.ways = replace(transcript.ways, stamps=desk.settings.ui.timestamps)
 
 
-def _thinking(desk: Desk) -> None:
+def _thinking(desk: SessionController) -> None:
     desk.agent.set_thinking(desk.settings.model.thinking)
 
 
-def _show_thinking(desk: Desk) -> None:
+def _show_thinking(desk: SessionController) -> None:
     show_thinking(desk, shown=desk.settings.ui.show_thinking)
 
 
-def divide_diffs(desk: Desk) -> None:
+def divide_diffs(desk: SessionController) -> None:
     """Have diffs stand side by side from the width that is set."""
     wanted = desk.settings.ui.side_by_side
     cells = max(1, wanted - BESIDE_A_DIFF) if wanted else NEVER
@@ -115,18 +115,18 @@ def divide_diffs(desk: Desk) -> None:
     app.refresh_css(animate=False)
 
 
-def set_approval(desk: Desk, mode: ApprovalMode) -> None:
+def set_approval(desk: SessionController, mode: ApprovalMode) -> None:
     """What needs no question from now on, and the word for it in the status line."""
     desk.agent.state.approval = mode
     bar = desk.screen.board.status
     bar.status = replace(bar.status, approval=mode)
 
 
-def _approval(desk: Desk) -> None:
+def _approval(desk: SessionController) -> None:
     set_approval(desk, desk.settings.approval.mode)
 
 
-_EFFECTS: dict[str, Callable[[Desk], None]] = {
+_EFFECTS: dict[str, Callable[[SessionController], None]] = {
     "ui.theme": _theme,
     "ui.motion": _status,
     "ui.status": _status,
@@ -140,7 +140,7 @@ _EFFECTS: dict[str, Callable[[Desk], None]] = {
 }
 
 
-def _retune(desk: Desk) -> None:
+def _retune(desk: SessionController) -> None:
     """Have the agent begin its next run as is set now."""
     from cinch_tui.config.agent_options import agent_options
 
@@ -159,7 +159,7 @@ def _retune(desk: Desk) -> None:
     agent.inbox.follow_up.mode = wanted.follow_up
 
 
-def theme_switch_of(desk: Desk) -> ThemeSwitch:
+def theme_switch_of(desk: SessionController) -> ThemeSwitch:
     """The themes of the app.
 
     Raises:

@@ -20,10 +20,10 @@ from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.config.settings import Settings
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
 
 
-async def open_settings(desk: Desk) -> None:
+async def open_settings(desk: SessionController) -> None:
     """Show them until the person has done with them; to be called in a worker.
 
     Raises:
@@ -46,7 +46,7 @@ async def open_settings(desk: Desk) -> None:
     await desk.app.push_screen_wait(SettingsScreen(SettingStore(desk.options.sources), hands))
 
 
-def _edit(desk: Desk, path: Path) -> None:
+def _edit(desk: SessionController, path: Path) -> None:
     """Open the file where the person writes; it begins as the example, all commented out."""
     try:
         argv = editor_command(desk.settings.ui.editor, os.environ)

@@ -13,7 +13,7 @@ from cinch_tui.widgets.status_bar import format_count, format_elapsed
 from harness.events import Event, MessageUpdate, SubagentEvent
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.panels.panel import Panel
     from cinch_tui.panels.sub_agents import SubAgent
 
@@ -23,7 +23,7 @@ _MARKS = {"running": "●", "done": "✓", "failed": "✗", "stopped": "■"}
 class AgentsPanel(StillPanel):
     empty = "No sub-agent has worked in this session."
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: SessionController) -> None:
         self._desk = desk
 
     @property

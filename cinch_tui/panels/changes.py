@@ -15,14 +15,14 @@ from cinch_tui.widgets.item_list import ItemRow
 from harness.events import AgentEnd, Event, SubagentEvent, ToolExecutionEnd
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.panels.panel import Panel
 
 
 class ChangesPanel(StillPanel):
     empty = "This session has changed no file."
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: SessionController) -> None:
         self._desk = desk
 
     @property

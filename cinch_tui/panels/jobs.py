@@ -13,7 +13,7 @@ from cinch_tui.widgets.status_bar import format_elapsed
 from harness.events import Event, JobEnded, JobStarted
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.panels.panel import Panel
     from harness.jobs import Job
 
@@ -26,7 +26,7 @@ _MARKS = {"running": "●", "ended": "✓", "killed": "■", "failed": "✗"}
 class JobsPanel(StillPanel):
     empty = "No command has gone on in the background."
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: SessionController) -> None:
         self._desk = desk
 
     @property

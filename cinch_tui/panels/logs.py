@@ -16,14 +16,14 @@ from harness.events import Event
 from harness.filters import without_secrets
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.panels.panel import Panel
 
 LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
 
 
 class LogsPanel(StillPanel):
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: SessionController) -> None:
         self._desk = desk
         self._kept: RecentRecords = recent_records()
         self._level = logging.DEBUG

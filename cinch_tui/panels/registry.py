@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.panels.panel import Panel
 
 
@@ -21,7 +21,7 @@ class PanelSpec:
     summary: str
     source: str = ""
 
-    def build(self, desk: Desk) -> Panel:
+    def build(self, desk: SessionController) -> Panel:
         """Its module is loaded when it is first shown."""
         module, _, kind = self.source.partition(":")
         return getattr(import_module(f"cinch_tui.panels.{module}"), kind)(desk)

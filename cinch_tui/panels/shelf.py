@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.panels.panel import Panel
     from cinch_tui.widgets.panel_area import Deed, PanelArea
 
@@ -27,7 +27,7 @@ TICK_SECONDS = 1.0
 class Shelf:
     """What is hidden costs nothing: its panel is not built, nothing is asked of it, and no timer runs."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: SessionController) -> None:
         self._desk = desk
         self._file = desk.options.paths.panels_file
         self._shown = Shown()

@@ -26,7 +26,7 @@ STYLES = [Path(__file__).parent.parent / "styles" / f"{name}.tcss" for name in (
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class ChatWidgets:
     stage: Stage
     transcript: Transcript
     tool_panel: ToolPanel

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from textual.content import Content
 
     from cinch_tui.commands.registry import Invocation, NearMiss, Registry
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.fronts.chat import ChatFront
     from cinch_tui.shell_line import ShellLine
     from cinch_tui.terminal.first_frame import FirstFrame
@@ -57,7 +57,7 @@ class ChatScreen(PanelledScreen):
 
     def __init__(
         self,
-        desk: Desk,
+        desk: SessionController,
         front: ChatFront,
         prompt: Prompt,
         commands: Callable[[], Registry],
@@ -100,11 +100,11 @@ class ChatScreen(PanelledScreen):
     async def _furnish(self) -> None:
         """The prompt is painted; what shows the conversation takes the room that was left for it."""
         # A quarter of the time to the first paint would be spent on what shows nothing yet.
-        from cinch_tui.screens.board import STYLES, Board
+        from cinch_tui.screens.board import STYLES, ChatWidgets
 
         self.post_message(self.PromptReady())
         self._desk.app.stylesheet.read_all(STYLES)
-        board = Board.above(self._status)
+        board = ChatWidgets.above(self._status)
         board.transcript.banner = self._banner
         self.furnish(board.transcript)
         with self._desk.app.batch_update():

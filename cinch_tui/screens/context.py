@@ -23,7 +23,7 @@ from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, 
 from harness.views import TextView
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
 
 PAGE = 10
 BAR = 24
@@ -33,7 +33,7 @@ _INKS = {"free": "$foreground 30%", "room for the reply": "$secondary"}
 _CELLS = {"free": "░", "room for the reply": "▒"}
 
 
-async def open_context(desk: Desk) -> None:
+async def open_context(desk: SessionController) -> None:
     """Show what the next request would carry; to be called in a worker."""
     agent = desk.agent
     frame = context_inputs(agent.state, desk.assembly.instructions, agent.options.window)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.events import Key, Paste
 
-    from cinch_tui.desk.desk import Desk
+    from cinch_tui.desk.desk import SessionController
     from cinch_tui.fronts.chat import ChatFront
-    from cinch_tui.screens.board import Board
+    from cinch_tui.screens.board import ChatWidgets
     from cinch_tui.transcript.look import ImageWay
     from cinch_tui.transcript.view import Transcript
     from cinch_tui.widgets.prompt.prompt import Prompt
@@ -38,15 +38,15 @@ class ConversationScreen(PacedScreen):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(self, desk: Desk, front: ChatFront, prompt: Prompt) -> None:
+    def __init__(self, desk: SessionController, front: ChatFront, prompt: Prompt) -> None:
         super().__init__()
         self._desk = desk
         self._front = front
         self.prompt = prompt
-        self._board: Board | None = None
+        self._board: ChatWidgets | None = None
 
     @property
-    def board(self) -> Board:
+    def board(self) -> ChatWidgets:
         """Raises `CinchError` before the first paint."""
         if self._board is None:
             raise CinchError(NOT_READY)

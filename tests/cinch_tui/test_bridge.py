@@ -5,7 +5,7 @@ from fakes.chat import until
 from fakes.widget_app import WidgetApp
 
 from cinch_tui.desk.bridge import Bridge
-from cinch_tui.screens.board import Board
+from cinch_tui.screens.board import ChatWidgets
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import metric
@@ -34,9 +34,9 @@ from harness.messages import ModelSpec, Text, ToolCall, ToolResult, UserMessage
 from harness.views import TerminalView, TextView, View
 
 
-def stage() -> tuple[WidgetApp, Board, Bridge]:
+def stage() -> tuple[WidgetApp, ChatWidgets, Bridge]:
     status = StatusBar()
-    board = Board.above(status)
+    board = ChatWidgets.above(status)
     app = WidgetApp(*board.widgets, status, styles=("transcript", "code", "panel", "status"))
     app.AUTO_FOCUS = ""
     return app, board, Bridge(board)
@@ -50,7 +50,7 @@ def ended(name: str, view: View | None = None) -> ToolExecutionEnd:
     return ToolExecutionEnd(result=ToolResult("1", name, (Text("done"),), view=view))
 
 
-def panel(board: Board) -> str:
+def panel(board: ChatWidgets) -> str:
     return str(board.tool_panel.render()).removesuffix("F9 selects").rstrip() if board.tool_panel.has_calls else ""
 
 

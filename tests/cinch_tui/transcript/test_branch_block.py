@@ -7,8 +7,8 @@ import pytest
 from fakes.transcript_stage import Stage, screen
 from textual.pilot import Pilot
 
-from cinch_tui.desk.branches import BranchView
-from cinch_tui.screens.board import Board
+from cinch_tui.desk.branches import VariantView
+from cinch_tui.screens.board import ChatWidgets
 from cinch_tui.transcript.branch_block import BranchBlock
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.status_bar import StatusBar
@@ -46,10 +46,10 @@ def said(*texts: str, kind: BlockKind = "text") -> list[Event]:
 BEGUN = MessageStart(message_id="m", role="assistant")
 
 
-def view_of(*events: Event) -> tuple[Board, list[BranchBlock]]:
+def view_of(*events: Event) -> tuple[ChatWidgets, list[BranchBlock]]:
     """What the view makes of a run that does this, beside one that does nothing."""
-    board = Board.above(StatusBar())
-    view = BranchView(board, ["demo/a", "demo/b"])
+    board = ChatWidgets.above(StatusBar())
+    view = VariantView(board, ["demo/a", "demo/b"])
     view.receive(ParallelStart(loop_ids=("s.a.1", "s.b.1")))
     for event in events:
         view.receive(event if isinstance(event, ParallelEnd) else BranchEvent(event=in_loop(event)))
@@ -178,8 +178,8 @@ def test_all_stay_open_when_none_is_chosen():
 
 
 def test_events_of_others_change_nothing():
-    board = Board.above(StatusBar())
-    view = BranchView(board, ["demo/a"])
+    board = ChatWidgets.above(StatusBar())
+    view = VariantView(board, ["demo/a"])
 
     view.receive(BranchEvent(event=in_loop(BEGUN, "s.x.1")))
     view.receive(BEGUN)

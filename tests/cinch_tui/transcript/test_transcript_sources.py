@@ -12,7 +12,7 @@ from textual.selection import SELECT_ALL
 from cinch_tui.commands.front import TranscriptPart
 from cinch_tui.desk.bridge import Bridge
 from cinch_tui.fronts.reports import source
-from cinch_tui.screens.board import Board
+from cinch_tui.screens.board import ChatWidgets
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 from cinch_tui.transcript.past import blocks_of
@@ -126,7 +126,7 @@ def test_a_resumed_session_shows_them_where_the_run_did() -> None:
 
 async def test_sources_follow_a_reply_that_was_streamed_and_no_discarded_one() -> None:
     status = StatusBar()
-    board = Board.above(status)
+    board = ChatWidgets.above(status)
     app = WidgetApp(*board.widgets, status, styles=("transcript", "code", "panel", "status"))
     bridge = Bridge(board)
     streamed = [BlockStart(0, "text"), BlockDelta(0, TEXT), BlockEnd(0, citations=PAGES)]

@@ -19,7 +19,7 @@ from textual.worker import WorkerFailed
 
 from cinch_tui.config.settings import Settings
 from cinch_tui.desk.desk import SessionController
-from cinch_tui.fronts.chat import ChatFront
+from cinch_tui.fronts.chat import ChatCommandHost
 from cinch_tui.keys.keymap import bindings, label_of, use_own_keys
 from cinch_tui.options import Options
 from cinch_tui.pictures.album import Album
@@ -119,7 +119,7 @@ class CinchApp(App[object]):
     def get_default_screen(self) -> Screen[object]:
         """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
         mentions = MentionCompletion(self._options.cwd)
-        front = ChatFront(self.desk)
+        front = ChatCommandHost(self.desk)
         draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._album)
         prompt = Prompt(CommandCompletion(_commands, front), mentions, self._prompt_history, draft)
         if self._settings.ui.vim:

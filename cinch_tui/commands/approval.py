@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cinch_tui.commands.front import ApprovalMode, Front
-from cinch_tui.commands.registry import Choice, Family
+from cinch_tui.commands.front import ApprovalMode, CommandHost
+from cinch_tui.commands.registry import Choice, CommandGroup
 
-APPROVAL = Family("Approval")
+APPROVAL = CommandGroup("Approval")
 
 _MODES: dict[str, tuple[ApprovalMode, str]] = {
     "on": ("on", "every call is asked"),
@@ -14,14 +14,14 @@ _MODES: dict[str, tuple[ApprovalMode, str]] = {
 }
 
 
-def _approve_choices(front: Front) -> tuple[Choice, ...]:
+def _approve_choices(front: CommandHost) -> tuple[Choice, ...]:
     modes = tuple(Choice(mode, meaning) for mode, meaning in _MODES.values())
     granted = tuple(Choice(f"untrust {grant}", "ask again") for grant in front.session_grants())
     return (*modes, Choice("untrust", "revoke all session grants"), *granted)
 
 
 @APPROVAL.command("#approve [on|smart|off|untrust [tool]]", "what runs without asking", arguments=_approve_choices)
-async def approve(front: Front, argument: str) -> None:
+async def approve(front: CommandHost, argument: str) -> None:
     verb, _, grant = argument.partition(" ")
     if not verb:
         front.show("Approval", front.approval_summary())
@@ -33,7 +33,7 @@ async def approve(front: Front, argument: str) -> None:
         front.notice(f"#approve takes on, smart, off or untrust, not {argument!r}", "warning")
 
 
-def _permission_choices(front: Front) -> tuple[Choice, ...]:
+def _permission_choices(front: CommandHost) -> tuple[Choice, ...]:
     granted = tuple(Choice(f"revoke {grant}", "ask again") for grant in front.session_grants())
     allow = Choice("allow bash", "allow all commands this session, except dangerous ones")
     return (Choice("revoke", "revoke all session grants"), *granted, allow)
@@ -42,7 +42,7 @@ def _permission_choices(front: Front) -> tuple[Choice, ...]:
 @APPROVAL.command(
     "/permissions [allow TOOL|revoke [GRANT]]", "show and change what is allowed", arguments=_permission_choices
 )
-async def permissions(front: Front, argument: str) -> None:
+async def permissions(front: CommandHost, argument: str) -> None:
     verb, _, name = argument.partition(" ")
     name = name.strip()
     if not verb:
@@ -61,14 +61,14 @@ _PLANNING = {
 }
 
 
-def _mode_choices(front: Front) -> tuple[Choice, ...]:
+def _mode_choices(front: CommandHost) -> tuple[Choice, ...]:
     del front
     modes = (Choice(mode, meaning) for mode, meaning in _MODES.values())
     return (*modes, *(Choice(name, meaning) for name, meaning in _PLANNING.items()))
 
 
 @APPROVAL.command("/mode [on|smart|off|plan|execute]", "how freely the agent works", arguments=_mode_choices)
-async def mode(front: Front, argument: str) -> None:
+async def mode(front: CommandHost, argument: str) -> None:
     now = (front.approval, "plan" if front.is_planning else "execute")
     if not argument:
         choices = [(each.value, f"{each.description}{', now' * (each.value in now)}") for each in _mode_choices(front)]
@@ -82,19 +82,19 @@ async def mode(front: Front, argument: str) -> None:
         front.notice(f"/mode takes {', '.join((*_MODES, *_PLANNING))}, not {argument!r}", "warning")
 
 
-def next_approval(front: Front) -> None:
+def next_approval(front: CommandHost) -> None:
     """From the usual one to the strictest, and only from there to none."""
     following: dict[ApprovalMode, ApprovalMode] = {"smart": "on", "on": "off", "off": "smart"}
     _set_approval(front, following[front.approval])
 
 
-def _set_approval(front: Front, name: str) -> None:
+def _set_approval(front: CommandHost, name: str) -> None:
     mode, meaning = _MODES[name]
     front.set_approval(mode)
     front.notice(f"Approval {mode}: {meaning}", "warning" if mode == "off" else "info")
 
 
-def _allow(front: Front, tool: str) -> None:
+def _allow(front: CommandHost, tool: str) -> None:
     if front.grant(tool):
         every = "all commands except dangerous ones" if tool == "bash" else f"all {tool} calls"
         front.notice(f"Allowed this session: {every}", "warning")
@@ -102,7 +102,7 @@ def _allow(front: Front, tool: str) -> None:
         front.notice(f"There is no tool named {tool}", "warning")
 
 
-def _revoke(front: Front, grant: str) -> None:
+def _revoke(front: CommandHost, grant: str) -> None:
     revoked = front.revoke(grant or None)
     if revoked:
         front.notice(f"No longer allowed: {', '.join(revoked)}")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from cinch_tui.commands.front import Front
-from cinch_tui.commands.registry import Choice, Family
+from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.registry import Choice, CommandGroup
 
-ASIDE = Family("Beside the work")
+ASIDE = CommandGroup("Beside the work")
 
 
-def _choices(front: Front) -> tuple[Choice, ...]:
+def _choices(front: CommandHost) -> tuple[Choice, ...]:
     del front
     return (Choice("off", "stop the answer"),)
 
 
 @ASIDE.command("/btw <question>", "ask beside the work; leaves no trace in it", arguments=_choices)
-async def btw(front: Front, argument: str) -> None:
+async def btw(front: CommandHost, argument: str) -> None:
     if argument != "off":
         await front.ask_aside(argument)
     elif not front.stop_aside():

@@ -6,7 +6,7 @@ from functools import cache
 
 from cinch_tui.commands.approval import APPROVAL
 from cinch_tui.commands.aside import ASIDE
-from cinch_tui.commands.installed import installed_families
+from cinch_tui.commands.installed import installed_groups
 from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.model import MODEL
 from cinch_tui.commands.panels import PANELS
@@ -18,4 +18,4 @@ from cinch_tui.commands.view import VIEW
 
 @cache
 def builtin_commands() -> Registry:
-    return Registry((SESSION, MODEL, ASIDE, PARALLEL, APPROVAL, KEYS, PANELS, VIEW), installed_families())
+    return Registry((SESSION, MODEL, ASIDE, PARALLEL, APPROVAL, KEYS, PANELS, VIEW), installed_groups())

@@ -20,7 +20,7 @@ NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 TranscriptPart: TypeAlias = Literal["reply", "all", "code"]
 
 
-class ViewFront(Protocol):
+class ViewCommands(Protocol):
     """The screen itself."""
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
@@ -92,7 +92,7 @@ class ViewFront(Protocol):
     def quit(self) -> None: ...
 
 
-class SessionFront(Protocol):
+class SessionCommands(Protocol):
     """The conversation and its file."""
 
     @property
@@ -147,7 +147,7 @@ class SessionFront(Protocol):
         ...
 
 
-class ModelFront(Protocol):
+class ModelCommands(Protocol):
     """The model in use."""
 
     def model_names(self) -> Sequence[str]: ...
@@ -173,7 +173,7 @@ class ModelFront(Protocol):
     def set_system(self, text: str) -> None: ...
 
 
-class HealthFront(Protocol):
+class DoctorCommands(Protocol):
     """Whether all that is set up works."""
 
     async def examine(self, names: Sequence[str]) -> str:
@@ -181,7 +181,7 @@ class HealthFront(Protocol):
         ...
 
 
-class ApprovalFront(Protocol):
+class ApprovalCommands(Protocol):
     """What may run without a question."""
 
     @property
@@ -204,7 +204,7 @@ class ApprovalFront(Protocol):
         ...
 
 
-class KeyFront(Protocol):
+class KeyCommands(Protocol):
     """API keys. No method gives one back."""
 
     def provider_names(self) -> Sequence[str]: ...
@@ -220,7 +220,7 @@ class KeyFront(Protocol):
         ...
 
 
-class ParallelFront(Protocol):
+class ParallelCommands(Protocol):
     """Several models at once."""
 
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
@@ -236,7 +236,7 @@ class ParallelFront(Protocol):
         ...
 
 
-class AsideFront(Protocol):
+class SideQuestionCommands(Protocol):
     """Questions beside the work."""
 
     async def ask_aside(self, question: str) -> None:
@@ -249,7 +249,7 @@ class AsideFront(Protocol):
         ...
 
 
-class PanelFront(Protocol):
+class PanelCommands(Protocol):
     """What stands around the conversation."""
 
     def panels(self) -> Sequence[tuple[str, str, bool]]:
@@ -273,16 +273,16 @@ class PanelFront(Protocol):
         ...
 
 
-class Front(
-    ViewFront,
-    SessionFront,
-    ModelFront,
-    HealthFront,
-    ParallelFront,
-    AsideFront,
-    ApprovalFront,
-    KeyFront,
-    PanelFront,
+class CommandHost(
+    ViewCommands,
+    SessionCommands,
+    ModelCommands,
+    DoctorCommands,
+    ParallelCommands,
+    SideQuestionCommands,
+    ApprovalCommands,
+    KeyCommands,
+    PanelCommands,
     Protocol,
 ):
     """All of it."""

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from cinch_tui.commands.front import Front
-from cinch_tui.commands.registry import Choice, Command, Family
+from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.registry import Choice, Command, CommandGroup
 from harness.errors import CinchError
 from providers.installed import somebody_offers
 
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 GROUP = "cinch.commands"
 
 
-def installed_families() -> Iterator[Family]:
+def installed_groups() -> Iterator[CommandGroup]:
     """Those that can be used; why another cannot is in the log."""
     if not somebody_offers(GROUP):
         return
@@ -29,7 +29,7 @@ def installed_families() -> Iterator[Family]:
         except Exception as error:  # noqa: BLE001 a stranger's code
             logger.warning("the commands of %s cannot be used: %s", entry.value, error)
             continue
-        if isinstance(family, Family):
+        if isinstance(family, CommandGroup):
             yield replace(family, commands=[_fenced(command) for command in family.commands])
         else:
             logger.warning("%s is no Family of commands", entry.value)
@@ -38,7 +38,7 @@ def installed_families() -> Iterator[Family]:
 def _fenced(command: Command) -> Command:
     """The same command, whose faults are told and do not end the program."""
 
-    async def handler(front: Front, argument: str) -> None:
+    async def handler(front: CommandHost, argument: str) -> None:
         try:
             await command.handler(front, argument)
         except CinchError:
@@ -47,7 +47,7 @@ def _fenced(command: Command) -> Command:
             logger.exception("%s failed", command.name)
             raise CinchError(f"{command.name} is another package's and failed: {error!r}; /logs has more") from error
 
-    def arguments(front: Front) -> Sequence[Choice]:
+    def arguments(front: CommandHost) -> Sequence[Choice]:
         try:
             return command.arguments(front) if command.arguments else ()
         except CinchError:

@@ -5,24 +5,24 @@
 
 from __future__ import annotations
 
-from cinch_tui.commands.front import Front
-from cinch_tui.commands.registry import Choice, Family
+from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.registry import Choice, CommandGroup
 
-KEYS = Family("API keys")
+KEYS = CommandGroup("API keys")
 
 
 @KEYS.command("#keys", "which providers have a key, and where it comes from")
-async def keys(front: Front, argument: str) -> None:
+async def keys(front: CommandHost, argument: str) -> None:
     del argument
     front.show("API keys", await front.key_summary())
 
 
-def _provider_choices(front: Front) -> tuple[Choice, ...]:
+def _provider_choices(front: CommandHost) -> tuple[Choice, ...]:
     return tuple(Choice(name) for name in front.provider_names())
 
 
 @KEYS.command("#key [provider]", "enter an API key, and use it at once", aliases=("/key",), arguments=_provider_choices)
-async def key(front: Front, argument: str) -> None:
+async def key(front: CommandHost, argument: str) -> None:
     provider, *rest = argument.split() or [""]
     if rest:
         front.notice("#key takes a provider: #key anthropic", "warning")

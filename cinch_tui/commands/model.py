@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import difflib
 
-from cinch_tui.commands.front import Front
-from cinch_tui.commands.registry import Choice, Family
+from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.registry import Choice, CommandGroup
 from harness.thinking import THINKING_LEVELS, ThinkingLevel
 
-MODEL = Family("Model")
+MODEL = CommandGroup("Model")
 
 _LEVELS: dict[str, ThinkingLevel] = {level: level for level in THINKING_LEVELS}
 
 
-def _model_choices(front: Front) -> tuple[Choice, ...]:
+def _model_choices(front: CommandHost) -> tuple[Choice, ...]:
     return tuple(Choice(name) for name in front.model_names())
 
 
 @MODEL.command("/model [name]", "choose the model", arguments=_model_choices)
-async def model(front: Front, argument: str) -> None:
+async def model(front: CommandHost, argument: str) -> None:
     if argument:
         await front.set_model(argument)
     else:
@@ -26,12 +26,12 @@ async def model(front: Front, argument: str) -> None:
 
 
 @MODEL.command("/retry", "ask the model again, without waiting")
-async def retry(front: Front, argument: str) -> None:
+async def retry(front: CommandHost, argument: str) -> None:
     del argument
     front.ask_again()
 
 
-def _thinking_choices(front: Front) -> tuple[Choice, ...]:
+def _thinking_choices(front: CommandHost) -> tuple[Choice, ...]:
     levels = (Choice(level, "now" if level == front.thinking else "") for level in THINKING_LEVELS)
     shown = Choice("hide", "show thoughts no more") if front.shows_thinking else Choice("show", "show thoughts")
     return (*levels, shown)
@@ -40,7 +40,7 @@ def _thinking_choices(front: Front) -> tuple[Choice, ...]:
 @MODEL.command(
     "/thinking [level|show|hide]", "how hard the model thinks; thoughts shown or not", arguments=_thinking_choices
 )
-async def thinking(front: Front, argument: str) -> None:
+async def thinking(front: CommandHost, argument: str) -> None:
     if not argument:
         choices = [(choice.value, choice.description) for choice in _thinking_choices(front)]
         argument = await front.pick("How hard does the model think?", choices, front.thinking) or ""
@@ -51,7 +51,7 @@ async def thinking(front: Front, argument: str) -> None:
         _set_thinking(front, argument)
 
 
-def _set_thinking(front: Front, argument: str) -> None:
+def _set_thinking(front: CommandHost, argument: str) -> None:
     level = _LEVELS.get(argument.lower())
     if level is None:
         near = difflib.get_close_matches(argument.lower(), THINKING_LEVELS, n=1)
@@ -64,17 +64,17 @@ def _set_thinking(front: Front, argument: str) -> None:
         front.notice(f"{level} has no effect: this model takes no thinking level here", "warning")
 
 
-def _provider_choices(front: Front) -> tuple[Choice, ...]:
+def _provider_choices(front: CommandHost) -> tuple[Choice, ...]:
     return tuple(Choice(name) for name in front.provider_names())
 
 
 @MODEL.command("/doctor [provider]…", "ask the services: what works, what to do", arguments=_provider_choices)
-async def doctor(front: Front, argument: str) -> None:
+async def doctor(front: CommandHost, argument: str) -> None:
     front.show("Doctor", await front.examine(argument.split()))
 
 
 @MODEL.command("/system [prompt]", "show or replace the system prompt", while_running=False)
-async def system(front: Front, argument: str) -> None:
+async def system(front: CommandHost, argument: str) -> None:
     if not argument:
         front.show("System prompt", front.system_prompt)
         return

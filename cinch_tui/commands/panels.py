@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from cinch_tui.commands.front import Front
-from cinch_tui.commands.registry import Choice, Family
+from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.registry import Choice, CommandGroup
 
-PANELS = Family("Panels")
+PANELS = CommandGroup("Panels")
 
 
-def _panel_choices(front: Front) -> tuple[Choice, ...]:
+def _panel_choices(front: CommandHost) -> tuple[Choice, ...]:
     return tuple(Choice(name, summary) for name, summary, _ in front.panels())
 
 
 @PANELS.command("/panel [name]", "show or hide a panel; without a name, choose one", arguments=_panel_choices)
-async def panel(front: Front, argument: str) -> None:
+async def panel(front: CommandHost, argument: str) -> None:
     name = argument or await front.pick(
         "Show or hide", [(name, f"{summary}{' · shown' if shown else ''}") for name, summary, shown in front.panels()]
     )
@@ -21,12 +21,12 @@ async def panel(front: Front, argument: str) -> None:
         front.toggle_panel(name)
 
 
-def _jobs_to_kill(front: Front) -> tuple[Choice, ...]:
+def _jobs_to_kill(front: CommandHost) -> tuple[Choice, ...]:
     return tuple(Choice(f"kill {job_id}", title) for job_id, title in front.running_jobs())
 
 
 @PANELS.command("/jobs [kill id]", "commands in the background: look at one, stop one", arguments=_jobs_to_kill)
-async def jobs(front: Front, argument: str) -> None:
+async def jobs(front: CommandHost, argument: str) -> None:
     match argument.split():
         case []:
             front.open_panel("jobs")
@@ -37,18 +37,18 @@ async def jobs(front: Front, argument: str) -> None:
 
 
 @PANELS.command("/agents", "sub-agents: what they did, stop one")
-async def agents(front: Front, argument: str) -> None:
+async def agents(front: CommandHost, argument: str) -> None:
     del argument
     front.open_panel("agents")
 
 
 @PANELS.command("/changes", "the files this session changed, beside the conversation")
-async def changes(front: Front, argument: str) -> None:
+async def changes(front: CommandHost, argument: str) -> None:
     del argument
     front.open_panel("changes")
 
 
 @PANELS.command("/logs", "what this program notes of itself")
-async def logs(front: Front, argument: str) -> None:
+async def logs(front: CommandHost, argument: str) -> None:
     del argument
     front.open_panel("logs")

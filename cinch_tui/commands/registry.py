@@ -12,11 +12,11 @@ from dataclasses import field
 from typing import TypeAlias
 
 from cinch_tui.commands import SIGILS
-from cinch_tui.commands.front import Front
+from cinch_tui.commands.front import CommandHost
 from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
-Handler: TypeAlias = Callable[[Front, str], Awaitable[None]]
+Handler: TypeAlias = Callable[[CommandHost, str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Choice:
 DESTRUCTIVE = frozenset(("/quit", "/reset"))
 """Commands that end or discard something: never the first suggestion for a mistyped one."""
 
-Completer: TypeAlias = Callable[[Front], Sequence[Choice]]
+Completer: TypeAlias = Callable[[CommandHost], Sequence[Choice]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Command:
 
 
 @dataclass(slots=True)
-class Family:
+class CommandGroup:
     """Commands that belong together, under the title the help gives them."""
 
     title: str
@@ -98,7 +98,7 @@ class Invocation:
 
 
 @dataclass(frozen=True, slots=True)
-class NearMiss:
+class UnknownCommand:
     """Input probably meant as a command that is none.
 
     `suggestions`, which may be empty, are whole inputs, the harmless ones first. `is_safe`: the first is harmless.
@@ -118,7 +118,7 @@ class Registry:
     """The commands of `families`, and before them those of `extensions`, which other packages bring: one of the same
     name hides ours, and may leave it to ours."""
 
-    def __init__(self, families: Iterable[Family], extensions: Iterable[Family] = ()) -> None:
+    def __init__(self, families: Iterable[CommandGroup], extensions: Iterable[CommandGroup] = ()) -> None:
         own, foreign = tuple(families), tuple(extensions)
         self.families = (*foreign, *own)
         self._own = _by_name(own)
@@ -143,7 +143,7 @@ class Registry:
     def find(self, name: str) -> Command | None:
         return self._by_name.get(name.lower())
 
-    def parse(self, text: str) -> Invocation | NearMiss | None:
+    def parse(self, text: str) -> Invocation | UnknownCommand | None:
         """What `text` calls for; None when it is a prompt."""
         line = text.strip()
         word, *rest = line.split(maxsplit=1) or [""]
@@ -155,7 +155,7 @@ class Registry:
             return self._near_miss(word, argument)
         if argument and not command.takes_argument:
             is_safe = command.name not in DESTRUCTIVE
-            return NearMiss(word, (command.name,), f"{command.name} takes nothing after it", is_safe)
+            return UnknownCommand(word, (command.name,), f"{command.name} takes nothing after it", is_safe)
         return Invocation(command, argument)
 
     def literal(self, text: str) -> str:
@@ -165,12 +165,12 @@ class Registry:
             return escaped[1:]
         return text
 
-    async def run(self, invocation: Invocation, front: Front) -> bool:
+    async def run(self, invocation: Invocation, front: CommandHost) -> bool:
         """Do it, or say why not: the front is told, nothing is raised that a person could have caused. Whether it was
         begun: what was typed is to be given back otherwise."""
         command = invocation.command
         if front.is_running and not command.while_running:
-            front.notice(has_to_wait(command.name, front), "warning")
+            front.notice(unavailable_while_running(command.name, front), "warning")
             return False
         if not invocation.argument and "<" in command.usage:
             front.notice(f"{command.name} needs more: {command.usage}", "warning")
@@ -190,7 +190,7 @@ class Registry:
             front.notice(str(error), "error")
         return True
 
-    def _near_miss(self, word: str, argument: str) -> NearMiss | None:
+    def _near_miss(self, word: str, argument: str) -> UnknownCommand | None:
         bare = word[1:].lower()
         # A second slash makes a path, a second sigil an escape or a heading.
         if any(sigil in bare for sigil in SIGILS):
@@ -200,7 +200,7 @@ class Registry:
             return None
         is_safe = not suggestions or suggestions[0] not in DESTRUCTIVE
         whole = tuple(self._with_argument(name, argument) for name in suggestions)
-        return NearMiss(word, whole, f"there is no command {word}", is_safe)
+        return UnknownCommand(word, whole, f"there is no command {word}", is_safe)
 
     def _with_argument(self, name: str, argument: str) -> str:
         return f"{name} {argument}" if argument and self._by_name[name].takes_argument else name
@@ -214,7 +214,7 @@ class Registry:
         return tuple(sorted(names, key=lambda name: name in DESTRUCTIVE))
 
 
-def has_to_wait(name: str, front: Front) -> str:
+def unavailable_while_running(name: str, front: CommandHost) -> str:
     """Why a command is not for now."""
     return f"{name} is not available while the agent is running" + (
         f"; {front.stop_key} stops it" if front.stop_key else ""
@@ -226,7 +226,7 @@ def _with_twins(by_name: dict[str, Command]) -> dict[str, Command]:
     return {command.twin: command for command in by_name.values() if command.twin} | by_name
 
 
-def _by_name(families: Iterable[Family]) -> dict[str, Command]:
+def _by_name(families: Iterable[CommandGroup]) -> dict[str, Command]:
     found: dict[str, Command] = {}
     for command in (command for family in families for command in family.commands):
         for name in command.names:

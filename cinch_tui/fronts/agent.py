@@ -36,7 +36,7 @@ class Place(Protocol):
     def options(self) -> Options: ...
 
 
-class AgentFront:
+class AgentCommandHost:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._sessions: SessionChoices | None = None

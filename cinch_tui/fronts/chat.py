@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cinch_tui.desk.channels import show_thinking, shows_thinking
 from cinch_tui.desk.desk import SessionController
 from cinch_tui.desk.grants import show_grants
-from cinch_tui.fronts.agent import AgentFront
+from cinch_tui.fronts.agent import AgentCommandHost
 from cinch_tui.fronts.asides import Asides
 from cinch_tui.keys.keymap import label_of
 from cinch_tui.warming import warm
@@ -17,14 +17,14 @@ from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
     from cinch_tui.api_keys.check import KeyCheck
-    from cinch_tui.commands.front import ApprovalMode, DiffBase, Front
+    from cinch_tui.commands.front import ApprovalMode, CommandHost, DiffBase
     from cinch_tui.fronts.cycles import ModelCycle, ThemeCycle
     from cinch_tui.models.market import Market
     from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.widgets.key_field import CheckKey
 
 
-class ChatFront(AgentFront):
+class ChatCommandHost(AgentCommandHost):
     def __init__(self, desk: SessionController) -> None:
         super().__init__(desk)
         self._desk = desk
@@ -340,4 +340,4 @@ class ChatFront(AgentFront):
 
 
 if TYPE_CHECKING:
-    _: type[Front] = ChatFront
+    _: type[CommandHost] = ChatCommandHost

@@ -11,14 +11,14 @@ from cinch_tui.api_keys.guard import ask_about_keys
 from cinch_tui.assembly import Assembly, assemble, read_messages, wanted_session
 from cinch_tui.attached_files import attach_files
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.commands.registry import Invocation, NearMiss
+from cinch_tui.commands.registry import Invocation, UnknownCommand
 from cinch_tui.commands.secrets import take_keys, without_keys
 from cinch_tui.config.settings import Settings
 from cinch_tui.options import Options, Resume
 from cinch_tui.pictures.intake import with_pictures
 from cinch_tui.pictures.taking import attachments
 from cinch_tui.plain.asking import PlainPerson
-from cinch_tui.plain.front import PlainFront
+from cinch_tui.plain.front import PlainCommandHost
 from cinch_tui.plain.live import LiveOutput
 from cinch_tui.plain.menus import AGAIN, Menus, Option
 from cinch_tui.plain.questions import NobodyThere
@@ -61,7 +61,7 @@ class Conversation:
         self._own: OwnCommands | None = None
         self.status = ExitStatus.DONE
         self._assembly: Assembly | None = None
-        self._front = PlainFront(self)
+        self._front = PlainCommandHost(self)
         self._goes_on = False
         self._teller: Teller | None = None
         self._pictures = list(options.images)
@@ -186,7 +186,7 @@ class Conversation:
         match builtin_commands().parse(rest):
             case Invocation() as invocation:
                 await builtin_commands().run(invocation, self._front)
-            case NearMiss() as miss:
+            case UnknownCommand() as miss:
                 await self._ask_about(rest, miss)
             case None:
                 await self._say_with_pictures(builtin_commands().literal(rest))
@@ -299,7 +299,7 @@ class Conversation:
         if waiting:
             self.paper.say("Notice", f"This was not heard any more:\n{waiting}")
 
-    async def _ask_about(self, text: str, miss: NearMiss) -> None:
+    async def _ask_about(self, text: str, miss: UnknownCommand) -> None:
         async with self.menus.turn:
             self.paper.say("Question", f"{miss.reason}; what did you mean?")
             options = [Option(name) for name in miss.suggestions] + [Option(AS_IT_IS), Option(NOTHING)]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from cinch_tui.fronts.agent import AgentFront, Place
+from cinch_tui.fronts.agent import AgentCommandHost, Place
 from cinch_tui.fronts.asides import Asides
 from cinch_tui.fronts.reports import model_names
 from cinch_tui.fronts.session_text import when
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from cinch_tui.api_keys.check import KeyCheck
-    from cinch_tui.commands.front import ApprovalMode, DiffBase, Front, NoticeLevel
+    from cinch_tui.commands.front import ApprovalMode, CommandHost, DiffBase, NoticeLevel
     from cinch_tui.pictures.taking import Shot
     from cinch_tui.plain.paper import Paper
     from cinch_tui.plain.telling import Teller
@@ -52,7 +52,7 @@ class Talk(Place, Protocol):
     def attach(self, shot: Shot) -> None: ...
 
 
-class PlainFront(AgentFront):
+class PlainCommandHost(AgentCommandHost):
     def __init__(self, talk: Talk) -> None:
         super().__init__(talk)
         self._talk = talk
@@ -305,4 +305,4 @@ class PlainFront(AgentFront):
 
 
 if TYPE_CHECKING:
-    _: type[Front] = PlainFront
+    _: type[CommandHost] = PlainCommandHost

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from textual.content import Content
 
-    from cinch_tui.commands.registry import Invocation, NearMiss, Registry
+    from cinch_tui.commands.registry import Invocation, Registry, UnknownCommand
     from cinch_tui.desk.desk import SessionController
-    from cinch_tui.fronts.chat import ChatFront
+    from cinch_tui.fronts.chat import ChatCommandHost
     from cinch_tui.shell_line import ShellLine
     from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.transcript.shell_run import Shell
@@ -58,7 +58,7 @@ class ChatScreen(PanelledScreen):
     def __init__(
         self,
         desk: SessionController,
-        front: ChatFront,
+        front: ChatCommandHost,
         prompt: Prompt,
         commands: Callable[[], Registry],
         frame: FirstFrame | None = None,
@@ -248,7 +248,7 @@ class ChatScreen(PanelledScreen):
             self.prompt.restore(words.saying(decision.text))
 
     def _obey(self, words: Words) -> None:
-        from cinch_tui.commands.registry import Invocation, NearMiss
+        from cinch_tui.commands.registry import Invocation, UnknownCommand
         from cinch_tui.shell_line import shell_line
 
         line, command = shell_line(words.text), self._commands().parse(words.text)
@@ -262,7 +262,7 @@ class ChatScreen(PanelledScreen):
         match command:
             case Invocation() as invocation:
                 self._command(invocation, words)
-            case NearMiss() as miss:
+            case UnknownCommand() as miss:
                 self._ask_about(words, miss)
             case None:
                 self._send(words.saying(self._commands().literal(words.text)))
@@ -290,7 +290,7 @@ class ChatScreen(PanelledScreen):
             self.prompt.own_commands -= 1
 
     @work(group="command")
-    async def _ask_about(self, words: Words, miss: NearMiss) -> None:
+    async def _ask_about(self, words: Words, miss: UnknownCommand) -> None:
         # Loaded with the transcript, after the first paint.
         from cinch_tui.transcript.blocks import as_sentence
 

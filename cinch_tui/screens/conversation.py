@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.events import Key, Paste
 
     from cinch_tui.desk.desk import SessionController
-    from cinch_tui.fronts.chat import ChatFront
+    from cinch_tui.fronts.chat import ChatCommandHost
     from cinch_tui.screens.board import ChatWidgets
     from cinch_tui.transcript.look import ImageWay
     from cinch_tui.transcript.view import Transcript
@@ -38,7 +38,7 @@ class ConversationScreen(PacedScreen):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(self, desk: SessionController, front: ChatFront, prompt: Prompt) -> None:
+    def __init__(self, desk: SessionController, front: ChatCommandHost, prompt: Prompt) -> None:
         super().__init__()
         self._desk = desk
         self._front = front

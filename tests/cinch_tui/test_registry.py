@@ -7,9 +7,9 @@ import pytest
 from fakes.recording_front import RecordingFront
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.commands.front import Front
-from cinch_tui.commands.installed import installed_families
-from cinch_tui.commands.registry import DESTRUCTIVE, Declined, Family, Invocation, NearMiss, Registry
+from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.installed import installed_groups
+from cinch_tui.commands.registry import DESTRUCTIVE, CommandGroup, Declined, Invocation, Registry, UnknownCommand
 from cinch_tui.commands.secrets import TypedKey, take_keys
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 
@@ -81,7 +81,7 @@ def test_prompt_that_looks_like_a_command_stays_a_prompt(registry: Registry, tex
 def test_near_miss_names_what_was_probably_meant(registry: Registry, text: str, suggestion: str):
     parsed = registry.parse(text)
 
-    assert isinstance(parsed, NearMiss)
+    assert isinstance(parsed, UnknownCommand)
     assert parsed.suggestions[0] == suggestion
 
 
@@ -89,19 +89,19 @@ def test_near_miss_names_what_was_probably_meant(registry: Registry, text: str, 
 def test_mistyped_command_never_suggests_a_destructive_one_as_safe(text: str):
     parsed = builtin_commands().parse(text)
 
-    assert isinstance(parsed, NearMiss)
+    assert isinstance(parsed, UnknownCommand)
     assert not parsed.is_safe or not {*parsed.suggestions[:1]} & DESTRUCTIVE
     assert [name for name in parsed.suggestions if name in DESTRUCTIVE] == list(parsed.suggestions[-1:])
 
 
 def test_unknown_single_word_is_asked_about_without_suggestions(registry: Registry):
-    assert registry.parse("#frobnicate") == NearMiss("#frobnicate", (), "there is no command #frobnicate")
+    assert registry.parse("#frobnicate") == UnknownCommand("#frobnicate", (), "there is no command #frobnicate")
 
 
 def test_text_after_a_command_that_takes_none_is_not_swallowed(registry: Registry):
     parsed = registry.parse("/new idea: rewrite it all")
 
-    assert isinstance(parsed, NearMiss)
+    assert isinstance(parsed, UnknownCommand)
     assert parsed.reason == "/new takes nothing after it"
 
 
@@ -127,7 +127,7 @@ def test_hash_command_is_also_found_by_its_slash_twin(registry: Registry, name: 
 
 
 def test_slash_command_keeps_its_name_when_a_hash_command_has_the_same():
-    family = Family("Same")
+    family = CommandGroup("Same")
 
     @family.command("#same", "with a hash")
     async def hashed(front: object, argument: str) -> None: ...
@@ -144,7 +144,7 @@ def test_slash_command_keeps_its_name_when_a_hash_command_has_the_same():
 
 
 def test_two_commands_of_one_name_are_refused():
-    family = Family("Twice")
+    family = CommandGroup("Twice")
 
     @family.command("/same", "first")
     @family.command("/same", "second")
@@ -172,11 +172,11 @@ def test_text_without_a_whole_key_line_is_left_alone(text: str):
     assert take_keys(text) == (text, ())
 
 
-def bring(*usages: str, declines: bool = False) -> tuple[Family, list[str]]:
+def bring(*usages: str, declines: bool = False) -> tuple[CommandGroup, list[str]]:
     """A family of another package, and what its commands were asked."""
-    family, asked = Family("Of others"), list[str]()
+    family, asked = CommandGroup("Of others"), list[str]()
 
-    async def handler(front: Front, argument: str) -> None:
+    async def handler(front: CommandHost, argument: str) -> None:
         if declines:
             raise Declined
         asked.append(argument)
@@ -250,14 +250,14 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_commands_are_brought_by_installed_packages():
-    families = list(installed_families())
+    families = list(installed_groups())
 
     assert [command.name for family in families for command in family.commands] == ["/deploy"]
 
 
 @pytest.mark.usefixtures("package")
 async def test_a_fault_of_another_package_is_told_and_ends_nothing():
-    front, registry = RecordingFront(), Registry((), installed_families())
+    front, registry = RecordingFront(), Registry((), installed_groups())
     (deploy,) = registry.commands
 
     begun = await registry.run(Invocation(deploy, ""), front)

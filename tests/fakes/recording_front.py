@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cinch_tui.commands.front import ApprovalMode, DiffBase, Front, NoticeLevel, TranscriptPart
+from cinch_tui.commands.front import ApprovalMode, CommandHost, DiffBase, NoticeLevel, TranscriptPart
 from cinch_tui.commands.registry import Choice
 from harness.errors import ConfigError, SessionMissing
 from harness.thinking import ThinkingLevel
@@ -214,4 +214,4 @@ class RecordingFront:
 
 
 if TYPE_CHECKING:
-    _: type[Front] = RecordingFront
+    _: type[CommandHost] = RecordingFront

@@ -12,7 +12,7 @@ from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.commands.front import Front
+    from cinch_tui.commands.front import CommandHost
     from cinch_tui.commands.registry import Command, Registry
 
 MAX_CANDIDATES = 50
@@ -67,7 +67,7 @@ class CompletionSource(Protocol):
 class CommandCompletion:
     """Commands by name, then the values their argument may take. `commands` is not called before one is typed."""
 
-    def __init__(self, commands: Callable[[], Registry], front: Front) -> None:
+    def __init__(self, commands: Callable[[], Registry], front: CommandHost) -> None:
         self._commands = commands
         self._front = front
 

@@ -93,7 +93,7 @@ class Blank:
         return " + ".join(said) or meant.status
 
 
-class Sheet:
+class AnswerForm:
     """All questions of a dialog; `at` is the one that is looked at, or behind the last, where all is sent."""
 
     def __init__(self, questions: Sequence[Question]) -> None:

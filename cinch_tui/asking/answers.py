@@ -27,7 +27,7 @@ class Show(Protocol):
     async def __call__(self, dialog: Dialog[ResultT], /) -> ResultT: ...
 
 
-class ScreenPerson:
+class DialogInteraction:
     """Asks on the screen.
 
     Agents and their sub-agents may ask at once; the lock lets one question stand at a time. A run that is cancelled
@@ -89,4 +89,4 @@ def show_on(app: App[object]) -> Show:
 
 
 if TYPE_CHECKING:
-    _: type[BatchQuestions] = ScreenPerson
+    _: type[BatchQuestions] = DialogInteraction

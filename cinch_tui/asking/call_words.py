@@ -31,7 +31,7 @@ def why(request: ApprovalRequest, separator: str) -> str:
     return separator.join((f"{RISKS[risk.level]}{reason}", *_touched(request), f"in {one_line(str(request.cwd))}"))
 
 
-def named(request: ApprovalRequest) -> str:
+def call_title(request: ApprovalRequest) -> str:
     return f"{one_line(request.label)}  {one_line(request.summary)}".rstrip()
 
 
@@ -50,7 +50,7 @@ def is_named_in_full(request: ApprovalRequest, width: int) -> bool:
     view = request.view
     if not isinstance(view, TerminalView):
         return False
-    name = named(request)
+    name = call_title(request)
     is_whole = request.summary == view.command == marked(view.command) and name.endswith(view.command)
     return is_whole and len(name) <= width
 
@@ -65,7 +65,7 @@ PLAN_ANSWERS = (
 """Answers to a plan: key, action, text, short text."""
 
 
-def lasting(request: ApprovalRequest) -> list[AnswerOption]:
+def always_label(request: ApprovalRequest) -> list[AnswerOption]:
     """The answers that allow more than this call."""
     answers: list[AnswerOption] = []
     if request.session:
@@ -76,7 +76,7 @@ def lasting(request: ApprovalRequest) -> list[AnswerOption]:
     return answers
 
 
-def exactly(request: ApprovalRequest) -> list[AnswerOption]:
+def exact_label(request: ApprovalRequest) -> list[AnswerOption]:
     """The answer that allows such a call and no other, where there is one."""
     if not request.exact_rule:
         return []
@@ -111,10 +111,10 @@ def calls_of(request: ApprovalRequest, count: int) -> str:
 
 
 def denial_of_all(requests: Sequence[ApprovalRequest]) -> BatchApproval:
-    return together([(each, Denied()) for each in requests])
+    return batch_approval([(each, Denied()) for each in requests])
 
 
-def together(answers: Sequence[tuple[ApprovalRequest, ApprovalDecision]]) -> BatchApproval:
+def batch_approval(answers: Sequence[tuple[ApprovalRequest, ApprovalDecision]]) -> BatchApproval:
     return BatchApproval(tuple(CallApproval(request.call.id, approval) for request, approval in answers))
 
 

@@ -7,14 +7,14 @@ from functools import cached_property
 from cinch_tui.asking.call_words import (
     AnswerOption,
     allowable,
+    always_label,
+    batch_approval,
+    call_title,
     calls_of,
     denial_of_all,
-    exactly,
+    exact_label,
     is_named_in_full,
-    lasting,
-    named,
     number_of,
-    together,
 )
 from cinch_tui.rendering.review import Review
 from harness.hunks import hunks_of
@@ -88,12 +88,12 @@ class WaitingCalls:
 
     def said(self, approval: ApprovalDecision) -> Approval:
         """The answer to what is shown."""
-        return approval if self.shown is self._calls[0] else together([(self.shown.request, approval)])
+        return approval if self.shown is self._calls[0] else batch_approval([(self.shown.request, approval)])
 
     def allowed(self, tool: str = "") -> BatchApproval:
         """Yes to all that may be allowed by one answer, to each as far as it is taken."""
         free = self._allowable(tool)
-        return together([(call.request, call.yes) for call in self._calls if call.request in free])
+        return batch_approval([(call.request, call.yes) for call in self._calls if call.request in free])
 
     def denied(self) -> BatchApproval:
         return denial_of_all([call.request for call in self._calls])
@@ -105,7 +105,7 @@ class WaitingCalls:
         place = (
             f"{request.position} of {request.total} calls of this reply{' · ← → shows the others' if others else ''}"
         )
-        shown = [f"{each.position:3}  {named(each)}{_warning(each)}" for each in others[:MOST_OTHERS]]
+        shown = [f"{each.position:3}  {call_title(each)}{_warning(each)}" for each in others[:MOST_OTHERS]]
         more = [f"     and {len(others) - MOST_OTHERS} more"] if len(others) > MOST_OTHERS else []
         return [place, *shown, *more]
 
@@ -114,14 +114,17 @@ class WaitingCalls:
         request, review = self.shown.request, self.shown.review
         is_partial = self.shown.is_partial
         some = f"Allow {review.taken} of {review.count} changes" if review and is_partial else ""
-        answers = [AnswerOption("y", "once", some or "Allow once", "Once"), *([] if is_partial else lasting(request))]
+        answers = [
+            AnswerOption("y", "once", some or "Allow once", "Once"),
+            *([] if is_partial else always_label(request)),
+        ]
         answers += [AnswerOption("n", "deny", "Deny", "Deny")]
         answers += [AnswerOption("d", "explain", "Deny with reason", "Reason")]
         if review:
             answers.append(AnswerOption("h", "review", f"Choose among {review.count} changes", "Choose"))
         if request.is_revisable:
             answers.append(AnswerOption("e", "rewrite", "Edit in $EDITOR", "Edit"))
-        answers += [] if is_partial else exactly(request)
+        answers += [] if is_partial else exact_label(request)
         return [*answers, *(self._answers_to_all() if len(self) > 1 else [])]
 
     def _answers_to_all(self) -> list[AnswerOption]:

@@ -136,10 +136,10 @@ class SessionController:
             await self.screen.board.transcript.drained()
 
     async def _assemble(self, model: Model | None) -> Assembly:
-        from cinch_tui.asking.answers import ScreenPerson, show_on
+        from cinch_tui.asking.answers import DialogInteraction, show_on
         from cinch_tui.assembly import assemble
 
-        person = ScreenPerson(show_on(self.app), grace=self.grace, editor=self.settings.ui.editor)
+        person = DialogInteraction(show_on(self.app), grace=self.grace, editor=self.settings.ui.editor)
         return await assemble(self.options, self.settings, person, self._loaded, model)
 
     def grace(self) -> float:

@@ -11,12 +11,12 @@ from cinch_tui.asking.call_words import (
     PLAN_ANSWERS,
     AnswerOption,
     allowable,
+    always_label,
+    batch_approval,
     denial_of_all,
-    exactly,
+    exact_label,
     is_named_in_full,
-    lasting,
     number_of,
-    together,
     why,
 )
 from cinch_tui.plain.inquiry import Inquiry
@@ -61,7 +61,7 @@ _SAID: dict[str, Approval] = {
 }
 
 
-class PlainPerson:
+class LineInteraction:
     """Asks one thing at a time. When the input has ended, nobody is there."""
 
     def __init__(self, menus: Menus) -> None:
@@ -129,7 +129,7 @@ class PlainPerson:
         waiting = (request, *request.others)
         match key:
             case "A":
-                return together([(each, AllowOnce()) for each in allowable(waiting)])
+                return batch_approval([(each, AllowOnce()) for each in allowable(waiting)])
             case "N":
                 return denial_of_all(waiting)
             case "d":
@@ -192,13 +192,13 @@ def _revealed(text: str) -> list[str]:
 
 def _answers(request: ApprovalRequest) -> list[Option]:
     """The answers, with the letters and in the order of the app."""
-    answers = [AnswerOption("y", "once", "Allow once", ""), *lasting(request)]
+    answers = [AnswerOption("y", "once", "Allow once", ""), *always_label(request)]
     answers += [AnswerOption("n", "deny", "Deny", ""), AnswerOption("d", "explain", "Deny with reason", "")]
     if request.is_revisable and isinstance(request.view, DiffView) and len(hunks_of(request.view)) > 1:
         answers.append(AnswerOption("h", "review", "Skip some of the changes", ""))
     if request.is_revisable and isinstance(request.view, TerminalView):
         answers.append(AnswerOption("e", "rewrite", "Edit the command", ""))
-    offered = [Option(each.text, each.key) for each in (*answers, *exactly(request))]
+    offered = [Option(each.text, each.key) for each in (*answers, *exact_label(request))]
     return [*offered, *_answers_to_all((request, *request.others))]
 
 
@@ -220,4 +220,4 @@ def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[Option]:
 
 
 if TYPE_CHECKING:
-    _: type[BatchQuestions] = PlainPerson
+    _: type[BatchQuestions] = LineInteraction

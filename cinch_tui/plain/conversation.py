@@ -17,7 +17,7 @@ from cinch_tui.config.settings import Settings
 from cinch_tui.options import Options, Resume
 from cinch_tui.pictures.intake import with_pictures
 from cinch_tui.pictures.taking import attachments
-from cinch_tui.plain.asking import PlainPerson
+from cinch_tui.plain.asking import LineInteraction
 from cinch_tui.plain.front import PlainCommandHost
 from cinch_tui.plain.live import LiveOutput
 from cinch_tui.plain.menus import AGAIN, Menus, Option
@@ -97,7 +97,7 @@ class Conversation:
             loaded = await asyncio.to_thread(wanted_session, self.options)
         except NoSessionYet:
             news = "There is no session in this folder yet: a new one is started."
-        person = PlainPerson(self.menus)
+        person = LineInteraction(self.menus)
         self._assembly = assembly = await assemble(self.options, self.settings, person, loaded)
         collect_garbage()
         agent = assembly.agent

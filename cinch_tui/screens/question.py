@@ -18,7 +18,7 @@ from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from cinch_tui.asking.answer_sheet import Blank, Sheet
+from cinch_tui.asking.answer_sheet import AnswerForm, Blank
 from cinch_tui.keys.keymap import bindings, hint, keys_in_force, label_of
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import GRACE, stylesheets
@@ -41,7 +41,7 @@ class QuestionScreen(DockedDialog[tuple[Answer, ...]]):
 
     def __init__(self, questions: Sequence[Question], *, grace: float = GRACE) -> None:
         super().__init__(grace=grace)
-        self._sheet = Sheet(questions)
+        self._sheet = AnswerForm(questions)
         self._timeout = shortest_timeout(questions)
         self._deadline = 0.0
 
@@ -284,11 +284,11 @@ def _asked(question: Question) -> str:
     return f"{one_line(question.asker)} asks: {question.prompt}" if question.asker else question.prompt
 
 
-def _review(sheet: Sheet) -> str:
+def _review(sheet: AnswerForm) -> str:
     return "\n".join(f"{one_line(each.title)}: {one_line(each.words)}" for each in sheet.blanks)
 
 
-def _tabs(sheet: Sheet) -> Content:
+def _tabs(sheet: AnswerForm) -> Content:
     titles = [f" {number} {_title(each)}{_mark(each)} " for number, each in enumerate(sheet.blanks, 1)]
     parts = [Content.styled(title, "reverse" if at == sheet.at else "") for at, title in enumerate([*titles, " Send "])]
     return Content(" ").join(parts)
@@ -325,7 +325,7 @@ def _described(blank: Blank, index: int, choice: Choice) -> Content:
     return label.append_text(f"  {harmless(choice.description)}", "dim") if choice.description else label
 
 
-def _hint(sheet: Sheet, writing: Writing) -> str:
+def _hint(sheet: AnswerForm, writing: Writing) -> str:
     # They are the cursor's while one writes.
     arrows = "" if writing or {"question.next", "question.previous"} & keys_in_force().keys() else "or ← → "
     others = f"question.next {arrows}other questions" if sheet.is_form else ""

@@ -9,7 +9,7 @@ from fakes.chat import until
 from fakes.dialogs import Host
 from textual.events import Key
 
-from cinch_tui.asking.answers import ScreenPerson, show_on
+from cinch_tui.asking.answers import DialogInteraction, show_on
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.dialog import Dialog
 from cinch_tui.screens.picker import Item, Picker
@@ -30,8 +30,8 @@ def request(label: str = "Run") -> ApprovalRequest:
     )
 
 
-def person_on(app: Host) -> ScreenPerson:
-    return ScreenPerson(show_on(app), grace=lambda: 0)
+def person_on(app: Host) -> DialogInteraction:
+    return DialogInteraction(show_on(app), grace=lambda: 0)
 
 
 def asks(app: Host, kind: type[Dialog[object]]) -> Callable[[], bool]:
@@ -116,7 +116,7 @@ async def test_esc_pressed_again_and_again_closes_a_question_once_it_listens():
     app = Host()
 
     async with app.run_test() as pilot:
-        person = ScreenPerson(show_on(app), grace=lambda: 0.2)
+        person = DialogInteraction(show_on(app), grace=lambda: 0.2)
         answer = asyncio.create_task(person.ask(QUESTION))
         async with asyncio.timeout(10):
             while not answer.done():

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
     from textual.driver import Driver
 
-    from cinch_tui.attention.calling import PersonCalled
+    from cinch_tui.attention.calling import UserNotified
     from cinch_tui.commands.registry import Registry
     from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.widgets.status_bar import StatusBar
@@ -195,7 +195,7 @@ class CinchApp(App[object]):
             self._presence.typed()
         await super().on_event(event)
 
-    def on_person_called(self, message: PersonCalled) -> None:
+    def on_person_called(self, message: UserNotified) -> None:
         if self._driver is not None and not self.is_headless:
             self._driver.write(message.sequence)
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from cinch_tui.attention.calls import Call, show_on_desktop, written
-from cinch_tui.attention.watch import Attention
+from cinch_tui.attention.calls import Notification, show_on_desktop, written
+from cinch_tui.attention.watch import Notifications
 
 if TYPE_CHECKING:
     from cinch_tui.desk.desk import SessionController
     from harness.events import Event
 
 
-class PersonCalled(Message):
+class UserNotified(Message):
     """What is to be written to the terminal. Posted to the app, which has it."""
 
     def __init__(self, sequence: str) -> None:
@@ -28,10 +28,10 @@ def calling(desk: SessionController) -> Callable[[Event], None]:
     ui, environ = desk.settings.ui, desk.options.environ
 
     def call(words: str) -> None:
-        about = Call.about(desk.options.cwd.name, words)
+        about = Notification.about(desk.options.cwd.name, words)
         if sequence := written(ui.notify, about, environ):
-            desk.app.post_message(PersonCalled(sequence))
+            desk.app.post_message(UserNotified(sequence))
         if "desktop" in ui.notify and "off" not in ui.notify:
             show_on_desktop(about)
 
-    return Attention(desk.presence, call, ui.notify_after_s).receive
+    return Notifications(desk.presence, call, ui.notify_after_s).receive

@@ -42,19 +42,19 @@ _WINDOWS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Notification:
     """What is said: a title, and a few words."""
 
     title: str
     text: str
 
     @classmethod
-    def about(cls, project: str, text: str) -> Call:
+    def about(cls, project: str, text: str) -> Notification:
         """Nothing of it can end a sequence or begin another."""
         return cls(_plain(f"cinch – {project}"), _plain(text))
 
 
-def written(kinds: Sequence[CallKind], call: Call, environ: Mapping[str, str]) -> str:
+def written(kinds: Sequence[CallKind], call: Notification, environ: Mapping[str, str]) -> str:
     """What to write to the terminal."""
     if "off" in kinds:
         return ""
@@ -79,7 +79,7 @@ def known_kind(environ: Mapping[str, str]) -> CallKind:
     return by_variable or by_term or "bell"
 
 
-def desktop_command(call: Call, platform: str = sys.platform) -> tuple[list[str], dict[str, str]]:
+def desktop_command(call: Notification, platform: str = sys.platform) -> tuple[list[str], dict[str, str]]:
     """The program that shows it on the desktop, and what its environment has besides ours."""
     match platform:
         case "darwin":
@@ -91,7 +91,7 @@ def desktop_command(call: Call, platform: str = sys.platform) -> tuple[list[str]
             return ["notify-send", "--app-name=cinch", "--", call.title, call.text], {}
 
 
-def show_on_desktop(call: Call) -> None:
+def show_on_desktop(call: Notification) -> None:
     """Start that program, and do not wait for it; without it, nothing is shown."""
     # Only who asks for it pays for the import.
     import subprocess
@@ -109,7 +109,7 @@ def show_on_desktop(call: Call) -> None:
         )
 
 
-def _sequence(kind: CallKind, call: Call) -> str:
+def _sequence(kind: CallKind, call: Notification) -> str:
     match kind:
         case "osc9":
             return f"\x1b]9;{call.title}: {call.text}{BELL}"

@@ -27,7 +27,7 @@ PLAN = "the plan"
 APPROVE, QUESTION, REVIEW = "waits for your approval", "asks you something", "has a plan for you"
 
 
-class Attention:
+class Notifications:
     """Subscribe `receive` to an agent's bus. `call` is given a few words; `after` is how many seconds a run takes whose
     end is told."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from cinch_tui.assembly import Assembly
     from cinch_tui.desk.bridge import Bridge
-    from cinch_tui.panels.shelf import Shelf
+    from cinch_tui.panels.shelf import PanelManager
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.start_banner import StartBanner
     from cinch_tui.terminal.guard import Guard
@@ -58,7 +58,7 @@ class SessionController:
         self._screen: ChatScreen | None = None
         self._assembly: Assembly | None = None
         self._bridge: Bridge | None = None
-        self._shelf: Shelf | None = None
+        self._shelf: PanelManager | None = None
         self._loaded: LoadedSession | None = None
         self._end: list[Message] = []
         self._news: list[str] = []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TICK_SECONDS = 1.0
 
 
-class Shelf:
+class PanelManager:
     """What is hidden costs nothing: its panel is not built, nothing is asked of it, and no timer runs."""
 
     def __init__(self, desk: SessionController) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cinch_tui.attention.calls import Call, show_on_desktop
-from cinch_tui.attention.watch import Attention
+from cinch_tui.attention.calls import Notification, show_on_desktop
+from cinch_tui.attention.watch import Notifications
 
 if TYPE_CHECKING:
     from cinch_tui.config.settings import UiSettings
@@ -21,6 +21,6 @@ def ringing(menus: Menus, ui: UiSettings, project: str) -> Callable[[Event], Non
         if any(kind != "desktop" for kind in ui.notify):
             menus.paper.ring()
         if "desktop" in ui.notify:
-            show_on_desktop(Call.about(project, words))
+            show_on_desktop(Notification.about(project, words))
 
-    return Attention(menus.presence, call, ui.notify_after_s).receive
+    return Notifications(menus.presence, call, ui.notify_after_s).receive

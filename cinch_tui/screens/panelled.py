@@ -14,7 +14,7 @@ from cinch_tui.widgets.panel_keys import PanelLeft, PanelTyped
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
-    from cinch_tui.panels.shelf import Shelf
+    from cinch_tui.panels.shelf import PanelManager
     from cinch_tui.widgets.panel_area import PanelArea
     from cinch_tui.widgets.tool_panel import ToolPanel
 
@@ -26,22 +26,22 @@ ESCAPE_DELAY = 0.5
 class PanelledScreen(ConversationScreen):
     """A conversation with panels, once there is an agent."""
 
-    _shelf: Shelf | None = None
+    _shelf: PanelManager | None = None
     _emptied_at = -math.inf
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> PanelManager:
         """Raises `CinchError` before there is an agent."""
         if self._shelf is None:
             raise CinchError(NOT_READY)
         return self._shelf
 
-    async def open_shelf(self) -> Shelf:
+    async def open_shelf(self) -> PanelManager:
         """Show the panels as they were last time."""
         # Nothing of it shows before there is an agent.
-        from cinch_tui.panels.shelf import Shelf
+        from cinch_tui.panels.shelf import PanelManager
 
-        self._shelf = Shelf(self._desk)
+        self._shelf = PanelManager(self._desk)
         await self._shelf.open()
         return self._shelf
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from cinch_tui.attention.presence import COMPOSING, IDLE, Presence
-from cinch_tui.attention.watch import APPROVE, QUESTION, REVIEW, Attention
+from cinch_tui.attention.watch import APPROVE, QUESTION, REVIEW, Notifications
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -33,7 +33,7 @@ class Scene:
 
     def __post_init__(self) -> None:
         self.presence = Presence(lambda: self.now)
-        self.attention = Attention(self.presence, self.called.append, 10.0, lambda: self.now)
+        self.attention = Notifications(self.presence, self.called.append, 10.0, lambda: self.now)
 
     def hear(self, *events: Event) -> None:
         for event in events:

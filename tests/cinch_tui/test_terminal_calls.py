@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from cinch_tui.attention.calls import Call, desktop_command, known_kind, written
+from cinch_tui.attention.calls import Notification, desktop_command, known_kind, written
 from cinch_tui.config.settings import CallKind
 
-CALL = Call.about("shop", "waits for your approval")
+CALL = Notification.about("shop", "waits for your approval")
 NINE = "\x1b]9;cinch – shop: waits for your approval\x07"
 SEVENS = "\x1b]777;notify;cinch – shop;waits for your approval\x07"
 NINETY_NINE = (
@@ -58,7 +58,7 @@ def test_what_is_written_follows_the_settings_and_the_terminal(
 
 
 def test_no_name_of_a_project_can_end_a_sequence_or_begin_another():
-    call = Call.about("a;b\x07\x1b]52;c;QQ==\x07\x9d\n" + "x" * 200, "waits\x1b\\")
+    call = Notification.about("a;b\x07\x1b]52;c;QQ==\x07\x9d\n" + "x" * 200, "waits\x1b\\")
 
     for kinds in (("osc9",), ("osc777",), ("osc99",)):
         sequence = written(kinds, call, {})
@@ -71,7 +71,7 @@ def test_no_name_of_a_project_can_end_a_sequence_or_begin_another():
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_a_program_is_told_the_words_as_words_and_never_as_a_script(platform: str):
-    call = Call.about('"; rm -rf ~; "', "--urgent")
+    call = Notification.about('"; rm -rf ~; "', "--urgent")
 
     command, told = desktop_command(call, platform)
 

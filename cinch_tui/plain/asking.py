@@ -21,7 +21,7 @@ from cinch_tui.asking.call_words import (
 )
 from cinch_tui.plain.inquiry import Inquiry
 from cinch_tui.plain.menus import Menus, Option
-from cinch_tui.plain.questions import NobodyThere
+from cinch_tui.plain.questions import InputClosed
 from cinch_tui.plain.showing import cut, view_lines
 from cinch_tui.rendering.harmless import marked
 from cinch_tui.rendering.revealed import revealed
@@ -73,7 +73,7 @@ class LineInteraction:
         async with self._menus.turn:
             try:
                 return await self._approve(request)
-            except NobodyThere:
+            except InputClosed:
                 return await NonInteractive().approve(request)
 
     async def ask(self, question: Question) -> Answer:
@@ -92,7 +92,7 @@ class LineInteraction:
                         answers.append(await self._inquiry.ask(question, place, limit))
             except TimeoutError:
                 self._paper.say("Notice", "The question goes on without an answer.")
-            except NobodyThere:
+            except InputClosed:
                 pass
         return (*answers, *[Answer("timed_out")] * (len(questions) - len(answers)))
 
@@ -100,7 +100,7 @@ class LineInteraction:
         async with self._menus.turn:
             try:
                 return await self._review(plan)
-            except NobodyThere:
+            except InputClosed:
                 return await NonInteractive().review_plan(plan)
 
     async def _approve(self, request: ApprovalRequest) -> Approval:

@@ -21,9 +21,9 @@ from cinch_tui.plain.asking import LineInteraction
 from cinch_tui.plain.front import PlainCommandHost
 from cinch_tui.plain.live import LiveOutput
 from cinch_tui.plain.menus import AGAIN, Menus, Option
-from cinch_tui.plain.questions import NobodyThere
+from cinch_tui.plain.questions import InputClosed
 from cinch_tui.plain.ringing import ringing
-from cinch_tui.plain.telling import Teller, own_output
+from cinch_tui.plain.telling import LineRenderer, own_output
 from cinch_tui.printing.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.shell_line import OwnCommands, ShellLine, shell_line
 from cinch_tui.start import collect_garbage
@@ -63,7 +63,7 @@ class Conversation:
         self._assembly: Assembly | None = None
         self._front = PlainCommandHost(self)
         self._goes_on = False
-        self._teller: Teller | None = None
+        self._teller: LineRenderer | None = None
         self._pictures = list(options.images)
 
     @property
@@ -77,7 +77,7 @@ class Conversation:
         return self.assembly.agent
 
     @property
-    def teller(self) -> Teller:
+    def teller(self) -> LineRenderer:
         if self._teller is None:
             raise CinchError(NOT_READY)
         return self._teller
@@ -102,7 +102,7 @@ class Conversation:
         collect_garbage()
         agent = assembly.agent
         agent.subscribe(ringing(self.menus, self.settings.ui, self.options.cwd.name))
-        self._teller = Teller(self.paper, agent, show_thinking=self.settings.ui.show_thinking)
+        self._teller = LineRenderer(self.paper, agent, show_thinking=self.settings.ui.show_thinking)
         agent.subscribe(self._teller)
         for warning in (*self.options.notices, *assembly.warnings):
             self.paper.say("Warning", warning)
@@ -307,7 +307,7 @@ class Conversation:
                 options.insert(0, options.pop())
             try:
                 chosen = options[await self.menus.number(options)].text
-            except NobodyThere:
+            except InputClosed:
                 return
         if chosen == AS_IT_IS:
             await self.say(text)

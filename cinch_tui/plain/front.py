@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.commands.front import ApprovalMode, CommandHost, DiffBase, NoticeLevel
     from cinch_tui.pictures.taking import Shot
-    from cinch_tui.plain.paper import Paper
-    from cinch_tui.plain.telling import Teller
+    from cinch_tui.plain.paper import LineWriter
+    from cinch_tui.plain.telling import LineRenderer
     from providers.offers.offers import Offer
 
 PATIENCE = 5.0
@@ -34,11 +34,11 @@ LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
 class Talk(Place, Protocol):
     """The conversation that the commands are typed into."""
 
-    paper: Paper
+    paper: LineWriter
     menus: Menus
 
     @property
-    def teller(self) -> Teller: ...
+    def teller(self) -> LineRenderer: ...
 
     @property
     def is_running(self) -> bool: ...

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from cinch_tui.api_keys.check import KeyAccepted, KeyCheck, KeyRefused
 from cinch_tui.plain.menus import Menus, Option
-from cinch_tui.plain.questions import NobodyThere
+from cinch_tui.plain.questions import InputClosed
 
 _KEEP, _AGAIN, _CANCEL = range(3)
 
@@ -28,6 +28,6 @@ async def ask_key(menus: Menus, title: str, check: Callable[[str], Awaitable[Key
                     chosen = await menus.number(choices)
                     if chosen != _AGAIN:
                         return (secret, verdict) if chosen == _KEEP else None
-    except NobodyThere:
+    except InputClosed:
         pass
     return None

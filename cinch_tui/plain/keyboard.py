@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
-from cinch_tui.plain.paper import Paper
+from cinch_tui.plain.paper import LineWriter
 
 PASTED = 0.05
 """Seconds in which the lines of one paste follow each other."""
@@ -21,7 +21,7 @@ CHUNK = 65_536
 class Keyboard:
     """`is_reading` is true while a line is waited for: what comes up then may raise, and the line is left."""
 
-    def __init__(self, stdin: TextIO, paper: Paper, environ: Mapping[str, str]) -> None:
+    def __init__(self, stdin: TextIO, paper: LineWriter, environ: Mapping[str, str]) -> None:
         self.is_reading = False
         self.is_at_end = False
         self.is_terminal = stdin.isatty()

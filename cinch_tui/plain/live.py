@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from cinch_tui.plain.paper import Paper
+from cinch_tui.plain.paper import LineWriter
 from harness.views import TerminalView, View
 
 PACE = 1.0
@@ -21,7 +21,9 @@ class LiveOutput:
     returns the label of the lines.
     """
 
-    def __init__(self, paper: Paper, label: Callable[[], str], *, most: int = MOST_LINES, pace: float = PACE) -> None:
+    def __init__(
+        self, paper: LineWriter, label: Callable[[], str], *, most: int = MOST_LINES, pace: float = PACE
+    ) -> None:
         self.has_printed = False
         self._paper = paper
         self._label = label

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from cinch_tui.attention.presence import Presence
-from cinch_tui.plain.paper import Paper
-from cinch_tui.plain.questions import NobodyThere, Questions
+from cinch_tui.plain.paper import LineWriter
+from cinch_tui.plain.questions import InputClosed, Questions
 from harness.lazy_dataclass import dataclass
 
 PAGE = 20
@@ -26,7 +26,7 @@ class Option:
 class Menus:
     """One dialog at a time: whoever asks holds `turn` until it has its answer."""
 
-    def __init__(self, paper: Paper, questions: Questions) -> None:
+    def __init__(self, paper: LineWriter, questions: Questions) -> None:
         self.paper = paper
         self.turn = asyncio.Lock()
         self.questions = questions
@@ -89,7 +89,7 @@ class Menus:
         while True:
             try:
                 typed = await self.line("Number, words to find others, or nothing to leave it: ")
-            except NobodyThere:
+            except InputClosed:
                 return None
             index = _index(typed, [options[index] for index in shown[:PAGE]])
             if not typed or index is not None:

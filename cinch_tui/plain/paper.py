@@ -16,7 +16,7 @@ INDENT = "  "
 _LINE_BEGINS = re.compile(r"\n(?=[^\n])")
 
 
-class Paper:
+class LineWriter:
     """May be written on from several threads. While a person types a line, what is written waits for its end.
 
     `on_failure` is called once when nobody reads any more.

@@ -12,7 +12,7 @@ from dataclasses import field
 from harness.lazy_dataclass import dataclass
 
 
-class NobodyThere(Exception):
+class InputClosed(Exception):
     """The input has ended: nothing will be answered any more."""
 
 

@@ -25,8 +25,8 @@ from cinch_tui.plain.conversation import Conversation
 from cinch_tui.plain.engine import Engine
 from cinch_tui.plain.keyboard import Keyboard
 from cinch_tui.plain.menus import Menus
-from cinch_tui.plain.paper import Paper
-from cinch_tui.plain.questions import Asked, NobodyThere, Questions
+from cinch_tui.plain.paper import LineWriter
+from cinch_tui.plain.questions import Asked, InputClosed, Questions
 from cinch_tui.widgets.prompt.history import PromptHistory
 from harness.errors import ConfigError
 from harness.session.places import project_dir
@@ -57,16 +57,16 @@ def run_plain(options: Options, settings: Settings) -> int:
     """
     if sys.stdin is None or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] so Python has a closed one
         raise ConfigError("--plain needs an input and an output; one of them is closed")
-    return Table(options, settings).run()
+    return LineApp(options, settings).run()
 
 
-class Table:
+class LineApp:
     """Where the person and the agent sit."""
 
     def __init__(self, options: Options, settings: Settings) -> None:
         self._woken, self._waker = os.pipe()
         os.set_blocking(self._waker, False)
-        self._paper = Paper(sys.stdout)
+        self._paper = LineWriter(sys.stdout)
         self._keyboard = Keyboard(sys.stdin, self._paper, options.environ)
         self._engine = Engine()
         menus = Menus(self._paper, Questions(self._wake, self._withdraw))
@@ -229,7 +229,7 @@ class Table:
             if self._keyboard.is_terminal:
                 raise Left from None
             with suppress(InvalidStateError):
-                asked.answer.set_exception(NobodyThere())
+                asked.answer.set_exception(InputClosed())
         except KeyboardInterrupt:
             self._interrupts += 1
             self._stop(pending)

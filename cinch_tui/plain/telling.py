@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from cinch_tui.app_hints import app_hints
 from cinch_tui.plain.live import LiveOutput
-from cinch_tui.plain.paper import Paper
+from cinch_tui.plain.paper import LineWriter
 from cinch_tui.plain.showing import counted, cut, view_lines
 from cinch_tui.shell_line import is_report, words_of
 from cinch_tui.transcript.plain import one_line
@@ -59,10 +59,10 @@ MOST_CHANGED = 40
 MOST_PRINTED = 200
 
 
-class Teller:
+class LineRenderer:
     """Subscribe it to the agent's bus. `shows_thinking` may be changed at any time."""
 
-    def __init__(self, paper: Paper, agent: Agent, *, show_thinking: bool) -> None:
+    def __init__(self, paper: LineWriter, agent: Agent, *, show_thinking: bool) -> None:
         self._paper = paper
         self._agent = agent
         self.shows_thinking = show_thinking

@@ -4,7 +4,7 @@ import asyncio
 import io
 
 from cinch_tui.plain.live import LiveOutput
-from cinch_tui.plain.paper import Paper
+from cinch_tui.plain.paper import LineWriter
 from harness.views import TerminalView
 
 MOST = 5
@@ -16,7 +16,7 @@ class Command:
 
     def __init__(self, *, pace: float = 0.0, window: int = WHOLE) -> None:
         self.out = io.StringIO()
-        self.paper = Paper(self.out)
+        self.paper = LineWriter(self.out)
         self.live = LiveOutput(self.paper, lambda: "Output", most=MOST, pace=pace)
         self._window = window
         self._printed = ""

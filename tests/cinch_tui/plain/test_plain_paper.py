@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import io
 
-from cinch_tui.plain.paper import Paper
+from cinch_tui.plain.paper import LineWriter
 
 
 def test_what_is_said_stands_on_lines_of_its_own():
     out = io.StringIO()
-    paper = Paper(out)
+    paper = LineWriter(out)
 
     paper.begin("Assistant")
     paper.add("Let me lo")
@@ -21,7 +21,7 @@ def test_what_is_said_stands_on_lines_of_its_own():
 
 def test_words_are_written_whole():
     out = io.StringIO()
-    paper = Paper(out)
+    paper = LineWriter(out)
     paper.begin("Assistant")
 
     paper.add("Let me lo")
@@ -34,7 +34,7 @@ def test_words_are_written_whole():
 
 def test_nothing_is_written_into_a_line_that_is_typed():
     out = io.StringIO()
-    paper = Paper(out)
+    paper = LineWriter(out)
     paper.begin("Assistant")
     paper.add("I will ")
 
@@ -50,7 +50,7 @@ def test_nothing_is_written_into_a_line_that_is_typed():
 
 def test_control_sequences_are_made_visible_even_in_two_halves():
     out = io.StringIO()
-    paper = Paper(out)
+    paper = LineWriter(out)
 
     paper.begin("Assistant")
     paper.add("\x1b")
@@ -67,7 +67,7 @@ def test_a_reader_that_goes_away_is_told_once():
             raise BrokenPipeError
 
     told: list[str] = []
-    paper = Paper(Closed())
+    paper = LineWriter(Closed())
     paper.on_failure = lambda: told.append("gone")
 
     paper.say("Notice", "one")
@@ -84,7 +84,7 @@ class Tty(io.StringIO):
 
 def test_a_bell_stands_in_no_line_and_does_not_wait_for_the_end_of_one():
     stream = Tty()
-    paper = Paper(stream)
+    paper = LineWriter(stream)
 
     paper.hold("You: ")
     paper.ring()
@@ -96,6 +96,6 @@ def test_a_bell_stands_in_no_line_and_does_not_wait_for_the_end_of_one():
 def test_a_file_is_not_rung():
     stream = io.StringIO()
 
-    Paper(stream).ring()
+    LineWriter(stream).ring()
 
     assert stream.getvalue() == ""

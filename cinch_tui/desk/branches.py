@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.keys.keymap import hint
 from cinch_tui.screens.picker import Item, Picker
-from cinch_tui.transcript.branch_block import BranchBlock
+from cinch_tui.transcript.branch_block import VariantBlock
 from harness.errors import CinchError
 from harness.events import (
     AgentEnd,
@@ -128,13 +128,13 @@ class VariantView:
     def __init__(self, board: ChatWidgets, names: Sequence[str]) -> None:
         self._board = board
         self._names = names
-        self._blocks: dict[str, BranchBlock] = {}
+        self._blocks: dict[str, VariantBlock] = {}
         self._text: dict[tuple[str, int], bool] = {}
 
     def receive(self, event: Event) -> None:
         match event:
             case ParallelStart(loop_ids=loop_ids):
-                self._blocks = {each: BranchBlock(name) for each, name in zip(loop_ids, self._names, strict=True)}
+                self._blocks = {each: VariantBlock(name) for each, name in zip(loop_ids, self._names, strict=True)}
                 self._board.transcript.extend(self._blocks.values())
             case BranchEvent(event=inner) if inner.loop_id in self._blocks:
                 block = self._blocks[inner.loop_id]
@@ -145,7 +145,7 @@ class VariantView:
             case _:
                 pass
 
-    def _show(self, block: BranchBlock, event: Event) -> None:
+    def _show(self, block: VariantBlock, event: Event) -> None:
         match event:
             case MessageStart() | MessageEnd() | MessageDiscarded():
                 _turn(block, event)
@@ -161,7 +161,7 @@ class VariantView:
             case _:
                 pass
 
-    def _grow(self, block: BranchBlock, loop_id: str, delta: object) -> None:
+    def _grow(self, block: VariantBlock, loop_id: str, delta: object) -> None:
         match delta:
             case BlockStart(index, kind):
                 self._text[loop_id, index] = kind == "text"
@@ -195,7 +195,7 @@ def numbered(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _turn(block: BranchBlock, event: MessageStart | MessageEnd | MessageDiscarded) -> None:
+def _turn(block: VariantBlock, event: MessageStart | MessageEnd | MessageDiscarded) -> None:
     match event:
         case MessageStart(role="assistant"):
             block.begin_reply()
@@ -209,7 +209,7 @@ def _turn(block: BranchBlock, event: MessageStart | MessageEnd | MessageDiscarde
             pass
 
 
-def _end(block: BranchBlock, end: AgentEnd) -> None:
+def _end(block: VariantBlock, end: AgentEnd) -> None:
     if end.stop_reason in ("error", "aborted"):
         # The end of what was said, so that it can be read whole.
         block.append(f"\n\n{end.error or 'Stopped.'}")

@@ -286,9 +286,9 @@ class ChatCommandHost(AgentCommandHost):
     # Beside the work
 
     async def ask_aside(self, question: str) -> None:
-        from cinch_tui.transcript.aside_block import AsideBlock
+        from cinch_tui.transcript.aside_block import SideQuestionBlock
 
-        desk, block = self._desk, AsideBlock(question)
+        desk, block = self._desk, SideQuestionBlock(question)
         transcript = desk.screen.board.transcript
         transcript.add(block)
 

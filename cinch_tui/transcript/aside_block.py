@@ -13,12 +13,12 @@ from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.splitting import Splitter
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
 
 HEADING = "Aside · not part of the conversation"
 
 
-class AsideBlock(Block):
+class SideQuestionBlock(Block):
     """Behind a bar of its own, under a word on what it is; the answer is Markdown that may still grow."""
 
     def __init__(self, question: str) -> None:
@@ -51,7 +51,7 @@ class AsideBlock(Block):
 class _AsidePart(Part):
     __slots__ = ("_block",)
 
-    def __init__(self, block: AsideBlock) -> None:
+    def __init__(self, block: SideQuestionBlock) -> None:
         super().__init__()
         self._block = block
 
@@ -59,7 +59,7 @@ class _AsidePart(Part):
     def text(self) -> str:
         return self._block.source
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         block, dim = self._block, look.on_base("muted")
         inner = max(1, width - 2)
         asked = wrap_runs([(untabbed(block.question), look.on_base("strong"))], inner)
@@ -78,7 +78,7 @@ def _heading(style: Style, width: int) -> list[Line]:
     return [plain_line(HEADING[:width], style)]
 
 
-def _answer_lines(answer: str, look: Look, width: int) -> list[Line]:
+def _answer_lines(answer: str, look: BlockStyles, width: int) -> list[Line]:
     # Late: Markdown is not needed before there is some to see.
     from cinch_tui.transcript.markdown import Page, piece_lines
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.transcript.lines import plain_line
 from cinch_tui.transcript.painting import painted
-from cinch_tui.transcript.pictured import PicturedSheet
+from cinch_tui.transcript.pictured import ImageList
 
 if TYPE_CHECKING:
     from textual.strip import Strip
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cinch_tui.transcript.layout import Row
 
 
-class BanneredSheet(PicturedSheet):
+class BanneredSheet(ImageList):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._banner: StartBanner | None = None

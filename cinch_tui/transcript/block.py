@@ -11,7 +11,7 @@ from cinch_tui.transcript.lines import BLANK, Line, wrap_runs
 from cinch_tui.transcript.plain import printed
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
     from cinch_tui.transcript.picture import Picture
 
 UNDRAWN = "This could not be shown as it should be, which is a fault of cinch; the log says more."
@@ -26,27 +26,27 @@ class Part:
 
     def __init__(self) -> None:
         self._lines: list[Line] = []
-        self._drawn_for: tuple[Look, int] | None = None
+        self._drawn_for: tuple[BlockStyles, int] | None = None
 
     @property
     def text(self) -> str:
         """What it says, before it is drawn: where a search finds something in it."""
         return ""
 
-    def lines(self, look: Look, width: int) -> Sequence[Line]:
+    def lines(self, look: BlockStyles, width: int) -> Sequence[Line]:
         wanted = (look, width)
         if self._drawn_for != wanted:
             self._lines = self._drawn(look, width)
             self._drawn_for = wanted
         return self._lines
 
-    def _drawn(self, look: Look, width: int) -> list[Line]:
+    def _drawn(self, look: BlockStyles, width: int) -> list[Line]:
         try:
             return self.draw(look, width)
         except Exception as error:  # noqa: BLE001 the conversation is worth more than how a piece of it looks
             return undrawn(self.text, look, width, error)
 
-    def is_drawn(self, look: Look, width: int) -> bool:
+    def is_drawn(self, look: BlockStyles, width: int) -> bool:
         return self._drawn_for == (look, width)
 
     def forget(self) -> None:
@@ -54,7 +54,7 @@ class Part:
         self._lines = []
         self._drawn_for = None
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         raise NotImplementedError
 
     def guess(self, width: int) -> int:
@@ -76,14 +76,14 @@ class Plain(Part):
     def text(self) -> str:
         return self._text
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         return undrawn(self._text, look, width, self._error)
 
     def guess(self, width: int) -> int:
         return 1 + guess_height(self._text, width)
 
 
-def undrawn(text: str, look: Look, width: int, error: Exception) -> list[Line]:
+def undrawn(text: str, look: BlockStyles, width: int, error: Exception) -> list[Line]:
     """What is shown, and noted, of a text that could not be drawn."""
     logger.error("a part of the conversation cannot be drawn", exc_info=error)
     told = (UNDRAWN, look.on_base("error"))
@@ -95,7 +95,7 @@ class Gap(Part):
 
     __slots__ = ()
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         return [BLANK]
 
     def guess(self, width: int) -> int:
@@ -182,13 +182,13 @@ class Block:
             return self.heights.total
         return 0 if self.hidden else self.gap + guess_height(self.source, width)
 
-    def open(self, look: Look, width: int) -> None:
+    def open(self, look: BlockStyles, width: int) -> None:
         """Make the parts and what is known of their heights fit the block and `width`."""
         if self._opened_for != width:
             self._opened_for = width
             self._rebuild(look, width)
 
-    def advance(self, look: Look, width: int) -> bool:
+    def advance(self, look: BlockStyles, width: int) -> bool:
         """Take in what was said since; true when there is more than fits one go."""
         self.redraw()
         self.open(look, width)
@@ -205,7 +205,7 @@ class Block:
     def make_parts(self) -> list[Part]:
         raise NotImplementedError
 
-    def _rebuild(self, look: Look, width: int) -> None:
+    def _rebuild(self, look: BlockStyles, width: int) -> None:
         if not self.parts:
             made = [] if self.hidden else self._made_parts()
             self.parts = [Gap(), *made] if made and self.gap else made
@@ -217,5 +217,5 @@ class Block:
         except Exception as error:  # noqa: BLE001 as above
             return [Plain(self.source, error)]
 
-    def _height(self, part: Part, look: Look, width: int) -> int:
+    def _height(self, part: Part, look: BlockStyles, width: int) -> int:
         return len(part.lines(look, width)) if part.is_drawn(look, width) else part.guess(width)

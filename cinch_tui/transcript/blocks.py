@@ -13,7 +13,7 @@ from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
 
 __all__ = ["Block", "NoticeBlock", "NoticeLevel", "ReplyBlock", "ThinkingBlock", "ToolBlock", "UserBlock"]
 
@@ -38,7 +38,7 @@ class _TextPart(Part):
     def text(self) -> str:
         return self._block.text
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         return self._block.draw(look, width)
 
     def guess(self, width: int) -> int:
@@ -85,7 +85,7 @@ class UserBlock(Block):
     def make_parts(self) -> list[Part]:
         return [_TextPart(self)]
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         text = untabbed(self.shown)
         mark = look.on_base("user-mark")
         lines = wrap_runs(linked([(text, look.on_base("user"))], look.ways.root, look["link"]), width - 2)
@@ -114,7 +114,7 @@ class NoticeBlock(Block):
     def close_to_its_like(self) -> bool:
         return True
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         style = look.on_base(self.level)
         text = untabbed(self.text.rstrip())
         runs = linked([(text, style)], look.ways.root, look["link"])

@@ -13,7 +13,7 @@ from cinch_tui.transcript.plain import one_line
 from cinch_tui.transcript.replies import PiecePart, ReplyBlock
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import Look, StyleName
+    from cinch_tui.transcript.look import BlockStyles, StyleName
 
 BranchState: TypeAlias = Literal["running", "done", "failed", "chosen", "left"]
 
@@ -26,7 +26,7 @@ _MARKS: dict[BranchState, tuple[str, StyleName]] = {
 }
 
 
-class BranchBlock(ReplyBlock):
+class VariantBlock(ReplyBlock):
     """Grows as its model answers; once it is over it can be folded into its name. Change it, then tell the view."""
 
     def __init__(self, name: str) -> None:
@@ -85,7 +85,7 @@ class BranchBlock(ReplyBlock):
     def _unfinished(self, before: list[Part]) -> PiecePart | None:
         return super()._unfinished(_below_label(before))
 
-    def advance(self, look: Look, width: int) -> bool:
+    def advance(self, look: BlockStyles, width: int) -> bool:
         if not self.folded:
             return super().advance(look, width)
         self.open(look, width)
@@ -100,7 +100,7 @@ def _below_label(parts: list[Part]) -> list[Part]:
 class _Label(Part):
     __slots__ = ("_block",)
 
-    def __init__(self, block: BranchBlock) -> None:
+    def __init__(self, block: VariantBlock) -> None:
         super().__init__()
         self._block = block
 
@@ -108,7 +108,7 @@ class _Label(Part):
     def text(self) -> str:
         return self._block.name
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         block = self._block
         mark, style = _MARKS[block.state]
         if block.foldable:

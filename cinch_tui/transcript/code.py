@@ -14,10 +14,10 @@ from cinch_tui.transcript.lines import Run
 from cinch_tui.transcript.plain import untabbed
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
 
 
-def code_runs(code: str, language: str, look: Look) -> list[Run]:
+def code_runs(code: str, language: str, look: BlockStyles) -> list[Run]:
     """`code` as styled text on the style of code blocks; plain where `language` is unknown."""
     base = look.on_base("code-block")
     text = untabbed(code)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cinch_tui.transcript.block import Channel, Part
     from cinch_tui.transcript.lines import Line
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
 
 # Parts whose lines are kept; what scrolled away long ago is drawn again when it comes back.
 KEPT = 800
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 class Layout:
     """The blocks of a conversation in one column. Drawing happens only for what is asked for by place."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: BlockStyles) -> None:
         self.blocks: list[Block] = []
         self.heights = Heights()
         self.look = look
@@ -120,7 +120,7 @@ class Layout:
         self._drawn.clear()
         self.heights = Heights()
 
-    def fit(self, look: Look, width: int) -> None:
+    def fit(self, look: BlockStyles, width: int) -> None:
         """Everything for another width or look; what is not seen is only guessed anew."""
         self.look = look
         self.width = width

@@ -65,7 +65,7 @@ class Ways:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class BlockStyles:
     """The styles of one theme, and what the person wants to see. Lines drawn for another are stale."""
 
     base: Style
@@ -85,12 +85,12 @@ class Look:
         return self.base + self[name]
 
     @classmethod
-    def bare(cls) -> Look:
+    def bare(cls) -> BlockStyles:
         """No colours at all."""
         return cls(Style.null(), {}, DiffStyles())
 
 
-def look_of(widget: Widget, ways: Ways) -> Look:
+def block_styles(widget: Widget, ways: Ways) -> BlockStyles:
     """The look of a widget whose component classes include all of ours, and those of diffs."""
     styles: dict[StyleName, Style] = {name: component_style(widget, component_class(name)) for name in STYLE_NAMES}
-    return Look(widget.rich_style, styles, diff_styles(widget), ways)
+    return BlockStyles(widget.rich_style, styles, diff_styles(widget), ways)

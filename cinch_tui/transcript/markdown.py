@@ -18,7 +18,7 @@ from harness.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
 
 BULLETS = ("•", "◦", "▪")
 TASKS = {"[ ] ": " [ ] ", "[x] ": " [x] ", "[X] ": " [x] "}
@@ -30,7 +30,7 @@ LEAST = 6
 class Page:
     """What elements are drawn on."""
 
-    look: Look
+    look: BlockStyles
     width: int
     depth: int = 0
 
@@ -171,7 +171,7 @@ def _alignment(token: Token) -> str:
     return str(token.attrs.get("style", "")).removeprefix("text-align:")
 
 
-def inline_runs(token: Token, look: Look, style: Style | None = None) -> list[Run]:
+def inline_runs(token: Token, look: BlockStyles, style: Style | None = None) -> list[Run]:
     """The words of an element, styled."""
     stack = [look.base if style is None else style]
     runs: list[Run] = []
@@ -190,13 +190,13 @@ def inline_runs(token: Token, look: Look, style: Style | None = None) -> list[Ru
     return linked(runs, look.ways.root, look["link"])
 
 
-def _beside(label: Sequence[Run], url: str, look: Look) -> Iterator[Run]:
+def _beside(label: Sequence[Run], url: str, look: BlockStyles) -> Iterator[Run]:
     """Where a link leads, behind a label that names another address."""
     if destination := true_destination("".join(text for text, _ in label), url):
         yield f" ({destination})", look.on_base("muted") + Style(link=url)
 
 
-def _opened(token: Token, look: Look) -> Style:
+def _opened(token: Token, look: BlockStyles) -> Style:
     match token.type:
         case "strong_open":
             return look["strong"]
@@ -210,12 +210,12 @@ def _opened(token: Token, look: Look) -> Style:
             return Style.null()
 
 
-def _link_style(address: str, look: Look) -> Style:
+def _link_style(address: str, look: BlockStyles) -> Style:
     url = safe_url(address)
     return look["link"] + Style(link=url) if url else Style.null()
 
 
-def _leaf(token: Token, style: Style, look: Look) -> Run:
+def _leaf(token: Token, style: Style, look: BlockStyles) -> Run:
     match token.type:
         case "softbreak":
             return " ", style

@@ -9,14 +9,14 @@ from textual.selection import Selection
 
 from cinch_tui.transcript.copying import place_of_key, selected_text
 from cinch_tui.transcript.layout import Row, row_key
-from cinch_tui.transcript.searched import SearchedSheet
+from cinch_tui.transcript.searched import SearchableList
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block
     from cinch_tui.transcript.layout import Place
 
 
-class MarkedSheet(SearchedSheet):
+class SelectableList(SearchableList):
     """What is marked is the screen's own selection, which the mouse makes too: it is copied in the same ways."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it

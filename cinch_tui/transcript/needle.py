@@ -25,7 +25,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Needle:
+class SearchQuery:
     """A text to be found. Capital letters count as soon as there is one among those asked for."""
 
     pattern: re.Pattern[str]

@@ -17,7 +17,7 @@ from cinch_tui.transcript.plain import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
     from cinch_tui.transcript.picture import Cells, Colour, Picture
 
 EDGE = 4
@@ -32,11 +32,11 @@ class PicturePart(Part):
         super().__init__()
         self.picture = picture
 
-    def cells(self, look: Look, width: int) -> Cells | None:
+    def cells(self, look: BlockStyles, width: int) -> Cells | None:
         """How many it takes; None where it is a frame that says what it would be."""
         return self.picture.cells(width - EDGE) if look.ways.images != "off" else None
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         picture = self.picture
         cells = self.cells(look, width)
         if cells is None:
@@ -78,7 +78,7 @@ class PictureBlock(Block):
         return [PicturePart(self.picture)]
 
 
-def frame(words: tuple[str, ...], look: Look, width: int) -> list[Line]:
+def frame(words: tuple[str, ...], look: BlockStyles, width: int) -> list[Line]:
     """A frame in the place of a picture, with what is known of it."""
     said = [_fitted(one_line(text), width - 4) for text in words]
     inner = max(cell_len(text) for text in said) + 2
@@ -96,12 +96,12 @@ def _fitted(text: str, cells: int) -> str:
     return set_cell_size(text, cells - 1).rstrip() + "…" if cells > 1 else ""
 
 
-def _indented(line: Line, look: Look) -> Line:
+def _indented(line: Line, look: BlockStyles) -> Line:
     gutter = Segment(" " * EDGE, look.base)
     return Line((gutter, *line.segments), line.gutter + EDGE, line.end, line.fill)
 
 
-def _empty(cells: Cells, look: Look) -> list[Line]:
+def _empty(cells: Cells, look: BlockStyles) -> list[Line]:
     """Where the picture will be."""
     edge = look.on_base("rule")
     if cells.columns < 2 or cells.rows < 2:
@@ -111,7 +111,7 @@ def _empty(cells: Cells, look: Look) -> list[Line]:
     return [Line((Segment(row, edge),), gutter=len(row), end="") for row in rows]
 
 
-def _block_line(upper: Sequence[Colour], lower: Sequence[Colour], look: Look) -> Line:
+def _block_line(upper: Sequence[Colour], lower: Sequence[Colour], look: BlockStyles) -> Line:
     """Two rows of colours in one row of cells."""
     runs: list[Run] = []
     for (above, below), same in groupby(zip(upper, lower, strict=True)):
@@ -120,7 +120,7 @@ def _block_line(upper: Sequence[Colour], lower: Sequence[Colour], look: Look) ->
     return Line(tuple(Segment(text, style) for text, style in runs), gutter=length, end="")
 
 
-def _half_blocks(above: Colour, below: Colour, count: int, look: Look) -> Run:
+def _half_blocks(above: Colour, below: Colour, count: int, look: BlockStyles) -> Run:
     if above == below:
         return " " * count, look.base + Style(bgcolor=_rgb(below)) if below else look.base
     if above is None:

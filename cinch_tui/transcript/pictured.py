@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from cinch_tui.transcript.marking import MarkedSheet
+from cinch_tui.transcript.marking import SelectableList
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Gallery:
         self._held.clear()
 
 
-class PicturedSheet(MarkedSheet):
+class ImageList(SelectableList):
     @dataclass
     class PictureSeen(Message, namespace="transcript"):
         """There is a first picture to be shown."""

@@ -14,7 +14,7 @@ from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.splitting import Piece, References, Splitter
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
 
 # What one go takes in; a flat-out stream is worked off in several, between which keys are answered.
 GO = 4_096
@@ -104,7 +104,7 @@ class PiecePart(Part):
     def text(self) -> str:
         return self.piece.source
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         # Late: Markdown is not needed before there is some to see.
         from cinch_tui.transcript.markdown import Page, piece_lines
 
@@ -130,7 +130,7 @@ class ReplyBlock(GrowingBlock):
         self._tail = None
         self._taken = 0
 
-    def advance(self, look: Look, width: int) -> bool:
+    def advance(self, look: BlockStyles, width: int) -> bool:
         self.open(look, width)
         self._extend(look, width)
         return self._waiting
@@ -145,7 +145,7 @@ class ReplyBlock(GrowingBlock):
         self._tail = self._unfinished(parts)
         return parts if self._tail is None else [*parts, self._tail]
 
-    def _extend(self, look: Look, width: int) -> None:
+    def _extend(self, look: BlockStyles, width: int) -> None:
         if self._tail is not None:
             self.parts.pop()
         first = len(self.parts)
@@ -182,7 +182,7 @@ class ReplyBlock(GrowingBlock):
         return PiecePart(piece, splitter.references, apart=_holds_text(before[-2:]))
 
 
-def reply_lines(reply: ReplyBlock, look: Look, width: int) -> list[Line]:
+def reply_lines(reply: ReplyBlock, look: BlockStyles, width: int) -> list[Line]:
     """All lines of a finished reply, outside of a conversation."""
     reply.gap = False
     reply.open(look, width)
@@ -210,7 +210,7 @@ class _ThoughtPart(Part):
     def text(self) -> str:
         return self._text
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         style = look.on_base("thinking")
         return indented(wrap_runs([(untabbed(self._text), style)], width - 2), ("│ ", style), ("│ ", style))
 
@@ -225,7 +225,7 @@ class _ThoughtSummary(Part):
         super().__init__()
         self._block = block
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         style = look.on_base("thinking")
         cursor = look["cursor"] if self._block.selected else Style.null()
         line = plain_line(self._block.headline[:width], style + cursor)
@@ -277,13 +277,13 @@ class ThinkingBlock(GrowingBlock):
         lines: list[Part] = [_ThoughtPart(line) for line in source.split("\n")] if source else []
         return [_ThoughtSummary(self), *lines] if self.finished else lines
 
-    def advance(self, look: Look, width: int) -> bool:
+    def advance(self, look: BlockStyles, width: int) -> bool:
         if not self.parts or self.finished:
             return super().advance(look, width)
         self._append_lines(look, width)
         return False
 
-    def _append_lines(self, look: Look, width: int) -> None:
+    def _append_lines(self, look: BlockStyles, width: int) -> None:
         # Only the last line can have changed.
         last = len(self.parts) - 1
         source = self.source.rstrip("\n")

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from cinch_tui.transcript.layout import Place, key_parts
-from cinch_tui.transcript.needle import Needle, Span
+from cinch_tui.transcript.needle import SearchQuery, Span
 from cinch_tui.transcript.painting import Marks
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Search:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._needle: Needle | None = None
+        self._needle: SearchQuery | None = None
         self._near = 0
         self._waiting: deque[Block] = deque()
         self._counts: dict[Block, int] = {}
@@ -58,7 +58,7 @@ class Search:
     def find(self, query: str, near: int) -> None:
         """Begin anew, at the block with the index `near`, from there upward and then below."""
         self.reset()
-        self._needle = Needle.of(query)
+        self._needle = SearchQuery.of(query)
         self._near = near
         if self._needle is not None:
             blocks = self._layout.blocks

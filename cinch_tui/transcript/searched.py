@@ -11,7 +11,7 @@ from textual.message import Message
 
 from cinch_tui.transcript.layout import Place, Row, row_key
 from cinch_tui.transcript.search import Search
-from cinch_tui.transcript.sheet import SLICE, Sheet
+from cinch_tui.transcript.sheet import SLICE, VirtualList
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class _Standpoint:
     line: int = 0
 
 
-class SearchedSheet(Sheet):
+class SearchableList(VirtualList):
     """What is added, changed or dropped during a search is searched too."""
 
     @dataclass

@@ -19,7 +19,7 @@ from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.transcript.caret import with_caret
 from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import START, Layout, Row
-from cinch_tui.transcript.look import STYLE_NAMES, Look, Ways, component_class, look_of
+from cinch_tui.transcript.look import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
 from cinch_tui.transcript.painting import Marks, changed_regions, painted
 from cinch_tui.transcript.stamps import stamped
 from cinch_tui.transcript.strips import Strips
@@ -40,7 +40,7 @@ REST = 4
 NARROWEST = 12
 
 
-class Sheet(ScrollView):
+class VirtualList(ScrollView):
     """Blocks below one another. They are plain objects: change one, then say so with `changed`."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(name) for name in STYLE_NAMES} | DIFF_CLASSES
@@ -53,7 +53,7 @@ class Sheet(ScrollView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
-        self._page = Layout(Look.bare())
+        self._page = Layout(BlockStyles.bare())
         self._look_is_stale = True
         self._ways = Ways()
         self._hidden: frozenset[Channel] = frozenset()
@@ -220,7 +220,7 @@ class Sheet(ScrollView):
             return
         look = self._page.look
         # Styles are also updated when the focus moves or the mouse comes by, and then nothing looks different.
-        if self._look_is_stale and (fresh := look_of(self, self._ways)) != look:
+        if self._look_is_stale and (fresh := block_styles(self, self._ways)) != look:
             look = fresh
         self._look_is_stale = False
         if look is not self._page.look:

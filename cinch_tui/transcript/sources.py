@@ -14,7 +14,7 @@ from cinch_tui.transcript.lines import Line, indented, plain_line, wrap_runs
 from harness.sources import sources_text
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
     from harness.sources import Source
 
 # More are folded away until they are asked for.
@@ -69,7 +69,7 @@ class _SourcesPart(Part):
     def text(self) -> str:
         return harmless(sources_text(self._block.shown))
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         block = self._block
         dim = look.on_base("muted")
         cursor = look["cursor"] if block.selected else Style.null()
@@ -86,7 +86,7 @@ class _SourcesPart(Part):
         return 1 + len(self._block.shown)
 
 
-def _source_lines(source: Source, digits: int, look: Look, width: int) -> list[Line]:
+def _source_lines(source: Source, digits: int, look: BlockStyles, width: int) -> list[Line]:
     dim = look.on_base("muted")
     label, host = harmless(source.label), harmless(source.host)
     linked = dim + Style(underline=True, link=source.link) if source.link else dim

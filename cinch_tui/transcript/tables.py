@@ -13,7 +13,7 @@ from harness.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from rich.style import Style
 
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
 
 BETWEEN = " │ "
 NARROWEST = 4
@@ -21,7 +21,7 @@ NARROWEST = 4
 
 class Page(Protocol):
     @property
-    def look(self) -> Look: ...
+    def look(self) -> BlockStyles: ...
     @property
     def width(self) -> int: ...
 

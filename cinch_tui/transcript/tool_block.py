@@ -14,7 +14,7 @@ from harness.views import DiffView, ImageView, TerminalView, TextView, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cinch_tui.transcript.look import Look
+    from cinch_tui.transcript.look import BlockStyles
     from cinch_tui.transcript.picture import Picture
 
 # Of what comes out of a call that has only just come, so many lines are shown.
@@ -24,7 +24,7 @@ ToolStatus: TypeAlias = Literal["waiting", "running", "done", "failed", "denied"
 
 
 @dataclass(slots=True)
-class Call:
+class ToolCallState:
     """What is known of a tool call so far."""
 
     label: str
@@ -50,7 +50,7 @@ class ToolBlock(Block):
     def __init__(self, call_id: str, label: str, summary: str) -> None:
         super().__init__()
         self.call_id = call_id
-        self.call = Call(label, summary)
+        self.call = ToolCallState(label, summary)
         self._folded: bool | None = None
         self._is_fresh = False
         self.stays_open = False
@@ -206,7 +206,7 @@ class _Header(Part):
     def text(self) -> str:
         return self._block.headline
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         # Late, as all drawing of what an empty conversation does not have.
         from cinch_tui.transcript.tool_lines import header_line
 
@@ -228,7 +228,7 @@ class _Body(Part):
     def text(self) -> str:
         return self._block.shown_text
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         from cinch_tui.transcript.tool_lines import body_lines
         from cinch_tui.transcript.tool_text import brief
 

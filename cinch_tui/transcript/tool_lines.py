@@ -20,8 +20,8 @@ from cinch_tui.transcript.replies import ReplyBlock, reply_lines
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import Look
-    from cinch_tui.transcript.tool_block import Call, ToolStatus
+    from cinch_tui.transcript.look import BlockStyles
+    from cinch_tui.transcript.tool_block import ToolCallState, ToolStatus
 
 LONGEST = 200
 LONGEST_DIFF = 50
@@ -36,7 +36,7 @@ _PLACE = re.compile(r":\d+:")
 TODO_MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
 
 
-def header_line(call: Call, look: Look, width: int, *, folded: bool, selected: bool) -> Line:
+def header_line(call: ToolCallState, look: BlockStyles, width: int, *, folded: bool, selected: bool) -> Line:
     """The call on one line: state, tool, what it was called for, what came out."""
     state = look.on_base(call.outcome)
     mark = f"{'▸' if folded else '▾'} {GLYPHS[call.outcome]} "
@@ -73,7 +73,7 @@ def _result(first: str, counts: str, cells: int) -> str:
     return f"{fitted(first, min(spare, FIRST_LINE))} · {counts}" if counts else fitted(first, min(cells, FIRST_LINE))
 
 
-def first_line(call: Call) -> str:
+def first_line(call: ToolCallState) -> str:
     """The first line of what a finished call put out; empty for a change, which is shown whole, and for failures."""
     if call.status != "done":
         return ""
@@ -89,7 +89,7 @@ def first_line(call: Call) -> str:
     return one_line(start[:LONGEST_LOOKED_AT].lstrip().partition("\n")[0])
 
 
-def metric(call: Call, *, folded: bool = True) -> str:
+def metric(call: ToolCallState, *, folded: bool = True) -> str:
     """What came out, in a few words; without the error that an unfolded call shows below."""
     words = [_outcome(call, folded=folded)]
     # A note on how a call ended says how long it took.
@@ -103,7 +103,7 @@ def metric(call: Call, *, folded: bool = True) -> str:
     return " · ".join(word for word in words if word)
 
 
-def _outcome(call: Call, *, folded: bool) -> str:
+def _outcome(call: ToolCallState, *, folded: bool) -> str:
     if call.status == "waiting":
         return ""
     if call.status == "denied":
@@ -152,7 +152,7 @@ def count_lines(text: str) -> str:
     return f"{lines:,} {'line' if lines == 1 else 'lines'}" if lines else ""
 
 
-def body_lines(call: Call, look: Look, width: int) -> list[Line]:
+def body_lines(call: ToolCallState, look: BlockStyles, width: int) -> list[Line]:
     """What the tool shows, behind a gutter."""
     inner = max(8, width - 4)
     if call.is_markdown and isinstance(call.view, TextView):
@@ -173,7 +173,7 @@ def body_lines(call: Call, look: Look, width: int) -> list[Line]:
     return indented(lines or [plain_line(fitted("(nothing)", inner), look.on_base("muted"))], edge, edge)
 
 
-def _view_lines(view: View, look: Look, width: int) -> list[Line]:
+def _view_lines(view: View, look: BlockStyles, width: int) -> list[Line]:
     match view:
         case DiffView():
             return _diff_lines(view, look, width)
@@ -190,7 +190,7 @@ def _view_lines(view: View, look: Look, width: int) -> list[Line]:
             return _text_lines(text, language, look, width)
 
 
-def _text_lines(text: str, language: str, look: Look, width: int) -> list[Line]:
+def _text_lines(text: str, language: str, look: BlockStyles, width: int) -> list[Line]:
     rows, more = first_lines(printed(text).strip("\n"))
     if not language:
         return [*chop_runs(_output(rows, look), width), *_more(more, look, width)]
@@ -199,13 +199,13 @@ def _text_lines(text: str, language: str, look: Look, width: int) -> list[Line]:
     return [*(Line(line.segments, line.gutter, line.end, fill) for line in lines), *_more(more, look, width)]
 
 
-def _prose_lines(text: str, look: Look, width: int) -> list[Line]:
+def _prose_lines(text: str, look: BlockStyles, width: int) -> list[Line]:
     """Why there is no result, which is told in sentences."""
     rows, more = first_lines(printed(text).strip("\n"))
     return [*wrap_runs(_output(rows, look), width), *_more(more, look, width)]
 
 
-def _terminal_lines(view: TerminalView, look: Look, width: int) -> list[Line]:
+def _terminal_lines(view: TerminalView, look: BlockStyles, width: int) -> list[Line]:
     command = wrap_runs([(f"$ {untabbed(harmless(view.command))}", look.on_base("command"))], width)
     rows = printed(view.output).rstrip().split("\n") if view.output.strip() else []
     hidden = max(0, len(rows) - LONGEST)
@@ -221,19 +221,19 @@ def _terminal_lines(view: TerminalView, look: Look, width: int) -> list[Line]:
     return lines
 
 
-def _output(text: str, look: Look) -> list[Run]:
+def _output(text: str, look: BlockStyles) -> list[Run]:
     # There are so many places in it that to underline them all would say nothing.
     return linked([(text, look.on_base("muted"))], look.ways.root, Style.null())
 
 
-def _listing_lines(view: ListingView, look: Look, width: int) -> list[Line]:
+def _listing_lines(view: ListingView, look: BlockStyles, width: int) -> list[Line]:
     shown = view.entries[:LONGEST]
     text = "\n".join(untabbed(harmless(entry).replace("\n", "␊")) for entry in shown)
     lines = chop_runs(linked([(text, look.base)], look.ways.root, Style.null()), width)
     return [*(lines if shown else []), *_more(max(view.total, len(view.entries)) - len(shown), look, width)]
 
 
-def _todo_lines(view: TodoView, look: Look, width: int) -> list[Line]:
+def _todo_lines(view: TodoView, look: BlockStyles, width: int) -> list[Line]:
     lines: list[Line] = []
     for item in view.items:
         style = look.base if item.status == "in_progress" else look.on_base("muted")
@@ -242,7 +242,7 @@ def _todo_lines(view: TodoView, look: Look, width: int) -> list[Line]:
     return lines
 
 
-def _diff_lines(view: DiffView, look: Look, width: int) -> list[Line]:
+def _diff_lines(view: DiffView, look: BlockStyles, width: int) -> list[Line]:
     texts = diff_lines(view, width, look.diff, limit=LONGEST_DIFF)
     return [Line(tuple(Segment(*run) for run in text_runs(text, look.base))) for text in texts]
 
@@ -252,7 +252,7 @@ def first_lines(text: str) -> tuple[str, int]:
     return "\n".join(rows[:LONGEST]), max(0, len(rows) - LONGEST)
 
 
-def _more(count: int, look: Look, width: int) -> list[Line]:
+def _more(count: int, look: BlockStyles, width: int) -> list[Line]:
     return (
         [plain_line(fitted(f"… {count:,} more {'line' if count == 1 else 'lines'}", width), look.on_base("muted"))]
         if count > 0

@@ -12,13 +12,13 @@ from cinch_tui.transcript.tool_lines import LONGEST, first_lines
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.tool_block import Call
+    from cinch_tui.transcript.tool_block import ToolCallState
 
 # About what fits a line of the widest screen.
 WIDEST = 400
 
 
-def body_text(call: Call) -> str:
+def body_text(call: ToolCallState) -> str:
     """The text of a call's body; of what is too long to be shown, only what is shown."""
     text = _view_text(call.view) if call.view is not None else ""
     said = call.text.strip()
@@ -27,7 +27,7 @@ def body_text(call: Call) -> str:
     return f"{text}\n{printed(said)}" if call.status == "failed" and not isinstance(call.view, TerminalView) else text
 
 
-def brief(call: Call) -> Call:
+def brief(call: ToolCallState) -> ToolCallState:
     """The call with only the end of what comes out of it, or the beginning of a list; a change is shown whole."""
     return replace(call, view=_brief_view(call.view) if call.view is not None else None, text=_ending(call.text))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cinch_tui.transcript.look import Look
+from cinch_tui.transcript.look import BlockStyles
 from cinch_tui.transcript.splitting import Piece
 
 
@@ -10,10 +10,10 @@ def warm_up() -> None:
     """Import what draws Markdown and code; meant for a thread after the first paint."""
     # Together they cost some hundred milliseconds, which nobody waits for while typing.
     from cinch_tui.transcript.markdown import Page, piece_lines
-    from cinch_tui.transcript.tool_block import Call
+    from cinch_tui.transcript.tool_block import ToolCallState
     from cinch_tui.transcript.tool_lines import header_line
 
-    look = Look.bare()
+    look = BlockStyles.bare()
     for source in ("*warm* …", "```python\nwarm = 1\n```"):
         piece_lines(Piece(source), {}, Page(look, 80))
-    header_line(Call("", ""), look, 80, folded=True, selected=False)
+    header_line(ToolCallState("", ""), look, 80, folded=True, selected=False)

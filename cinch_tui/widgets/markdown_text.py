@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.transcript.lines import Line
-from cinch_tui.transcript.look import STYLE_NAMES, Look, Ways, component_class, look_of
+from cinch_tui.transcript.look import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
 from cinch_tui.transcript.painting import painted
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
 
@@ -24,7 +24,7 @@ class MarkdownText(Widget):
     def __init__(self, text: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._reply = ReplyBlock(text)
-        self._look: Look | None = None
+        self._look: BlockStyles | None = None
 
     def update(self, text: str) -> None:
         self._reply = ReplyBlock(text)
@@ -45,5 +45,5 @@ class MarkdownText(Widget):
 
     def _lines(self, width: int) -> list[Line]:
         if self._look is None:
-            self._look = look_of(self, Ways())
+            self._look = block_styles(self, Ways())
         return reply_lines(self._reply, self._look, max(1, width))

@@ -16,7 +16,7 @@ from fakes.transcript_stage import Stage
 from cinch_tui.app import CinchApp
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
-from cinch_tui.transcript.aside_block import AsideBlock
+from cinch_tui.transcript.aside_block import SideQuestionBlock
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 
 MAY_GO_ON = threading.Event()
@@ -47,8 +47,8 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return chat(tmp_path)
 
 
-def asides(app: CinchApp) -> list[AsideBlock]:
-    return [block for block in app.desk.screen.board.transcript.blocks if isinstance(block, AsideBlock)]
+def asides(app: CinchApp) -> list[SideQuestionBlock]:
+    return [block for block in app.desk.screen.board.transcript.blocks if isinstance(block, SideQuestionBlock)]
 
 
 async def test_a_side_question_is_answered_while_the_agent_works_and_kept_nowhere(app: CinchApp, own_home: Path):
@@ -100,10 +100,10 @@ async def test_off_stops_the_answer_or_says_that_there_is_none():
 
 
 def test_picture_of_an_aside(snap_compare) -> None:
-    block = AsideBlock("Which file was that in?")
+    block = SideQuestionBlock("Which file was that in?")
     block.append("In `till/receipt.py`:\n\n- the **total**\n- the discount, which is a percentage of what is left\n")
     block.finish()
-    stopped = AsideBlock("And why?")
+    stopped = SideQuestionBlock("And why?")
     stopped.append("Because")
     stopped.finish("Stopped.")
 

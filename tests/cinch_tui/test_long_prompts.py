@@ -9,7 +9,7 @@ from fakes.script import Reply
 from textual.events import Paste
 
 from cinch_tui.transcript.blocks import UserBlock
-from cinch_tui.transcript.look import Look
+from cinch_tui.transcript.look import BlockStyles
 
 PASTED = "".join(f"line {number}\n" for number in range(1, 301))
 
@@ -17,9 +17,9 @@ PASTED = "".join(f"line {number}\n" for number in range(1, 301))
 def test_long_prompt_is_folded_to_its_first_lines_and_opens_again():
     block = UserBlock(PASTED)
 
-    folded = [line.text for line in block.draw(Look.bare(), 80)]
+    folded = [line.text for line in block.draw(BlockStyles.bare(), 80)]
     block.folded = False
-    opened = [line.text for line in block.draw(Look.bare(), 80)]
+    opened = [line.text for line in block.draw(BlockStyles.bare(), 80)]
 
     assert block.foldable
     assert folded[0] == "❯ line 1"

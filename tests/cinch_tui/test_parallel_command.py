@@ -21,7 +21,7 @@ from cinch_tui.desk.branches import numbered
 from cinch_tui.screens.picker import Picker
 from cinch_tui.start import prepare
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, UserBlock
-from cinch_tui.transcript.branch_block import BranchBlock
+from cinch_tui.transcript.branch_block import VariantBlock
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 
 MAY_ANSWER = threading.Event()
@@ -91,7 +91,7 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app:
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why is it slow?")
         await until(pilot, lambda: picks(app))
-        shown = [(block.name, block.state, block.source.strip()) for block in blocks(app, BranchBlock)]
+        shown = [(block.name, block.state, block.source.strip()) for block in blocks(app, VariantBlock)]
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.desk.talk.contest is None)
 
@@ -102,7 +102,10 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app:
         assert history(app)[0] == "why is it slow?"
         assert history(app)[-1] == "It is the disk."
         assert "caches" not in "".join(history(app))
-        assert [(block.state, block.folded) for block in blocks(app, BranchBlock)] == [("left", True), ("chosen", True)]
+        assert [(block.state, block.folded) for block in blocks(app, VariantBlock)] == [
+            ("left", True),
+            ("chosen", True),
+        ]
         assert [block.source for block in blocks(app, ReplyBlock)] == ["Let me see.", "It is the disk."]
         assert [block.source for block in blocks(app, UserBlock)] == ["why is it slow?"]
         assert sorted(asked(server)) == ["careful", "careful", "quick"]
@@ -133,7 +136,7 @@ async def test_they_may_look_but_not_change_anything(app: CinchApp, server: Mode
         await say(pilot, app, "/parallel anthropic/quick anthropic/quick -- why?")
         await until(pilot, lambda: picks(app))
 
-        assert [block.name for block in blocks(app, BranchBlock)] == ["anthropic/quick (1)", "anthropic/quick (2)"]
+        assert [block.name for block in blocks(app, VariantBlock)] == ["anthropic/quick (1)", "anthropic/quick (2)"]
         offered = {tool["name"] for request in server.requests for tool in request.body["tools"]}
         assert "read_file" in offered
         assert offered.isdisjoint({"edit_file", "write_file", "bash", "submit_plan"})
@@ -188,8 +191,8 @@ async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):
         await say(pilot, app, "/parallel anthropic/broken anthropic/broken -- why?")
         await until(pilot, lambda: app.desk.screen.board.status.status.state == "error")
 
-        assert [(block.state, block.folded) for block in blocks(app, BranchBlock)] == [("failed", False)] * 2
-        assert all("401" in block.source for block in blocks(app, BranchBlock))
+        assert [(block.state, block.folded) for block in blocks(app, VariantBlock)] == [("failed", False)] * 2
+        assert all("401" in block.source for block in blocks(app, VariantBlock))
         assert app.desk.talk.contest is None
         assert history(app) == ["why?"]
 
@@ -197,7 +200,7 @@ async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):
 async def test_what_was_typed_meanwhile_is_heard_after_the_pick(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/slow -- why?")
-        await until(pilot, lambda: any(block.state == "done" for block in blocks(app, BranchBlock)))
+        await until(pilot, lambda: any(block.state == "done" for block in blocks(app, VariantBlock)))
         await say(pilot, app, "and then?")
         MAY_ANSWER.set()
         await until(pilot, lambda: picks(app))
@@ -216,8 +219,8 @@ async def test_one_that_fails_is_told_in_its_block_and_cannot_be_picked(app: Cin
         await until(pilot, lambda: app.desk.talk.contest is None)
 
         assert rows == ["anthropic/quick", "anthropic/careful"]
-        assert [block.state for block in blocks(app, BranchBlock)] == ["failed", "chosen", "left"]
-        assert blocks(app, BranchBlock)[0].note
+        assert [block.state for block in blocks(app, VariantBlock)] == ["failed", "chosen", "left"]
+        assert blocks(app, VariantBlock)[0].note
         assert history(app) == ["why?", "Because of **caches**."]
 
 
@@ -240,14 +243,14 @@ async def test_escape_lets_the_person_read_on_and_pick_later(app: CinchApp):
 async def test_escape_while_they_answer_stops_all_and_keeps_the_prompt(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/slow -- why?")
-        await until(pilot, lambda: any(block.state == "done" for block in blocks(app, BranchBlock)))
+        await until(pilot, lambda: any(block.state == "done" for block in blocks(app, VariantBlock)))
         await pilot.press("escape")
         await until(pilot, lambda: app.desk.talk.contest is None)
 
         assert history(app) == ["why?"]
-        assert [block.state for block in blocks(app, BranchBlock)] == ["done", "failed"]
+        assert [block.state for block in blocks(app, VariantBlock)] == ["done", "failed"]
         assert app.desk.screen.board.status.status.tokens_out > 0
-        assert not any(block.folded for block in blocks(app, BranchBlock))
+        assert not any(block.folded for block in blocks(app, VariantBlock))
         assert app.desk.talk.contest is None
 
 

@@ -9,7 +9,7 @@ from fakes.dialogs import Host
 from textual.widgets import Static
 
 from cinch_tui.screens.plan_review import PlanScreen
-from cinch_tui.transcript.look import Look
+from cinch_tui.transcript.look import BlockStyles
 from cinch_tui.transcript.past import show_result
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import body_lines
@@ -103,7 +103,7 @@ def test_plan_in_the_conversation_is_drawn_like_a_reply():
         ToolResult("1", "submit_plan", (Text("yes"),), view=TextView(PLAN, "markdown"), details={"accepted": True}),
     )
 
-    lines = [line.text.strip() for line in body_lines(block.call, Look.bare(), 60)]
+    lines = [line.text.strip() for line in body_lines(block.call, BlockStyles.bare(), 60)]
 
     assert lines[0] == "Move prices to cents"
     assert "1. Change Price.amount to cents" in lines

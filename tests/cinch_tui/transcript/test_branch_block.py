@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from cinch_tui.desk.branches import VariantView
 from cinch_tui.screens.board import ChatWidgets
-from cinch_tui.transcript.branch_block import BranchBlock
+from cinch_tui.transcript.branch_block import VariantBlock
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.status_bar import StatusBar
 from harness.events import (
@@ -30,8 +30,8 @@ from harness.provider import BlockDelta, BlockKind, BlockStart
 WRITTEN = "▾ ◆ demo/a  10 tokens"
 
 
-def answered(name: str = "demo/a", text: str = "First.\n\nSecond.") -> BranchBlock:
-    block = BranchBlock(name)
+def answered(name: str = "demo/a", text: str = "First.\n\nSecond.") -> VariantBlock:
+    block = VariantBlock(name)
     block.append(text)
     block.finish()
     block.label("done", "10 tokens")
@@ -46,14 +46,14 @@ def said(*texts: str, kind: BlockKind = "text") -> list[Event]:
 BEGUN = MessageStart(message_id="m", role="assistant")
 
 
-def view_of(*events: Event) -> tuple[ChatWidgets, list[BranchBlock]]:
+def view_of(*events: Event) -> tuple[ChatWidgets, list[VariantBlock]]:
     """What the view makes of a run that does this, beside one that does nothing."""
     board = ChatWidgets.above(StatusBar())
     view = VariantView(board, ["demo/a", "demo/b"])
     view.receive(ParallelStart(loop_ids=("s.a.1", "s.b.1")))
     for event in events:
         view.receive(event if isinstance(event, ParallelEnd) else BranchEvent(event=in_loop(event)))
-    return board, [block for block in board.transcript.blocks if isinstance(block, BranchBlock)]
+    return board, [block for block in board.transcript.blocks if isinstance(block, VariantBlock)]
 
 
 def in_loop(event: Event, loop_id: str = "s.a.1") -> Event:
@@ -66,7 +66,7 @@ async def settled(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
-async def lines_of(*blocks: BranchBlock, act: Callable[[Transcript], None] | None = None) -> list[str]:
+async def lines_of(*blocks: VariantBlock, act: Callable[[Transcript], None] | None = None) -> list[str]:
     app = Stage(*blocks)
     async with app.run_test(size=(40, 12)) as pilot:
         await pilot.pause()
@@ -82,7 +82,7 @@ async def test_an_answer_stands_right_below_the_name_of_its_model():
 
 
 async def test_it_looks_the_same_whether_it_grew_or_was_there():
-    block = BranchBlock("demo/a")
+    block = VariantBlock("demo/a")
 
     def grow(view: Transcript) -> None:
         for fragment in ("Fir", "st.\n", "\nSec", "ond."):
@@ -188,7 +188,7 @@ def test_events_of_others_change_nothing():
 
 
 def test_answers_side_by_side(snap_compare: Callable[..., bool]) -> None:
-    running, failed, chosen, left = (BranchBlock(f"provider/model-{name}") for name in "abcd")
+    running, failed, chosen, left = (VariantBlock(f"provider/model-{name}") for name in "abcd")
     running.append("Let me see.\n\n▸ Read file `src/load.py`\n\n")
     running.label("running", "Read file")
     for block, text in ((failed, "The key was refused."), (chosen, "Read it **once**."), (left, "It is the disk.")):

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from cinch_tui.transcript import splitting
 from cinch_tui.transcript.blocks import ReplyBlock
-from cinch_tui.transcript.look import Look
+from cinch_tui.transcript.look import BlockStyles
 from cinch_tui.transcript.markdown import Page, element_lines
 from cinch_tui.transcript.splitting import parser
 
 WIDTH = 40
-LOOK = Look.bare()
+LOOK = BlockStyles.bare()
 
 LINES = [
     "",

@@ -15,7 +15,7 @@ from wcwidth import wcswidth
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.layout import START, Layout
 from cinch_tui.transcript.lines import Line
-from cinch_tui.transcript.look import Look
+from cinch_tui.transcript.look import BlockStyles
 from cinch_tui.transcript.painting import painted
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView
 
@@ -39,7 +39,7 @@ def tool(view: TextView | TerminalView | ListingView | DiffView | None, text: st
 
 
 def lines_of(text: str, width: int) -> list[Line]:
-    layout = Layout(Look.bare())
+    layout = Layout(BlockStyles.bare())
     layout.width = width
     thought = ThinkingBlock(text)
     thought.folded = False
@@ -50,7 +50,7 @@ def lines_of(text: str, width: int) -> list[Line]:
 
 
 def change_lines(text: str, width: int) -> list[Line]:
-    layout = Layout(Look.bare())
+    layout = Layout(BlockStyles.bare())
     layout.width = width
     layout.extend([tool(DiffView("a.py", "a\n", text), text)])
     return [row.line for row in layout.rows(START, 2_000)]
@@ -82,7 +82,7 @@ def test_a_terminals_own_table_agrees(pieces: list[str], width: int) -> None:
 )
 def test_what_is_one_character_to_a_reader_is_never_cut_in_two(graphemes: list[str], width: int) -> None:
     block = UserBlock("".join(graphemes))
-    layout = Layout(Look.bare())
+    layout = Layout(BlockStyles.bare())
     layout.width = width
     layout.extend([block])
     known = set(graphemes)
@@ -122,7 +122,7 @@ def test_tasks_nested_lists_and_a_wide_table(snap_compare: Callable[..., bool]) 
 
 @pytest.mark.parametrize("width", [14, 40])
 def test_a_picture_is_a_frame_with_its_name_kind_and_size(width: int) -> None:
-    layout = Layout(Look.bare())
+    layout = Layout(BlockStyles.bare())
     layout.width = width
     block = tool(None, "")
     block.status, block.view = "done", ImageView("shots/画面.png", "image/png", 640, 480)

@@ -11,7 +11,7 @@ from wcwidth import wcswidth
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 from cinch_tui.transcript.layout import START, Layout
-from cinch_tui.transcript.look import Look
+from cinch_tui.transcript.look import BlockStyles
 from cinch_tui.transcript.painting import painted
 
 SMALL = (44, 24)
@@ -27,7 +27,7 @@ TABLE = f"| {HEBREW} | name |\n|---|---|\n| {ARABIC} | א |\n| a | {HEBREW} |"
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), st.integers(14, 60))
 def test_a_row_is_exactly_as_wide_as_the_view_by_another_measure(text: str, width: int) -> None:
-    layout = Layout(Look.bare())
+    layout = Layout(BlockStyles.bare())
     layout.width = width
     layout.extend(
         [

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.needle import Needle
+from cinch_tui.transcript.needle import SearchQuery
 from cinch_tui.widgets.search_bar import LONGEST
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 
@@ -267,14 +267,14 @@ async def test_no_search_keeps_a_conversation_that_was_cleared() -> None:
     ],
 )
 def test_capitals_count_once_one_is_typed_and_nothing_is_a_pattern(query: str, text: str, count: int) -> None:
-    needle = Needle.of(query)
+    needle = SearchQuery.of(query)
 
     assert needle is not None
     assert needle.count(text) == count
 
 
 def test_blanks_are_nothing_to_search_for() -> None:
-    assert Needle.of("  ") is None
+    assert SearchQuery.of("  ") is None
 
 
 def test_a_search(snap_compare: Callable[..., bool]) -> None:

@@ -11,7 +11,7 @@ from textual.selection import SELECT_ALL, Selection
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import Layout
-from cinch_tui.transcript.look import Look
+from cinch_tui.transcript.look import BlockStyles
 from harness.views import TerminalView
 
 SMALL = (40, 12)
@@ -111,7 +111,7 @@ async def test_a_drag_over_a_folded_call_does_not_unfold_it() -> None:
 
 
 def laid_out() -> Layout:
-    layout = Layout(Look.bare())
+    layout = Layout(BlockStyles.bare())
     layout.extend([UserBlock("ask"), *numbered(2), UserBlock("")])
     return layout
 

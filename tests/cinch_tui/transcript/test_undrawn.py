@@ -8,7 +8,7 @@ from fakes.transcript_stage import Stage, screen
 from cinch_tui.transcript.block import Block, Part
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.lines import Line
-from cinch_tui.transcript.look import Look
+from cinch_tui.transcript.look import BlockStyles
 
 
 class Faulty(Part):
@@ -16,7 +16,7 @@ class Faulty(Part):
     def text(self) -> str:
         return "what was \x1b[31msaid"
 
-    def draw(self, look: Look, width: int) -> list[Line]:
+    def draw(self, look: BlockStyles, width: int) -> list[Line]:
         raise ValueError("no such colour")
 
     def guess(self, width: int) -> int:

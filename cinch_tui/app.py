@@ -31,7 +31,7 @@ from cinch_tui.terminal.caret import caret_of
 from cinch_tui.terminal.guard import Guard
 from cinch_tui.terminal.leaving import CLOSING, Kills, has_shell
 from cinch_tui.terminal.multiplexers import around, holds_esc_back
-from cinch_tui.terminal.screenful import Screenful
+from cinch_tui.terminal.screenful import ScreenCells
 from cinch_tui.terminal.window_title import WindowTitle
 from cinch_tui.theme_switch import ThemeSwitch
 from cinch_tui.widgets.prompt.completion import CommandCompletion
@@ -93,7 +93,7 @@ class CinchApp(App[object]):
         self._kills = Kills(self._leave)
         self._prompt_history = history
         self.fault = ""
-        self._screenful = Screenful()
+        self._screenful = ScreenCells()
 
     def _paint_for(self, environ: Mapping[str, str]) -> None:
         # Most terminals can do all of it.

@@ -22,7 +22,7 @@ PATIENCE = 0.05
 _IN_TEXT = "\r\n\t"
 
 
-class BurstParser(PasteParser):
+class PasteDetector(PasteParser):
     """What is typed is keys, however fast; `tick` hands on what was pasted when nothing more of it comes."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast, runtime_checkable
 
 from textual.drivers.linux_driver import LinuxDriver
 
-from cinch_tui.terminal.burst import BurstParser
+from cinch_tui.terminal.burst import PasteDetector
 from cinch_tui.terminal.first_frame import typed_before
 from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.key_modes import asked, given_back, is_in_konsole
 from cinch_tui.terminal.multiplexers import emptied
-from cinch_tui.terminal.placed import placed
-from cinch_tui.terminal.terse import terse
+from cinch_tui.terminal.placed import place_cursor
+from cinch_tui.terminal.terse import optimize_sgr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,7 +148,7 @@ class GuardedDriver(LinuxDriver):
         writer = self._writer_thread
         # It ends when the terminal hangs up; what is put into its queue then would fill it, and hold us for ever.
         if not is_needless and (writer is None or writer.is_alive()):
-            super().write(placed(terse(data)))
+            super().write(place_cursor(optimize_sgr(data)))
 
     def run_input_thread(self) -> None:
         try:
@@ -176,7 +176,7 @@ class GuardedDriver(LinuxDriver):
 
     def _read_on(self, chunk: bytes) -> None:
         """Read keys, from where a frame stopped, which may be the middle of a paste."""
-        parser, decoder = BurstParser(), getincrementaldecoder("utf-8")("replace")
+        parser, decoder = PasteDetector(), getincrementaldecoder("utf-8")("replace")
         in_konsole = is_in_konsole(os.environ)
         # To feed nothing means to a parser that nothing more will come.
         if text := spelled_anew(decoder.decode(chunk), in_konsole=in_konsole):

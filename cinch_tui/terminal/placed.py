@@ -22,7 +22,7 @@ _PICTURE = "\U0010eeee"
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
 
 
-def placed(frame: str) -> str:
+def place_cursor(frame: str) -> str:
     """The same frame; what has a disputed width is followed by the column that comes next."""
     if frame.isascii() or not _SUSPECTS.search(frame):
         return frame

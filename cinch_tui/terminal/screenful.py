@@ -34,7 +34,7 @@ class _Cells(NamedTuple):
     text: str
 
 
-class Screenful:
+class ScreenCells:
     """What was written, as long as nobody else writes."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Screenful:
 class SparingUpdate(ChopsUpdate):
     """An update for a terminal on which most of it stands already."""
 
-    def __init__(self, update: ChopsUpdate, screenful: Screenful) -> None:
+    def __init__(self, update: ChopsUpdate, screenful: ScreenCells) -> None:
         super().__init__(update.chops, update.spans, update.chop_ends)
         self._screenful = screenful
 

@@ -27,7 +27,7 @@ class _Look(NamedTuple):
     rest: tuple[str, ...] = ()
 
 
-def terse(frame: str) -> str:
+def optimize_sgr(frame: str) -> str:
     """What looks the same on a terminal that has no style set, and leaves it without one."""
     told = wanted = ""
     pieces: list[str] = []

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.events import Key, Paste
 
-from cinch_tui.terminal.burst import BurstParser
+from cinch_tui.terminal.burst import PasteDetector
 from cinch_tui.terminal.paste_parser import BEGINS, ENDS, PasteParser
 
 THREE = "first line\rsecond line\rthird line"
@@ -30,7 +30,7 @@ def heard(parser: PasteParser, *chunks: str) -> list[str]:
 
 
 def test_lines_that_come_at_once_are_one_paste(clock: Clock) -> None:
-    parser = BurstParser(clock)
+    parser = PasteDetector(clock)
 
     assert heard(parser, THREE) == []
     clock.now += 1
@@ -38,7 +38,7 @@ def test_lines_that_come_at_once_are_one_paste(clock: Clock) -> None:
 
 
 def test_what_follows_at_once_is_of_the_same_paste(clock: Clock) -> None:
-    parser = BurstParser(clock)
+    parser = PasteDetector(clock)
 
     heard(parser, THREE, " that goes on", "\r")
     clock.now += 1
@@ -48,14 +48,14 @@ def test_what_follows_at_once_is_of_the_same_paste(clock: Clock) -> None:
 
 @pytest.mark.parametrize("key", ["\x1b[A", "\x03"])
 def test_a_key_ends_it(clock: Clock, key: str) -> None:
-    pasted, *keys = heard(BurstParser(clock), THREE, key)
+    pasted, *keys = heard(PasteDetector(clock), THREE, key)
 
     assert pasted == THREE
     assert keys == heard(PasteParser(), key) != []
 
 
 def test_a_letter_that_comes_later_is_typed(clock: Clock) -> None:
-    parser = BurstParser(clock)
+    parser = PasteDetector(clock)
     heard(parser, THREE)
     clock.now += 1
 
@@ -67,11 +67,11 @@ def test_a_letter_that_comes_later_is_typed(clock: Clock) -> None:
     ["hello\r", "hello\rand more", "\r\r\r\r\r", "y\r\r\r", "a\rb\x7f\rc", "one\\\rtwo\nthree\r"],
 )
 def test_what_is_typed_fast_stays_keys(typed: str) -> None:
-    assert heard(BurstParser(), typed) == heard(PasteParser(), typed)
+    assert heard(PasteDetector(), typed) == heard(PasteParser(), typed)
 
 
 @given(st.lists(st.text("ab\r\n", min_size=1, max_size=8), max_size=6))
 def test_a_paste_that_is_marked_is_left_to_its_marks(chunks: list[str]) -> None:
     marked = [BEGINS, *chunks, ENDS]
 
-    assert heard(BurstParser(), *marked) == heard(PasteParser(), *marked) == ["".join(chunks)]
+    assert heard(PasteDetector(), *marked) == heard(PasteParser(), *marked) == ["".join(chunks)]

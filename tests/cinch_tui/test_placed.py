@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len, split_graphemes
 
-from cinch_tui.terminal.placed import placed
+from cinch_tui.terminal.placed import place_cursor
 
 COLUMNS, ROWS = 24, 3
 FAMILY, HEART, KEYCAP, FLAG, WAVE = "👩\u200d👩\u200d👧\u200d👦", "❤\ufe0f", "1\ufe0f\u20e3", "🇳🇴", "👋🏽"
@@ -73,7 +73,7 @@ def test_the_rest_of_a_line_stands_in_its_columns_on_every_terminal(measure: Mea
     rest = "|".ljust(COLUMNS - width, "-")
     frame = f"\x1b[2;1H\x1b[1m{line}\x1b[m{rest}\x1b[3;1Hnext"
 
-    cells = shown(placed(frame), measure)
+    cells = shown(place_cursor(frame), measure)
 
     assert "".join(cells[1][width:]) == rest
     assert "".join(cells[2]) == "next" + "." * (COLUMNS - 4)
@@ -81,14 +81,14 @@ def test_the_rest_of_a_line_stands_in_its_columns_on_every_terminal(measure: Mea
 
 @pytest.mark.parametrize("measure", TERMINALS)
 def test_what_stood_under_a_cluster_is_gone(measure: Measure) -> None:
-    cells = shown(placed(f"\x1b[1;3H{HEART}x{FAMILY}"), measure)
+    cells = shown(place_cursor(f"\x1b[1;3H{HEART}x{FAMILY}"), measure)
 
     assert "." not in cells[0][2:7]
 
 
 @pytest.mark.parametrize("measure", TERMINALS)
 def test_a_cluster_at_the_edge_leaves_the_next_line_alone(measure: Measure) -> None:
-    cells = shown(placed(f"\x1b[1;{COLUMNS - 1}H{FAMILY}"), measure)
+    cells = shown(place_cursor(f"\x1b[1;{COLUMNS - 1}H{FAMILY}"), measure)
 
     assert set(cells[1]) == {"."}
 
@@ -96,14 +96,14 @@ def test_a_cluster_at_the_edge_leaves_the_next_line_alone(measure: Measure) -> N
 def test_a_frame_of_undisputed_text_is_left_as_it_is() -> None:
     frame = "\x1b[1;1H╭─ 数える ─╮\x1b[1mé\x1b[m…"
 
-    assert placed(frame) == frame
+    assert place_cursor(frame) == frame
 
 
 def test_what_has_no_known_column_is_left_as_it_is() -> None:
-    assert FAMILY in placed(f"\x1b[2J{FAMILY}\n{FAMILY} x")
+    assert FAMILY in place_cursor(f"\x1b[2J{FAMILY}\n{FAMILY} x")
 
 
 def test_the_cells_of_a_picture_are_undisputed() -> None:
     cells = "\U0010eeee\u0305\u0305\U0010eeee\u0305\u030d"
 
-    assert f"\x1b[38;2;8;149;123m{cells}" in placed(f"\x1b[3;5H\x1b[38;2;8;149;123m{cells}")
+    assert f"\x1b[38;2;8;149;123m{cells}" in place_cursor(f"\x1b[3;5H\x1b[38;2;8;149;123m{cells}")

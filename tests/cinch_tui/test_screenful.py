@@ -12,7 +12,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from cinch_tui.terminal.screenful import Screenful
+from cinch_tui.terminal.screenful import ScreenCells
 
 COLUMNS, ROWS = 24, 3
 CONSOLE = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", legacy_windows=False)
@@ -63,7 +63,7 @@ class Painted:
 @settings(max_examples=40, deadline=None)
 @given(frames=st.lists(LINES, min_size=1, max_size=6))
 def test_what_is_left_out_stood_there_already(frames: list) -> None:
-    whole, spared, screenful = Painted(), Painted(), Screenful()
+    whole, spared, screenful = Painted(), Painted(), ScreenCells()
 
     for lines in frames:
         whole.write(update(lines))
@@ -73,7 +73,7 @@ def test_what_is_left_out_stood_there_already(frames: list) -> None:
 
 
 def test_only_the_cells_that_differ_are_written() -> None:
-    screenful, terminal = Screenful(), Painted()
+    screenful, terminal = ScreenCells(), Painted()
     terminal.write(screenful.sparing(update([(1, 12, [Segment("working | 00:01")], [Segment("model")])])))
 
     terminal.write(screenful.sparing(update([(1, 12, [Segment("working / 00:01")], [Segment("model")])])))
@@ -82,7 +82,7 @@ def test_only_the_cells_that_differ_are_written() -> None:
 
 
 def test_the_same_again_writes_nothing_even_where_its_offsets_moved() -> None:
-    screenful, terminal = Screenful(), Painted()
+    screenful, terminal = ScreenCells(), Painted()
     before, after = (Style(color="red", meta={"offset": (0, line)}) for line in (1, 2))
     terminal.write(screenful.sparing(update([(0, 5, [Segment("text", before)], [])])))
 
@@ -92,7 +92,7 @@ def test_the_same_again_writes_nothing_even_where_its_offsets_moved() -> None:
 
 
 def test_a_whole_picture_is_written_whole_and_so_is_the_first_change_after_it() -> None:
-    screenful, terminal = Screenful(), Painted()
+    screenful, terminal = ScreenCells(), Painted()
     line = update([(0, 5, [Segment("text")], [])])
     terminal.write(screenful.sparing(line))
     everything = LayoutUpdate([[Strip.blank(COLUMNS)]] * ROWS, Region(0, 0, COLUMNS, ROWS))

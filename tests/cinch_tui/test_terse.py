@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.style import Style
 
-from cinch_tui.terminal.terse import terse
+from cinch_tui.terminal.terse import optimize_sgr
 
 COLUMNS, ROWS = 20, 4
 COLOURS = st.sampled_from([None, "default", "red", "bright_blue", "color(200)", "#d7dce5", "#11151c"])
@@ -37,24 +37,24 @@ def frame(pieces: list[tuple[tuple[int, int] | None, str, Style]], system: Color
 def test_a_terse_frame_looks_the_same(pieces: list, more: list, system: ColorSystem) -> None:
     first, second = frame(pieces, system), frame(more, system)
 
-    assert shown(terse(first), terse(second)) == shown(first, second)
+    assert shown(optimize_sgr(first), optimize_sgr(second)) == shown(first, second)
 
 
 def test_a_colour_that_stays_is_told_once() -> None:
     look, strong = Style(color="#ffffff", bgcolor="#000000"), Style(color="#ffffff", bgcolor="#000000", bold=True)
     pieces = [((1, 1), "one", look), ((2, 1), "two", look), (None, "three", strong)]
 
-    told = terse(frame(pieces, ColorSystem.TRUECOLOR))
+    told = optimize_sgr(frame(pieces, ColorSystem.TRUECOLOR))
 
     assert told == "\x1b[1;1H\x1b[38;2;255;255;255;48;2;0;0;0mone\x1b[2;1Htwo\x1b[1mthree\x1b[0m"
 
 
 @pytest.mark.parametrize("data", ["", "text", "\x1b[?2026h", "\x1b]2;a title\x07", "\x1b_Ga=d,q=2\x1b\\"])
 def test_what_has_no_style_stays_as_it_is(data: str) -> None:
-    assert terse(data) == data
+    assert optimize_sgr(data) == data
 
 
 def test_a_link_is_left_whole() -> None:
     link = Style(color="red", link="https://example.org").render("here", color_system=ColorSystem.STANDARD)
 
-    assert terse(link) == link
+    assert optimize_sgr(link) == link

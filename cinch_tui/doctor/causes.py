@@ -12,7 +12,7 @@ from providers.net.trust import why_refused
 CHECK = "check the address and your network; where only a proxy leads out: export HTTPS_PROXY=http://HOST:PORT"
 
 
-def of_name(route: Route, error: OSError) -> Finding:
+def diagnose_dns(route: Route, error: OSError) -> Finding:
     """Why a host has no address."""
     if gate := route.gate:
         told = f"nobody knows the host of the proxy {gate.shown}, from {gate.source}"
@@ -22,7 +22,7 @@ def of_name(route: Route, error: OSError) -> Finding:
     return Finding("bad", "", told, CHECK, "name")
 
 
-def of_connection(route: Route, error: OSError, seconds: float) -> Finding:
+def diagnose_connection(route: Route, error: OSError, seconds: float) -> Finding:
     """Why nobody takes the connection."""
     gate = route.gate
     whom = f"the proxy {gate.shown} (from {gate.source})" if gate else route.shown
@@ -36,7 +36,7 @@ def of_connection(route: Route, error: OSError, seconds: float) -> Finding:
     return Finding("bad", "", told, mend, "connection")
 
 
-def of_proxy(gate: Gate, error: OSError, seconds: float) -> Finding:
+def diagnose_proxy(gate: Gate, error: OSError, seconds: float) -> Finding:
     """Why the proxy did not get as far as an answer."""
     if isinstance(error, ssl.SSLError):
         told = f"no secure connection to the proxy {gate.shown}: {_reason(error)}"
@@ -47,7 +47,7 @@ def of_proxy(gate: Gate, error: OSError, seconds: float) -> Finding:
     return Finding("bad", "", told, f"is {gate.source} right? If so, ask whoever runs the proxy", "proxy")
 
 
-def of_tls(route: Route, error: OSError, seconds: float) -> Finding:
+def diagnose_tls(route: Route, error: OSError, seconds: float) -> Finding:
     """Why there is no secure connection."""
     if isinstance(error, ssl.SSLCertVerificationError):
         told, _, mend = why_refused(error, route.host).partition("; ")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from cinch_tui import __version__
-from cinch_tui.doctor.examination import Wish, examine, setup_for
+from cinch_tui.doctor.examination import CheckRequest, run_checks, setup_for
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.paths import find_paths
 from cinch_tui.printing.output import Output
@@ -56,7 +56,7 @@ def run_doctor(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
 
     # Left open where a person interrupts it: closing it waits for name servers and keyrings that do not answer.
     runner = asyncio.Runner()
-    runner.run(examine(Wish(asked.names, asked.offline), setup_for(find_paths(os.environ), cwd), tell))
+    runner.run(run_checks(CheckRequest(asked.names, asked.offline), setup_for(find_paths(os.environ), cwd), tell))
     runner.close()
     if asked.json:
         out.write_json({"version": __version__, "findings": [finding.as_json() for finding in found]})

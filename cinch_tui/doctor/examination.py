@@ -14,7 +14,7 @@ from cinch_tui.config.layers import Config, load_config
 from cinch_tui.credentials import KeyStore
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.machine import machine_findings
-from cinch_tui.doctor.service import Patience, check, looked_over
+from cinch_tui.doctor.service import Timeouts, check, check_services
 from cinch_tui.doctor.targets import Target, configured_targets, named_targets
 from cinch_tui.models.last_choice import Choice, recall
 from cinch_tui.paths import Paths
@@ -28,12 +28,12 @@ Tell: TypeAlias = Callable[[Finding], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CheckRequest:
     """What to look at: the services that are named, or everything. `is_offline`: without asking anybody."""
 
     names: Sequence[str] = ()
     is_offline: bool = False
-    patience: Patience = field(default_factory=Patience)
+    patience: Timeouts = field(default_factory=Timeouts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _full_name(name: str, keys: KeyStore) -> str:
         return name
 
 
-async def examine(wish: Wish, setup: Setup, tell: Tell) -> None:
+async def run_checks(wish: CheckRequest, setup: Setup, tell: Tell) -> None:
     """Tell each finding as soon as it is certain, and all of them in an order that does not change.
 
     Raises:
@@ -76,7 +76,7 @@ async def examine(wish: Wish, setup: Setup, tell: Tell) -> None:
     """
     targets = await (_named(wish, setup, tell) if wish.names else _set_up(wish, setup, tell))
     if wish.is_offline:
-        _tell_all([looked_over(target) for target in targets], tell)
+        _tell_all([check_services(target) for target in targets], tell)
         return
     async with asyncio.TaskGroup() as group:
         checks = [group.create_task(check(target, wish.patience)) for target in targets]
@@ -84,13 +84,13 @@ async def examine(wish: Wish, setup: Setup, tell: Tell) -> None:
             _tell_all(await running, tell)
 
 
-async def _named(wish: Wish, setup: Setup, tell: Tell) -> list[Target]:
+async def _named(wish: CheckRequest, setup: Setup, tell: Tell) -> list[Target]:
     _tell_all(_without_service(wish.names), tell)
     asked = [name for name in wish.names if name.partition("/")[0] not in OURS]
     return await asyncio.to_thread(named_targets, asked, setup.keys, setup.chosen)
 
 
-async def _set_up(wish: Wish, setup: Setup, tell: Tell) -> list[Target]:
+async def _set_up(wish: CheckRequest, setup: Setup, tell: Tell) -> list[Target]:
     _tell_all(machine_findings(setup.keys, setup.config), tell)
     local = [] if wish.is_offline else await find_local_servers()
     targets = await asyncio.to_thread(configured_targets, setup.keys, setup.chosen, local)
@@ -103,7 +103,7 @@ def _tell_all(findings: Iterable[Finding], tell: Tell) -> None:
         tell(finding)
 
 
-def _overview(setup: Setup, targets: Sequence[Target], wish: Wish) -> Iterator[Finding]:
+def _overview(setup: Setup, targets: Sequence[Target], wish: CheckRequest) -> Iterator[Finding]:
     yield from _without_service([choice.name for choice in setup.chosen])
     for problem in problems():
         yield Finding("note", "providers", problem)

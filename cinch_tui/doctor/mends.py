@@ -26,7 +26,7 @@ A_PAGE = "a web page answered"
 """Said where something on the way answers instead of the service."""
 
 
-def mend_for(error: CinchError, target: Target) -> str:
+def remedy_for(error: CinchError, target: Target) -> str:
     """What to do about it; empty where its own text says all there is to say."""
     match error:
         case AuthenticationFailed():

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
-from cinch_tui.doctor.causes import of_connection, of_name, of_proxy, of_tls
+from cinch_tui.doctor.causes import diagnose_connection, diagnose_dns, diagnose_proxy, diagnose_tls
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.hops import Line, date_told, pass_proxy
 from cinch_tui.doctor.route import Route
@@ -25,7 +25,7 @@ NOT_YET_VALID, EXPIRED = 9, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class ConnectionCheck:
     """`trust` is whom requests believe to be who they say, `seconds` the time that each step gets."""
 
     route: Route
@@ -58,7 +58,7 @@ class Walk:
             async with asyncio.timeout(self.seconds):
                 found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
-            return [of_name(self.route, error)]
+            return [diagnose_dns(self.route, error)]
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
         # Where the address names no host, there was nothing to look up.
         named = f"{host} is {', '.join(addresses[:2])}"
@@ -69,7 +69,7 @@ class Walk:
             async with asyncio.timeout(self.seconds):
                 await (await Line.to(*self.route.next_hop)).close()
         except OSError as error:
-            return [of_connection(self.route, error, self.seconds)]
+            return [diagnose_connection(self.route, error, self.seconds)]
         gate = self.route.gate
         whom = f"the proxy {gate.shown} (from {gate.source})" if gate else self.route.shown
         return [Finding("ok", "", f"{whom} takes it", step="connection")]
@@ -82,7 +82,7 @@ class Walk:
             async with asyncio.timeout(self.seconds), self._to_next_hop() as line:
                 return [await pass_proxy(line, self.route, gate)]
         except OSError as error:
-            return [of_proxy(gate, error, self.seconds)]
+            return [diagnose_proxy(gate, error, self.seconds)]
 
     async def _tls(self) -> list[Finding]:
         if not self.route.is_encrypted:
@@ -92,9 +92,9 @@ class Walk:
                 await line.secure(self.route.host, self.trust)
         except ssl.SSLCertVerificationError as error:
             is_of_dates = error.verify_code in (NOT_YET_VALID, EXPIRED)
-            return [*(await self.clock() if is_of_dates else []), of_tls(self.route, error, self.seconds)]
+            return [*(await self.clock() if is_of_dates else []), diagnose_tls(self.route, error, self.seconds)]
         except OSError as error:
-            return [of_tls(self.route, error, self.seconds)]
+            return [diagnose_tls(self.route, error, self.seconds)]
         return [Finding("ok", "", f"{self.route.host} proves who it is", step="TLS")]
 
     @asynccontextmanager

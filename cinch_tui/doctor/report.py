@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinch_tui.doctor.examination import Wish, examine, setup_for
+from cinch_tui.doctor.examination import CheckRequest, run_checks, setup_for
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.models.last_choice import Choice
 from cinch_tui.paths import Paths
@@ -15,7 +15,7 @@ WIDTH = 74
 """Fits beside what stands before a block, in 80 columns."""
 
 
-async def examined(names: Sequence[str], paths: Paths, cwd: Path, in_use: Choice) -> str:
+async def report_block(names: Sequence[str], paths: Paths, cwd: Path, in_use: Choice) -> str:
     """Everything, or the services that are named, in Markdown.
 
     Raises:
@@ -23,7 +23,7 @@ async def examined(names: Sequence[str], paths: Paths, cwd: Path, in_use: Choice
     """
     found: list[Finding] = []
     setup = await asyncio.to_thread(setup_for, paths, cwd, in_use)
-    await examine(Wish(names), setup, found.append)
+    await run_checks(CheckRequest(names), setup, found.append)
     text = "\n".join(line for finding in found for line in lines(finding, WIDTH))
     # No line of it can end the block: all begin with a level, or far inside.
     return f"```text\n{text}\n```"

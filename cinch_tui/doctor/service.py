@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.api_keys.check import smallest_request
 from cinch_tui.doctor.findings import Finding
-from cinch_tui.doctor.mends import mend_for
-from cinch_tui.doctor.network import SECONDS, Walk
+from cinch_tui.doctor.mends import remedy_for
+from cinch_tui.doctor.network import SECONDS, ConnectionCheck
 from cinch_tui.doctor.route import route_to
 from cinch_tui.models.connecting import connect, endpoint_of
 from harness.cost import priced
@@ -40,7 +40,7 @@ UNLISTED = (404, 405, 501)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """Seconds: for an answer, for that of a model that may have to be loaded first, for each step on the way."""
 
     answer: float = 20.0
@@ -48,7 +48,7 @@ class Patience:
     step: float = SECONDS
 
 
-def looked_over(target: Target) -> Finding:
+def check_services(target: Target) -> Finding:
     """What there is to say of a service without asking it."""
     name = target.preset.name
     try:
@@ -62,7 +62,7 @@ def looked_over(target: Target) -> Finding:
     return Finding("ok", name, f"{model}{_by_key(target)}{_by_way(endpoint)}")
 
 
-async def check(target: Target, patience: Patience) -> list[Finding]:
+async def check(target: Target, patience: Timeouts) -> list[Finding]:
     """What there is to say of one service, by its steps where it fails."""
     name = target.preset.name
     if target.problem:
@@ -79,7 +79,7 @@ async def check(target: Target, patience: Patience) -> list[Finding]:
     ]
 
 
-async def _asked(target: Target, endpoint: Endpoint, patience: Patience) -> list[Finding]:
+async def _asked(target: Target, endpoint: Endpoint, patience: Timeouts) -> list[Finding]:
     seconds = patience.local if endpoint.preset.is_local or endpoint.is_loopback else patience.answer
     try:
         async with asyncio.timeout(seconds):
@@ -120,7 +120,7 @@ async def _listed(target: Target, endpoint: Endpoint) -> Finding:
     return Finding("ok", "", told, mend, "models")
 
 
-async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, patience: Patience) -> list[Finding]:
+async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, patience: Timeouts) -> list[Finding]:
     """What the request failed of, and how far the way to the service is open."""
     if _may_be_of_the_clock(endpoint, error):
         walk = _walk(endpoint, error, patience)
@@ -150,7 +150,7 @@ def _is_of_the_way(error: ProviderError) -> bool:
     return isinstance(error, NetworkError) or any(isinstance(cause, TransportError) for cause in _causes(error))
 
 
-def _walk(endpoint: Endpoint, error: ProviderError, patience: Patience) -> Walk | None:
+def _walk(endpoint: Endpoint, error: ProviderError, patience: Timeouts) -> ConnectionCheck | None:
     route = route_to(_address(endpoint, error))
     if route is None:
         return None
@@ -162,7 +162,7 @@ def _walk(endpoint: Endpoint, error: ProviderError, patience: Patience) -> Walk 
     except RequestRejected:
         # The request has failed of that, and says so.
         return None
-    return Walk(route, trust, patience.step)
+    return ConnectionCheck(route, trust, patience.step)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -188,7 +188,7 @@ def _refusal(target: Target, error: ProviderError) -> Finding:
     is_passing = isinstance(error, ModelThrottled | ModelOverloaded)
     is_our_choice = isinstance(error, ModelNotFound) and target.is_own_default
     level = "note" if is_passing or is_our_choice else "bad"
-    return Finding(level, "", str(error), mend_for(error, target), _step(error))
+    return Finding(level, "", str(error), remedy_for(error, target), _step(error))
 
 
 def _ask_one(target: Target) -> str:

@@ -241,13 +241,13 @@ class ChatCommandHost(AgentCommandHost):
         self._desk.screen.go_on()
 
     async def examine(self, names: Sequence[str]) -> str:
-        from cinch_tui.doctor.report import examined
+        from cinch_tui.doctor.report import report_block
         from cinch_tui.models.last_choice import Choice
 
         options, spec = self._desk.options, self._desk.agent.state.model.spec
         self._desk.screen.board.note("asking services…")
         try:
-            return await examined(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
+            return await report_block(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
         finally:
             self._desk.screen.board.note("")
 

@@ -229,12 +229,12 @@ class PlainCommandHost(AgentCommandHost):
         self._talk.go_on()
 
     async def examine(self, names: Sequence[str]) -> str:
-        from cinch_tui.doctor.report import examined
+        from cinch_tui.doctor.report import report_block
         from cinch_tui.models.last_choice import Choice
 
         options, spec = self._talk.options, self._talk.agent.state.model.spec
         self.notice("Asking services…")
-        return await examined(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
+        return await report_block(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
 
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
         del models, prompt

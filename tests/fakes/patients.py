@@ -8,26 +8,26 @@ from pathlib import Path
 
 from cinch_tui.config.layers import load_config
 from cinch_tui.credentials import KeyStore
-from cinch_tui.doctor.examination import Setup, Wish, examine
+from cinch_tui.doctor.examination import CheckRequest, Setup, run_checks
 from cinch_tui.doctor.findings import Finding, lines
-from cinch_tui.doctor.service import Patience
+from cinch_tui.doctor.service import Timeouts
 from cinch_tui.models.last_choice import Choice
 from cinch_tui.paths import find_paths
 from cinch_tui.start import sources_for
 
-PATIENT = Patience(answer=60, local=60, step=20)
-HURRIED = Patience(answer=0.3, local=0.3, step=0.3)
+PATIENT = Timeouts(answer=60, local=60, step=20)
+HURRIED = Timeouts(answer=0.3, local=0.3, step=0.3)
 
 
 async def examined(
-    *names: str, chosen: Sequence[Choice] = (), is_offline: bool = False, patience: Patience = PATIENT
+    *names: str, chosen: Sequence[Choice] = (), is_offline: bool = False, patience: Timeouts = PATIENT
 ) -> list[Finding]:
     """What the doctor finds; of the services alone if some are named."""
     paths = find_paths(os.environ)
     keys = KeyStore(paths, os.environ)
     found: list[Finding] = []
     config = load_config(sources_for(paths, Path.cwd()))
-    await examine(Wish(names, is_offline, patience), Setup(keys, config, chosen), found.append)
+    await run_checks(CheckRequest(names, is_offline, patience), Setup(keys, config, chosen), found.append)
     return found
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.commands.front import ApprovalMode, CommandHost, DiffBase
     from cinch_tui.fronts.cycles import ModelCycle, ThemeCycle
-    from cinch_tui.models.market import Market
+    from cinch_tui.models.market import ModelCatalog
     from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.widgets.key_field import CheckKey
 
@@ -28,7 +28,7 @@ class ChatCommandHost(AgentCommandHost):
     def __init__(self, desk: SessionController) -> None:
         super().__init__(desk)
         self._desk = desk
-        self._market: Market | None = None
+        self._market: ModelCatalog | None = None
         self._asides = Asides()
         self._colours: ThemeCycle | None = None
         self._models: ModelCycle | None = None
@@ -199,9 +199,9 @@ class ChatCommandHost(AgentCommandHost):
         return tuple(dict.fromkeys([*offered, *reports.model_names()]))
 
     async def choose_model(self) -> None:
-        from cinch_tui.models.market import Market, pick_model, used_in
+        from cinch_tui.models.market import ModelCatalog, pick_model, used_in
 
-        self._market = self._market or Market(self._desk.assembly.keys)
+        self._market = self._market or ModelCatalog(self._desk.assembly.keys)
         agent = self._desk.agent
         spec, used = agent.state.model.spec, used_in(agent.history.messages)
         chosen = await pick_model(self._desk.app, self._market, spec, used)

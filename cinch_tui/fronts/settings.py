@@ -11,7 +11,7 @@ from textual.app import SuspendNotSupported
 from cinch_tui.config.store import SettingStore
 from cinch_tui.config.text import example_text
 from cinch_tui.fronts.effects import apply, live, theme_switch_of
-from cinch_tui.models.market import Market, pick_model, used_in
+from cinch_tui.models.market import ModelCatalog, pick_model, used_in
 from cinch_tui.private_file import write_private
 from cinch_tui.screens.settings import Hands, SettingsScreen
 from cinch_tui.terminal.editor import editor_command, run_there
@@ -38,7 +38,7 @@ async def open_settings(desk: SessionController) -> None:
         return await pick_theme(desk.app, theme_switch_of(desk))
 
     async def model() -> str | None:
-        market = Market(desk.assembly.keys)
+        market = ModelCatalog(desk.assembly.keys)
         return await pick_model(desk.app, market, agent.state.model.spec, used_in(agent.history.messages))
 
     pickers = {"ui.theme": theme, "model.name": model}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.models.offer_text import summary
-from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, at_hand, pulled_offers
+from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, known_offers, pulled_offers
 from cinch_tui.screens.picker import Item, Picker
 from harness.errors import CinchError
 from harness.messages import AssistantMessage
@@ -27,7 +27,7 @@ TOUR = "demo/tour"
 PULLED = "local"
 
 
-class Market:
+class ModelCatalog:
     """Remembers what it was told; `ask` brings it up to date."""
 
     def __init__(self, keys: KeyStore) -> None:
@@ -64,7 +64,7 @@ class Market:
         """Ask everybody there is a key for, and this machine; `changed` is called whenever more is known."""
         self._silent.clear()
         try:
-            ready = await asyncio.to_thread(at_hand, self._keys, spec.provider)
+            ready = await asyncio.to_thread(known_offers, self._keys, spec.provider)
         except CinchError as error:
             self._silent["the file of keys"] = str(error)
             ready = []
@@ -103,7 +103,7 @@ class Market:
         self._known |= {offer.name: offer.known for offer in offers}
 
 
-async def pick_model(app: App[object], market: Market, spec: ModelSpec, used: Sequence[str]) -> str | None:
+async def pick_model(app: App[object], market: ModelCatalog, spec: ModelSpec, used: Sequence[str]) -> str | None:
     """Let the person choose another model than `spec`; the list is there at once and grows while servers answer."""
 
     def lines() -> list[Item[str]]:
@@ -123,7 +123,7 @@ def used_in(messages: Iterable[Message]) -> list[str]:
     return list(dict.fromkeys(reversed(names)))
 
 
-def items(market: Market, current: str, recent: Sequence[str]) -> list[Item[str]]:
+def items(market: ModelCatalog, current: str, recent: Sequence[str]) -> list[Item[str]]:
     """A line for each model, the one in use and those used before first."""
     marks = dict.fromkeys(recent, "used here") | {current: "in use"}
     names = dict.fromkeys([current, *recent, *(offer.name for offer in market.offers), TOUR])

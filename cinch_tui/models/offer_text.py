@@ -29,14 +29,14 @@ def price_text(price: Price | None) -> str:
     return f"{_dollars(price.input)} / {_dollars(price.output)}"
 
 
-def abilities_text(known: Known) -> str:
+def capabilities_text(known: Known) -> str:
     """What it can; and that it has no tools, where that is known, because an agent needs them."""
     tools = {True: "tools", False: "no tools", None: ""}[known.tools]
     words = ("images" if known.images else "", tools, "thinking" if known.thinking else "")
     return " ".join(word for word in words if word)
 
 
-def ability_letters(known: Known) -> str:
+def capability_letters(known: Known) -> str:
     """The same as three letters of `LEGEND`, each in its place."""
     tools = {True: "t", False: "x", None: " "}[known.tools]
     return f"{'i' if known.images else ' '}{tools}{'r' if known.thinking else ' '}".rstrip()
@@ -44,7 +44,7 @@ def ability_letters(known: Known) -> str:
 
 def summary(known: Known) -> str:
     """All of it in a line."""
-    parts = (window_text(known.context_window), price_text(known.price), abilities_text(known))
+    parts = (window_text(known.context_window), price_text(known.price), capabilities_text(known))
     return " · ".join(part for part in parts if part)
 
 

@@ -30,7 +30,7 @@ class Answer:
     problem: str = ""
 
 
-def at_hand(keys: KeyStore, in_use: str = "") -> list[Preset]:
+def known_offers(keys: KeyStore, in_use: str = "") -> list[Preset]:
     """The providers there is a key or an address for, and the one in use; of two ways to one service only that one, or
     else the first.
 

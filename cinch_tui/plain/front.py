@@ -11,7 +11,7 @@ from cinch_tui.fronts.agent import AgentCommandHost, Place
 from cinch_tui.fronts.asides import Asides
 from cinch_tui.fronts.reports import model_names
 from cinch_tui.fronts.session_text import when
-from cinch_tui.models.offers import Answer, ask, ask_local, at_hand, pulled_offers
+from cinch_tui.models.offers import Answer, ask, ask_local, known_offers, pulled_offers
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.showing import view_lines, without_marks
 from harness.errors import CinchError
@@ -293,7 +293,7 @@ class PlainCommandHost(AgentCommandHost):
 
     async def _offers(self) -> list[Offer]:
         keys, found = self._talk.assembly.keys, list[Answer]()
-        ready = await asyncio.to_thread(at_hand, keys, self._talk.agent.state.model.spec.provider)
+        ready = await asyncio.to_thread(known_offers, keys, self._talk.agent.state.model.spec.provider)
         try:
             async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
                 group.create_task(ask(ready, keys, found.append))

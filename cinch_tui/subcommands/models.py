@@ -11,8 +11,8 @@ from dataclasses import asdict, field
 
 from cinch_tui.credentials import KeyStore
 from cinch_tui.matching import ranked
-from cinch_tui.models.offer_text import LEGEND, abilities_text, ability_letters, price_text, summary, window_text
-from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, at_hand, pulled_offers
+from cinch_tui.models.offer_text import LEGEND, capabilities_text, capability_letters, price_text, summary, window_text
+from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, known_offers, pulled_offers
 from cinch_tui.paths import find_paths
 from cinch_tui.printing.output import Output
 from harness.errors import ConfigError
@@ -122,7 +122,7 @@ async def _find(wish: Wish, store: KeyStore) -> Found:
     if wish.provider is not None:
         await _ask_one(wish.provider, store, found)
         return found
-    ready = await asyncio.to_thread(at_hand, store)
+    ready = await asyncio.to_thread(known_offers, store)
     async with asyncio.TaskGroup() as group:
         group.create_task(ask(ready, store, found.take))
         group.create_task(ask_local(store, found.take))
@@ -175,9 +175,9 @@ def _show(offers: list[Offer], out: Output, *, as_json: bool) -> None:
             out.write_json(_record(offer))
         return
     width = shutil.get_terminal_size().columns if out.stream.isatty() else 0
-    lines = _table(offers, abilities_text)
+    lines = _table(offers, capabilities_text)
     is_short = 0 < width < max((len(line) for line in lines), default=0)
-    for line in _table(offers, ability_letters, width) if is_short else lines:
+    for line in _table(offers, capability_letters, width) if is_short else lines:
         out.write_text(line)
     if offers and width:
         out.write_text(f"\n{COLUMNS}" + (f"\n{LEGEND}" if is_short else ""))

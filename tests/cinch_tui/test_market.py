@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from cinch_tui.credentials import KeyStore
-from cinch_tui.models.market import Market, items, pick_model, typed, used_in
+from cinch_tui.models.market import ModelCatalog, items, pick_model, typed, used_in
 from cinch_tui.models.offer_text import summary
-from cinch_tui.models.offers import at_hand
+from cinch_tui.models.offers import known_offers
 from cinch_tui.paths import find_paths
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.widgets.item_list import ItemList
@@ -59,7 +59,7 @@ def claudes(keys: KeyStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[ListSer
 class Choosing(App[None]):
     chosen: str | None = "unasked"
 
-    def __init__(self, market: Market, used: tuple[str, ...] = ()) -> None:
+    def __init__(self, market: ModelCatalog, used: tuple[str, ...] = ()) -> None:
         super().__init__()
         self.market = market
         self.used = used
@@ -92,7 +92,7 @@ async def test_the_picker_is_there_before_any_answer_and_the_answer_takes_the_pl
     keys: KeyStore, claudes: ListServer
 ) -> None:
     claudes.released.clear()
-    app = Choosing(Market(keys), used=("openai/gpt-5",))
+    app = Choosing(ModelCatalog(keys), used=("openai/gpt-5",))
 
     async with app.run_test(size=(120, 40)) as pilot:
         before = await until(pilot, "anthropic/claude-opus-4-5")
@@ -119,7 +119,7 @@ async def test_the_picker_is_there_before_any_answer_and_the_answer_takes_the_pl
 
 async def test_an_answer_moves_neither_filter_nor_cursor(keys: KeyStore, claudes: ListServer) -> None:
     claudes.released.clear()
-    app = Choosing(Market(keys))
+    app = Choosing(ModelCatalog(keys))
 
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, "anthropic/claude-sonnet-4-5")
@@ -138,7 +138,7 @@ async def test_an_answer_moves_neither_filter_nor_cursor(keys: KeyStore, claudes
 
 
 async def test_a_name_that_is_on_no_list_is_taken_as_typed(keys: KeyStore, claudes: ListServer) -> None:
-    app = Choosing(Market(keys))
+    app = Choosing(ModelCatalog(keys))
 
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, "anthropic/claude-opus-99")
@@ -153,7 +153,7 @@ async def test_a_name_that_is_on_no_list_is_taken_as_typed(keys: KeyStore, claud
 
 async def test_who_cannot_be_asked_is_told_beside_the_count(keys: KeyStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
-    market = Market(keys)
+    market = ModelCatalog(keys)
     app = Choosing(market)
 
     async with app.run_test(size=(120, 40)) as pilot:
@@ -167,7 +167,7 @@ async def test_who_cannot_be_asked_is_told_beside_the_count(keys: KeyStore, monk
 
 async def test_leaving_ends_the_asking(keys: KeyStore, claudes: ListServer) -> None:
     claudes.released.clear()
-    market = Market(keys)
+    market = ModelCatalog(keys)
     app = Choosing(market)
 
     async with app.run_test(size=(120, 40)) as pilot:
@@ -181,7 +181,7 @@ async def test_leaving_ends_the_asking(keys: KeyStore, claudes: ListServer) -> N
 
 @pytest.mark.usefixtures("claudes")
 async def test_the_second_time_everything_is_known_at_once(keys: KeyStore) -> None:
-    market = Market(keys)
+    market = ModelCatalog(keys)
     await market.ask(SPEC, lambda: None)
 
     names = [item.value for item in items(market, SPEC.name, [])]
@@ -195,7 +195,7 @@ async def test_the_second_time_everything_is_known_at_once(keys: KeyStore) -> No
 
 
 async def test_a_model_from_another_address_is_asked_for_there(keys: KeyStore, claudes: ListServer) -> None:
-    market = Market(keys)
+    market = ModelCatalog(keys)
 
     with ListServer({"/v1/models": {"data": [{"id": "house-claude"}]}}) as house:
         spec = ModelSpec("anthropic", "house-claude", base_url=house.url)
@@ -208,10 +208,10 @@ async def test_a_model_from_another_address_is_asked_for_there(keys: KeyStore, c
 def test_the_provider_in_use_is_asked_whatever_lets_it_in_and_each_service_once(keys: KeyStore) -> None:
     both = KeyStore(keys.paths, {**keys.environ, "OPENAI_API_KEY": "sk-openai"})
 
-    assert [preset.name for preset in at_hand(both)] == ["anthropic", "openai"]
-    assert [preset.name for preset in at_hand(both, "openai-chat")] == ["anthropic", "openai-chat"]
-    assert [preset.name for preset in at_hand(keys, "bedrock")] == ["anthropic", "bedrock"]
-    assert [preset.name for preset in at_hand(keys, "ollama")] == ["anthropic"]
+    assert [preset.name for preset in known_offers(both)] == ["anthropic", "openai"]
+    assert [preset.name for preset in known_offers(both, "openai-chat")] == ["anthropic", "openai-chat"]
+    assert [preset.name for preset in known_offers(keys, "bedrock")] == ["anthropic", "bedrock"]
+    assert [preset.name for preset in known_offers(keys, "ollama")] == ["anthropic"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes.list_server import ListServer
 
-from cinch_tui.models.offer_text import abilities_text, ability_letters, price_text, summary, window_text
+from cinch_tui.models.offer_text import capabilities_text, capability_letters, price_text, summary, window_text
 from cinch_tui.printing.output import Output
 from cinch_tui.subcommands.models import run_models
 from harness.errors import ConfigError
@@ -279,7 +279,7 @@ def test_a_price_is_told_in_dollars_for_a_million(price: Price | None, text: str
 
 
 def test_what_nobody_knows_is_left_out_and_missing_tools_are_not() -> None:
-    assert abilities_text(Known()) == ability_letters(Known()) == summary(Known()) == ""
-    assert abilities_text(Known(images=False, tools=False, thinking=True)) == "no tools thinking"
-    assert ability_letters(Known(tools=False, thinking=True)) == " xr"
+    assert capabilities_text(Known()) == capability_letters(Known()) == summary(Known()) == ""
+    assert capabilities_text(Known(images=False, tools=False, thinking=True)) == "no tools thinking"
+    assert capability_letters(Known(tools=False, thinking=True)) == " xr"
     assert summary(Known(1_000_000, price=Price(3, 15), tools=True)) == "1M · $3 / $15 · tools"

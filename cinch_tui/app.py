@@ -22,7 +22,7 @@ from cinch_tui.desk.desk import SessionController
 from cinch_tui.fronts.chat import ChatCommandHost
 from cinch_tui.keys.keymap import bindings, label_of, use_own_keys
 from cinch_tui.options import Options
-from cinch_tui.pictures.album import Album
+from cinch_tui.pictures.album import ImageStore
 from cinch_tui.rendering.backgrounds import remember_backgrounds_by_colour
 from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.screens.chat import ChatScreen
@@ -82,7 +82,7 @@ class CinchApp(App[object]):
         self._options = options
         self._settings = settings
         place = project_dir(options.paths.state, options.cwd)
-        self._album = Album(place / "pictures")
+        self._album = ImageStore(place / "pictures")
         history = PromptHistory(place / "history.jsonl", self._album)
         self.frame = frame
         self.has_prompt = threading.Event()
@@ -297,8 +297,8 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
             from cinch_tui.rendering.harmless import harmless
 
             sys.stderr.write(f"cinch: {harmless(told)}\n")
-        from cinch_tui.farewell import say_farewell
+        from cinch_tui.farewell import print_exit_summary
 
-        say_farewell(app.desk.assembly, with_exchange=app.desk.settings.ui.show_last_exchange)
+        print_exit_summary(app.desk.assembly, with_exchange=app.desk.settings.ui.show_last_exchange)
     # An exception of ours leaves Textual with a return code but a process status of 0.
     return app.return_code or (REFUSED if app.desk.refusal else 0)

@@ -65,7 +65,7 @@ def stopped_jobs(assembly: Assembly) -> str:
     return f"Stopped {count}: {', '.join(titles)}" if titles else ""
 
 
-def say_farewell(assembly: Assembly, *, with_exchange: bool) -> None:
+def print_exit_summary(assembly: Assembly, *, with_exchange: bool) -> None:
     """Write it to stdout.
 
     Raises:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 _BOUNDARY = re.compile(r"[\w]")
 
 
-def ranked(query: str, texts: Sequence[str]) -> list[int]:
+def rank_matches(query: str, texts: Sequence[str]) -> list[int]:
     """The indices of the texts that hold every word of `query`, or its letters in order; the closest come first.
 
     An empty query keeps all in their order. `texts` are compared as they are: casefold them once, not for every key.

@@ -21,7 +21,7 @@ _SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "im
 logger = logging.getLogger(__name__)
 
 
-class Album:
+class ImageStore:
     """A disk that fails costs the pictures of earlier prompts, no more."""
 
     def __init__(self, folder: Path) -> None:

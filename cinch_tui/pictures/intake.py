@@ -8,31 +8,31 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cinch_tui.pictures.dropped import dropped_paths, pasted_picture
-from cinch_tui.pictures.taking import Shot, attachments, is_picture, shot_of, shot_of_file
+from cinch_tui.pictures.taking import LoadedImage, attachments, is_picture, shot_of, shot_of_file
 from cinch_tui.words import Attachment, Words
 from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
-Piece: TypeAlias = str | Shot
+Piece: TypeAlias = str | LoadedImage
 # As a shell would part it: quoted, or with backslashes before blanks.
 _PATH = re.compile(r"""(?<!\S)(?:'[^'\n]+'|"[^"\n]+"|(?:\\.|[^\s\\'"])+)(?!\S)""")
 PASTED = "pasted"
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class PasteHandler:
     """`pieces` in their order; `refused` says which picture was none, and why."""
 
     pieces: tuple[Piece, ...]
     refused: tuple[str, ...] = ()
 
 
-async def taken_in(text: str, root: Path) -> Intake | None:
+async def taken_in(text: str, root: Path) -> PasteHandler | None:
     """What the paste brings; None where it is text and nothing else."""
     if (data := pasted_picture(text)) is not None:
         found = await shown(data, PASTED)
         # The agent may have a way with it.
-        return found if found.pieces else Intake((text,), found.refused)
+        return found if found.pieces else PasteHandler((text,), found.refused)
     paths = await asyncio.to_thread(dropped_paths, text, root)
     if not paths:
         return None
@@ -43,14 +43,14 @@ async def taken_in(text: str, root: Path) -> Intake | None:
         except CinchError as error:
             refused.append(str(error))
             pieces.append(mention(path, root))
-    return Intake(tuple(pieces), tuple(refused))
+    return PasteHandler(tuple(pieces), tuple(refused))
 
 
-async def shown(data: bytes, name: str) -> Intake:
+async def shown(data: bytes, name: str) -> PasteHandler:
     try:
-        return Intake((await shot_of(data, name),))
+        return PasteHandler((await shot_of(data, name),))
     except CinchError as error:
-        return Intake((), (str(error),))
+        return PasteHandler((), (str(error),))
 
 
 def mention(path: Path, root: Path) -> str:

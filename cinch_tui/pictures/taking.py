@@ -24,7 +24,7 @@ _LOOKED_AT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
+class LoadedImage:
     """A picture under its name; the size is 0 where it does not tell."""
 
     name: str
@@ -33,17 +33,17 @@ class Shot:
     height: int
 
 
-async def shot_of_file(path: Path, root: Path) -> Shot:
+async def shot_of_file(path: Path, root: Path) -> LoadedImage:
     """As `read_shot`, in a thread."""
     return await asyncio.to_thread(read_shot, path, root)
 
 
-async def shot_of(data: bytes, name: str) -> Shot:
+async def shot_of(data: bytes, name: str) -> LoadedImage:
     """Raises as `read_shot`."""
     return await asyncio.to_thread(_taken, data, name)
 
 
-def attachments(shots: Sequence[Shot], first: int = 1) -> tuple[Attachment, ...]:
+def attachments(shots: Sequence[LoadedImage], first: int = 1) -> tuple[Attachment, ...]:
     """With marks that count them from `first` on."""
     return tuple(
         Attachment(mark_of(number, shot.name, shot.width, shot.height), shot.image)
@@ -51,7 +51,7 @@ def attachments(shots: Sequence[Shot], first: int = 1) -> tuple[Attachment, ...]
     )
 
 
-def read_shot(path: Path, root: Path) -> Shot:
+def read_shot(path: Path, root: Path) -> LoadedImage:
     """A file of the project `root` is called by its path there, so that the model can find it.
 
     Raises:
@@ -80,7 +80,7 @@ def is_picture(path: Path) -> bool:
         return False
 
 
-def _taken(data: bytes, name: str) -> Shot:
+def _taken(data: bytes, name: str) -> LoadedImage:
     # Nothing of this is needed before somebody shows something.
     from cinch_tui.pictures.shrinking import is_whole
     from harness.messages import Image
@@ -94,7 +94,7 @@ def _taken(data: bytes, name: str) -> Shot:
     elif not is_whole(data):
         raise CinchError(f"{name} is damaged: it cannot be decoded")
     image = Image(picture.media_type, base64.b64encode(data).decode("ascii"))
-    return Shot(name, image, picture.width, picture.height)
+    return LoadedImage(name, image, picture.width, picture.height)
 
 
 def _kind(data: bytes) -> str:

@@ -36,7 +36,7 @@ from harness.modes import PLAN
 from harness.result import AgentResult
 
 if TYPE_CHECKING:
-    from cinch_tui.pictures.taking import Shot
+    from cinch_tui.pictures.taking import LoadedImage
     from harness.messages import UserContent
     from harness.session.resume import LoadedSession
 
@@ -201,7 +201,7 @@ class Conversation:
         if not line.is_private:
             self.paper.say("Notice", "The model hears of it with what you say next.")
 
-    def attach(self, shot: Shot) -> None:
+    def attach(self, shot: LoadedImage) -> None:
         """Send this picture with what is said next."""
         self._pictures += attachments([shot], first=len(self._pictures) + 1)
         self.paper.say("Notice", f"Goes with what you say next: {_named(self._pictures)}.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.commands.front import ApprovalMode, CommandHost, DiffBase, NoticeLevel
-    from cinch_tui.pictures.taking import Shot
+    from cinch_tui.pictures.taking import LoadedImage
     from cinch_tui.plain.paper import LineWriter
     from cinch_tui.plain.telling import LineRenderer
     from providers.offers.offers import Offer
@@ -49,7 +49,7 @@ class Talk(Place, Protocol):
 
     def leave(self, again: str) -> None: ...
 
-    def attach(self, shot: Shot) -> None: ...
+    def attach(self, shot: LoadedImage) -> None: ...
 
 
 class PlainCommandHost(AgentCommandHost):

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from cinch_tui.keys.keymap import bindings, hint
-from cinch_tui.matching import ranked
+from cinch_tui.matching import rank_matches
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemList, ItemRow
@@ -125,7 +125,7 @@ class Picker(Dialog[ValueT | None], Generic[ValueT]):
 
     def _found(self) -> list[Item[ValueT]]:
         query = self._query
-        found = [self._items[index] for index in ranked(query, self._texts)]
+        found = [self._items[index] for index in rank_matches(query, self._texts)]
         item = self._typed_item(query) if query.strip() else None
         if item is None or any(item.value == other.value for other in found):
             return found

@@ -9,7 +9,7 @@ from textual.content import Content
 from cinch_tui.config.store import Standing
 from cinch_tui.config.text import shown_value
 from cinch_tui.fronts.effects import when
-from cinch_tui.matching import ranked
+from cinch_tui.matching import rank_matches
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemRow
 
@@ -32,7 +32,7 @@ def lines_of(standings: Sequence[Standing], query: str) -> list[Standing | str]:
     """The settings under the titles of their groups; those that fit what is looked for, the closest first, then those
     that only say it of themselves."""
     if query.strip():
-        named = ranked(query, [each.key.name for each in standings])
+        named = rank_matches(query, [each.key.name for each in standings])
         words = query.casefold().split()
         told = [at for at, each in enumerate(standings) if all(word in each.key.doc.casefold() for word in words)]
         return [standings[at] for at in dict.fromkeys([*named, *told])]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, field
 
 from cinch_tui.credentials import KeyStore
-from cinch_tui.matching import ranked
+from cinch_tui.matching import rank_matches
 from cinch_tui.models.offer_text import LEGEND, capabilities_text, capability_letters, price_text, summary, window_text
 from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, known_offers, pulled_offers
 from cinch_tui.paths import find_paths
@@ -157,7 +157,9 @@ def _matching(wish: Wish, offers: list[Offer]) -> list[Offer]:
     words = wish.query.casefold().split()
     lines = [f"{offer.name} {summary(offer.known)}".casefold() for offer in offers]
     whole = [offer for offer, line in zip(offers, lines, strict=True) if all(word in line for word in words)]
-    return whole or [offers[place] for place in sorted(ranked(wish.query, [offer.name.casefold() for offer in offers]))]
+    return whole or [
+        offers[place] for place in sorted(rank_matches(wish.query, [offer.name.casefold() for offer in offers]))
+    ]
 
 
 def _no_match(wish: Wish) -> str:

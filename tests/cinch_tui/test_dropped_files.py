@@ -9,7 +9,7 @@ import pytest
 from fakes.pictures import png
 
 from cinch_tui.pictures.dropped import dropped_paths, pasted_picture
-from cinch_tui.pictures.intake import Intake, taken_in, with_pictures
+from cinch_tui.pictures.intake import PasteHandler, taken_in, with_pictures
 from cinch_tui.words import Words
 
 
@@ -55,7 +55,7 @@ async def test_pipe_that_is_dropped_is_named_and_never_waited_for(root: Path):
     async with asyncio.timeout(10):
         intake = await taken_in(str(root / "pipe.png"), root)
 
-    assert intake == Intake(("@pipe.png ",))
+    assert intake == PasteHandler(("@pipe.png ",))
 
 
 def test_picture_is_read_from_base64_in_any_dress():

@@ -10,7 +10,7 @@ from textual.app import App
 from textual.widgets import Static
 
 from cinch_tui.fronts.session_details import DAY, ago
-from cinch_tui.matching import matched, ranked
+from cinch_tui.matching import matched, rank_matches
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.sessions import SessionPicker, pick_session
 from cinch_tui.widgets.item_list import ItemList
@@ -266,7 +266,7 @@ def test_a_time_is_told_as_people_tell_it(seconds: float, words: str):
     ],
 )
 def test_the_closest_match_comes_first(query: str, expected: list[int]):
-    assert ranked(query, ["to read file", "read", "grep", "unread files"]) == expected
+    assert rank_matches(query, ["to read file", "read", "grep", "unread files"]) == expected
 
 
 def test_letters_that_match_are_told_apart():
@@ -286,4 +286,4 @@ def test_picture_of_the_sessions(snap_compare):
 
 
 def test_letters_that_fit_nothing_are_looked_for_once_and_not_in_every_way():
-    assert ranked("abcdefgx", ["abcdefg" * 3_000]) == []
+    assert rank_matches("abcdefgx", ["abcdefg" * 3_000]) == []

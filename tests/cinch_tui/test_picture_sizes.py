@@ -8,8 +8,8 @@ import pytest
 from fakes.pictures import png
 from PIL import Image as Picture
 
-from cinch_tui.pictures.album import MOST, Album
-from cinch_tui.pictures.taking import LARGEST, Shot, shot_of
+from cinch_tui.pictures.album import MOST, ImageStore
+from cinch_tui.pictures.taking import LARGEST, LoadedImage, shot_of
 from harness.errors import CinchError
 from harness.messages import Image
 
@@ -22,7 +22,7 @@ def saved(picture: Picture.Image, kind: str, **options: object) -> bytes:
     return out.getvalue()
 
 
-def opened(shot: Shot) -> Picture.Image:
+def opened(shot: LoadedImage) -> Picture.Image:
     return Picture.open(BytesIO(b64decode(shot.image.data)))
 
 
@@ -81,7 +81,7 @@ async def test_what_is_no_picture_is_called_by_what_it_is():
 
 
 def test_album_keeps_the_newest_and_finds_only_its_own(tmp_path: Path):
-    album = Album(tmp_path / "pictures")
+    album = ImageStore(tmp_path / "pictures")
     (tmp_path / "secret.png").write_bytes(png())
 
     names = [album.keep(Image("image/png", f"{number:08d}")) for number in range(MOST + 5)]
@@ -95,4 +95,4 @@ def test_album_keeps_the_newest_and_finds_only_its_own(tmp_path: Path):
 def test_album_on_a_disk_that_fails_keeps_nothing_and_says_nothing(tmp_path: Path):
     (tmp_path / "file").write_text("in the way")
 
-    assert Album(tmp_path / "file").keep(Image("image/png", "AAAA")) == ""
+    assert ImageStore(tmp_path / "file").keep(Image("image/png", "AAAA")) == ""

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.pictures.album import Album
+from cinch_tui.pictures.album import ImageStore
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory
@@ -36,7 +36,7 @@ class PromptApp(WidgetApp):
         self.prompt = Prompt(
             CommandCompletion(builtin_commands, self.front),
             MentionCompletion(root),
-            PromptHistory(root / "state" / "history.jsonl", Album(root / "state" / "pictures")),
+            PromptHistory(root / "state" / "history.jsonl", ImageStore(root / "state" / "pictures")),
             draft,
         )
         self.left: list[str] = []

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.pictures.album import Album
+from cinch_tui.pictures.album import ImageStore
 from cinch_tui.words import Words
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ logger = logging.getLogger(__name__)
 class Draft:
     """All of it may wait for the disk: for a thread. A disk that fails costs the draft, no more."""
 
-    def __init__(self, folder: Path, album: Album | None = None) -> None:
+    def __init__(self, folder: Path, album: ImageStore | None = None) -> None:
         self._folder = folder
-        self._album = album or Album(folder / "pictures")
+        self._album = album or ImageStore(folder / "pictures")
         self._opening = threading.Lock()
         self._lock: BaseFileLock | None = None
         self._file: Path | None = None

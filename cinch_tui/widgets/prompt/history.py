@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cinch_tui.pictures.album import Album
+from cinch_tui.pictures.album import ImageStore
 from cinch_tui.words import Said, Words, as_words
 
 MAX_WRITTEN_CHARACTERS = 20_000
@@ -20,7 +20,7 @@ class PromptHistory:
     long as the album has them.
     """
 
-    def __init__(self, path: Path | None = None, album: Album | None = None) -> None:
+    def __init__(self, path: Path | None = None, album: ImageStore | None = None) -> None:
         self._path = path
         self._album = album
         self._loaded: list[str] = []

@@ -19,7 +19,7 @@ from cinch_tui.words import Said, Words, as_words
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.pictures.taking import Shot
+    from cinch_tui.pictures.taking import LoadedImage
     from cinch_tui.widgets.prompt.vim_keys import VimKeys
 
 # A whole prompt that comes back, from the history or an editor, is shown as it was up to here.
@@ -137,7 +137,7 @@ class PromptInput(LineInput):
         if self._vim:
             self._vim.rest()
 
-    def attach(self, shot: Shot) -> None:
+    def attach(self, shot: LoadedImage) -> None:
         """Insert the mark of an image at the cursor."""
         row, column = self.cursor_location
         has_blank = self.document.get_line(row)[column : column + 1] == " "

@@ -12,7 +12,7 @@ from cinch_tui.transcript.plain import harmless
 from cinch_tui.words import MARK, Attachment, Words, mark_of
 
 if TYPE_CHECKING:
-    from cinch_tui.pictures.taking import Shot
+    from cinch_tui.pictures.taking import LoadedImage
     from harness.messages import Image
 
 MAX_LINES = 12
@@ -47,7 +47,7 @@ class Pastes:
         # Goes on from prompt to prompt, so that the model can be told of an earlier one.
         self._last_image = 0
 
-    def attach(self, shot: Shot) -> str:
+    def attach(self, shot: LoadedImage) -> str:
         """The mark that stands for the image."""
         self._last_image += 1
         mark = mark_of(self._last_image, shot.name, shot.width, shot.height)

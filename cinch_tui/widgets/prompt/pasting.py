@@ -13,7 +13,7 @@ from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.pictures.intake import Intake
+    from cinch_tui.pictures.intake import PasteHandler
 
 PATIENCE = 3.0
 """Seconds that a paste may take to be looked at."""
@@ -65,7 +65,7 @@ class PastingField(CompletingField):
         else:
             self.post_message(self.Complaint("The clipboard is empty."))
 
-    def _take_in(self, intake: Intake) -> None:
+    def _take_in(self, intake: PasteHandler) -> None:
         for piece in intake.pieces:
             if isinstance(piece, str):
                 self._input.put(piece)

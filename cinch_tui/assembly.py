@@ -38,7 +38,7 @@ from harness.tool import Tool
 from harness.workspace import Workspace
 from providers.installed import OURS, each_preset, find_preset
 from providers.offers.prices import PricedFacts
-from providers.offers.shelf import Shelf
+from providers.offers.shelf import PriceCache
 from tools import builtin_tools
 
 # What reads sessions is imported where one is read: most starts begin a new one.
@@ -341,7 +341,7 @@ def _hear_of_differences(model: Model, agent: Agent) -> None:
 def _keep_prices(model: Model, paths: Paths) -> None:
     """Have what the price data tells of it looked up once a day: that takes as long as many a run in print mode."""
     if isinstance(model.info, PricedFacts):
-        model.info.shelf = Shelf(paths.cache / "prices")
+        model.info.shelf = PriceCache(paths.cache / "prices")
 
 
 def _root(options: Options, model: Model) -> Path:

@@ -23,12 +23,12 @@ from harness.thinking import ThinkingLevel
 from providers.api_keys import ApiKey, KeyedService, missing_key
 from providers.catalog import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
-from providers.installed import all_presets, preset_for, service_at, told_facts
-from providers.offers.known import Telling
+from providers.installed import all_presets, described_model, preset_for, service_at
+from providers.offers.known import MetadataSource
 from providers.offers.local import FactsSource, LocalFacts
 from providers.offers.prices import PricedFacts
 from providers.service import Service
-from providers.wire.sight import Sighted
+from providers.wire.sight import ImageFallback
 
 __all__ = [
     "ApiKey",
@@ -89,7 +89,7 @@ def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
     if preset_name == "replay":
         from providers.cassette.provider import replay_model
 
-        return replay_model(model_id, lambda endpoint: Sighted(service_at(endpoint), endpoint), thinking)
+        return replay_model(model_id, lambda endpoint: ImageFallback(service_at(endpoint), endpoint), thinking)
     preset = preset_for(name)
     model_id = model_id or preset.default_model
     base_url = options.get("base_url")
@@ -103,7 +103,7 @@ def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
     # Another server that speaks the dialect may not know this part of it.
     holds = endpoint.is_vendors_own and preset.holds_to_schema(model_id)
     facts = _facts(endpoint, model_id, service)
-    provider = _keyed(Sighted(service, endpoint, facts), endpoint, options.get("api_key"))
+    provider = _keyed(ImageFallback(service, endpoint, facts), endpoint, options.get("api_key"))
     return Model(provider, spec, facts, native_schema=holds)
 
 
@@ -159,7 +159,7 @@ def _lacks_key(endpoint: Endpoint) -> bool:
     return endpoint.secret is None and endpoint.preset.key_required and endpoint.is_vendors_own
 
 
-def _keyed(provider: Sighted, endpoint: Endpoint, api_key: ApiKey | None) -> Sighted | KeyedService:
+def _keyed(provider: ImageFallback, endpoint: Endpoint, api_key: ApiKey | None) -> ImageFallback | KeyedService:
     callback = None if isinstance(api_key, str) else api_key
     lacks_key = _lacks_key(endpoint)
     if callback is None and not lacks_key:
@@ -181,12 +181,12 @@ def _facts(endpoint: Endpoint, model_id: str, service: Service) -> ModelInfoSour
     preset = endpoint.preset
     if preset.window_path and isinstance(service, FactsSource):
         return LocalFacts(service, model_id)
-    told = told_facts(preset, model_id)
+    told = described_model(preset, model_id)
     if told:
         return StaticModelInfo(told)
     # A list is asked where it costs one request with a key; on a tape it would be in the way.
     is_simple = endpoint.is_vendors_own and endpoint.secret is not None and endpoint.wire is None
-    return PricedFacts(preset, model_id, service if is_simple and isinstance(service, Telling) else None)
+    return PricedFacts(preset, model_id, service if is_simple and isinstance(service, MetadataSource) else None)
 
 
 def _usable(secret: Secret) -> Secret:

@@ -88,7 +88,7 @@ def service_at(endpoint: Endpoint) -> Service:
     return open_guarded(_plugin_for(endpoint.preset.name), endpoint)
 
 
-def told_facts(preset: Preset, model_id: str) -> ModelInfo | None:
+def described_model(preset: Preset, model_id: str) -> ModelInfo | None:
     """What another package says of its model.
 
     Raises:

@@ -19,13 +19,13 @@ FOLDER = Path(__file__).parent
 CARDS = FOLDER / "cards.json"
 
 
-class Card(NamedTuple):
+class ToolManifest(NamedTuple):
     label: str
     mutates: bool
     parameters: JsonObject
 
 
-def card_of(name: str) -> Card:
+def manifest_of(name: str) -> ToolManifest:
     return _cards()[name]
 
 
@@ -36,13 +36,13 @@ def description_of(name: str) -> str:
 
 def as_text(tools: Iterable[Tool]) -> str:
     """The cards of these tools, as they are kept."""
-    cards = {tool.name: Card(tool.label, tool.mutates, tool.parameters)._asdict() for tool in tools}
+    cards = {tool.name: ToolManifest(tool.label, tool.mutates, tool.parameters)._asdict() for tool in tools}
     return json.dumps(cards, ensure_ascii=False, indent=1) + "\n"
 
 
 @cache
-def _cards() -> dict[str, Card]:
-    return {name: Card(**card) for name, card in json.loads(CARDS.read_text(encoding="utf-8")).items()}
+def _cards() -> dict[str, ToolManifest]:
+    return {name: ToolManifest(**card) for name, card in json.loads(CARDS.read_text(encoding="utf-8")).items()}
 
 
 def main() -> None:

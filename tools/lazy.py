@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.tool import Revisable
-from tools.cards import card_of, description_of
+from tools.cards import description_of, manifest_of
 
 if TYPE_CHECKING:
     from harness.messages import JsonObject
@@ -29,7 +29,7 @@ class LazyTool:
     """The tool of that name; `build` imports and builds it."""
 
     def __init__(self, name: str, build: Callable[[], Tool]) -> None:
-        card = card_of(name)
+        card = manifest_of(name)
         self.name = name
         self.label = card.label
         self.mutates = card.mutates

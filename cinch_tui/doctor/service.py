@@ -155,10 +155,10 @@ def _walk(endpoint: Endpoint, error: ProviderError, patience: Timeouts) -> Conne
     if route is None:
         return None
     # Slow to import, and most often the way is open.
-    from providers.net.trust import trusted, trusts_nobody
+    from providers.net.trust import ssl_context, trusts_nobody
 
     try:
-        trust = trusted(os.environ) if route.meets_tls else trusts_nobody()
+        trust = ssl_context(os.environ) if route.meets_tls else trusts_nobody()
     except RequestRejected:
         # The request has failed of that, and says so.
         return None

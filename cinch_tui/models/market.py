@@ -13,7 +13,7 @@ from cinch_tui.screens.picker import Item, Picker
 from harness.errors import CinchError
 from harness.messages import AssistantMessage
 from providers.installed import each_preset, find_preset
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 from providers.offers.offers import Offer, priced_offers
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class ModelCatalog:
     def __init__(self, keys: KeyStore) -> None:
         self._keys = keys
         self._offers: dict[str, Sequence[Offer]] = {}
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, ModelMetadata] = {}
         self._silent: dict[str, str] = {}
         self._awaited: set[str] = set()
 
@@ -56,9 +56,9 @@ class ModelCatalog:
             case several:
                 return f"no answer from {', '.join(name for name, _ in several)}: cinch models tells why"
 
-    def known(self, name: str) -> Known:
+    def known(self, name: str) -> ModelMetadata:
         """What is known of a model, on a list or not."""
-        return self._known.get(name, Known())
+        return self._known.get(name, ModelMetadata())
 
     async def ask(self, spec: ModelSpec, changed: Callable[[], None]) -> None:
         """Ask everybody there is a key for, and this machine; `changed` is called whenever more is known."""

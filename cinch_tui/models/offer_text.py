@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.provider import Price
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 
 LEGEND = "i sees images · t uses tools, x does not · r reasons (--thinking)"
 
@@ -29,20 +29,20 @@ def price_text(price: Price | None) -> str:
     return f"{_dollars(price.input)} / {_dollars(price.output)}"
 
 
-def capabilities_text(known: Known) -> str:
+def capabilities_text(known: ModelMetadata) -> str:
     """What it can; and that it has no tools, where that is known, because an agent needs them."""
     tools = {True: "tools", False: "no tools", None: ""}[known.tools]
     words = ("images" if known.images else "", tools, "thinking" if known.thinking else "")
     return " ".join(word for word in words if word)
 
 
-def capability_letters(known: Known) -> str:
+def capability_letters(known: ModelMetadata) -> str:
     """The same as three letters of `LEGEND`, each in its place."""
     tools = {True: "t", False: "x", None: " "}[known.tools]
     return f"{'i' if known.images else ' '}{tools}{'r' if known.thinking else ' '}".rstrip()
 
 
-def summary(known: Known) -> str:
+def summary(known: ModelMetadata) -> str:
     """All of it in a line."""
     parts = (window_text(known.context_window), price_text(known.price), capabilities_text(known))
     return " · ".join(part for part in parts if part)

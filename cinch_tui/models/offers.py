@@ -12,7 +12,7 @@ from harness.errors import AuthenticationFailed, CinchError, QuotaExhausted
 from harness.lazy_dataclass import dataclass
 from providers.gguf.store import models_folder, pulled_models
 from providers.installed import each_preset
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 from providers.offers.local import LocalServer, find_local_servers
 from providers.offers.offers import Offer, priced_offers, served_offers
 
@@ -66,7 +66,7 @@ async def ask_local(keys: KeyStore, tell: Callable[[Answer], None]) -> None:
 
 def pulled_offers() -> list[Offer]:
     """The models that were pulled to this machine and run without a server; for a thread."""
-    return [Offer("local", model.name, Known()) for model in pulled_models(models_folder())]
+    return [Offer("local", model.name, ModelMetadata()) for model in pulled_models(models_folder())]
 
 
 async def answer_of(preset: Preset, keys: KeyStore, base_url: str = "") -> Answer:
@@ -87,7 +87,9 @@ async def _ask_server(preset: Preset, server: LocalServer, keys: KeyStore, tell:
     answer = await answer_of(preset, keys, server.base_url)
     if answer.problem:
         # What it said when it was found is better than nothing.
-        answer = Answer(preset, tuple(Offer(preset.name, name, Known()) for name in server.models), answer.problem)
+        answer = Answer(
+            preset, tuple(Offer(preset.name, name, ModelMetadata()) for name in server.models), answer.problem
+        )
     tell(answer)
 
 

@@ -20,7 +20,7 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from providers.catalog import Preset, nearest
 from providers.installed import each_preset, find_preset, problems
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 from providers.offers.local import find_local_servers
 from providers.offers.offers import Offer, priced_offers
 
@@ -185,7 +185,7 @@ def _show(offers: list[Offer], out: Output, *, as_json: bool) -> None:
         out.write_text(f"\n{COLUMNS}" + (f"\n{LEGEND}" if is_short else ""))
 
 
-def _table(offers: list[Offer], abilities: Callable[[Known], str], width: int = 0) -> list[str]:
+def _table(offers: list[Offer], abilities: Callable[[ModelMetadata], str], width: int = 0) -> list[str]:
     """The offers in columns; names are cut where that is needed for a width."""
     facts = [
         (window_text(offer.known.context_window), price_text(offer.known.price), abilities(offer.known))

@@ -15,10 +15,10 @@ from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
-from providers.net.mending import answered, learns
+from providers.net.mending import learns, with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import Listed
+from providers.offers.known import ListedModel
 from providers.offers.models import better_named, listed_models
 from providers.wire.caching import MarksTaken
 from providers.wire.turns import with_thoughts
@@ -61,7 +61,7 @@ class AnthropicProvider:
     async def models(self) -> list[str]:
         return [model.id for model in await self.listed()]
 
-    async def listed(self) -> list[Listed]:
+    async def listed(self) -> list[ListedModel]:
         return await listed_models(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -74,7 +74,7 @@ class AnthropicProvider:
             return mended is not None
 
         named = partial(better_named, transport=transport, path=MODELS, model_id=request.spec.model_id)
-        async with aclosing(answered(lambda: self._ask(request, transport, form), mends, named)) as answer:
+        async with aclosing(with_degradation(lambda: self._ask(request, transport, form), mends, named)) as answer:
             async for delta in answer:
                 yield delta
 

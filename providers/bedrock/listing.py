@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.messages import JsonValue
-from providers.offers.known import Known, Listed
+from providers.offers.known import ListedModel, ModelMetadata
 from providers.offers.listing import entries_of, listed
 
 MODELS = "/foundation-models?byOutputModality=TEXT"
@@ -13,13 +13,13 @@ PROFILES = "/inference-profiles?maxResults=1000"
 """Newer models are only reached through a profile, which spreads requests over regions."""
 
 
-def models_in(profiles: JsonValue, models: JsonValue) -> list[Listed]:
+def models_in(profiles: JsonValue, models: JsonValue) -> list[ListedModel]:
     """What can be asked: the profiles, then the models that can be asked without one."""
     known = {model.id: model.known for model in listed(models)}
     # The name of a profile is the model's, with where it may run before it.
-    spread = [Listed(name, known.get(name.partition(".")[2], Known())) for name in _profile_ids(profiles)]
+    spread = [ListedModel(name, known.get(name.partition(".")[2], ModelMetadata())) for name in _profile_ids(profiles)]
     only_spread = set(_only_spread(models))
-    return [*spread, *(Listed(name, each) for name, each in known.items() if name not in only_spread)]
+    return [*spread, *(ListedModel(name, each) for name, each in known.items() if name not in only_spread)]
 
 
 def _profile_ids(profiles: JsonValue) -> Iterator[str]:

@@ -19,10 +19,10 @@ from providers.bedrock.listing import MODELS, PROFILES, models_in
 from providers.bedrock.signing import Asked
 from providers.bedrock.site import BedrockSite
 from providers.bedrock.traits import traits_of
-from providers.net.mending import answered, learns
+from providers.net.mending import learns, with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
-from providers.offers.known import Listed
+from providers.offers.known import ListedModel
 from providers.offers.models import told_nearest
 from providers.wire.turns import with_thoughts
 
@@ -62,7 +62,7 @@ class BedrockProvider:
     async def models(self) -> list[str]:
         return [model.id for model in await self.listed()]
 
-    async def listed(self) -> list[Listed]:
+    async def listed(self) -> list[ListedModel]:
         return await self._served(None)
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
@@ -72,7 +72,7 @@ class BedrockProvider:
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         without_now: set[str] = set()
         ask, named = partial(self._ask, request, without_now), partial(self._better_named, request)
-        async with aclosing(answered(ask, partial(self._mends, request, without_now), named)) as answer:
+        async with aclosing(with_degradation(ask, partial(self._mends, request, without_now), named)) as answer:
             async for delta in answer:
                 yield delta
 
@@ -92,7 +92,7 @@ class BedrockProvider:
         endpoint, headers = await self._site.admitted(asked, key)
         return self._transport.speaking_for(endpoint, headers)
 
-    async def _served(self, key: str | None) -> list[Listed]:
+    async def _served(self, key: str | None) -> list[ListedModel]:
         return models_in(await self._listed(PROFILES, key), await self._listed(MODELS, key))
 
     async def _listed(self, what: str, key: str | None) -> JsonValue:

@@ -14,10 +14,10 @@ from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.models import thinking_config
 from providers.gemini.site import Site, Way, key_header
-from providers.net.mending import answered
+from providers.net.mending import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import Listed
+from providers.offers.known import ListedModel
 from providers.offers.models import better_named, listed_models
 
 # What models refuse, by words of their refusal, and what it is about.
@@ -52,7 +52,7 @@ class GeminiProvider:
     async def models(self) -> list[str]:
         return [model.id for model in await self.listed()]
 
-    async def listed(self) -> list[Listed]:
+    async def listed(self) -> list[ListedModel]:
         way = await self._site.way(None)
         return await listed_models(self._on(way), self._site.listing(way))
 
@@ -64,7 +64,7 @@ class GeminiProvider:
         way, model_id = await self._site.way(request.api_key), request.spec.model_id
         named = partial(better_named, transport=self._on(way), path=self._site.listing(way), model_id=model_id)
         ask, mends = partial(self._ask, request, way), partial(self._mends, request)
-        async with aclosing(answered(ask, mends, named)) as answer:
+        async with aclosing(with_degradation(ask, mends, named)) as answer:
             async for delta in answer:
                 yield delta
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from harness.messages import StopReason, Usage, new_id
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from providers.wire.written_calls import Piece, Thought, Words, WrittenCalls
+from providers.wire.written_calls import Piece, TextToolCalls, Thought, Words
 
 Speech = Literal["text", "thinking"]
 
@@ -15,7 +15,7 @@ Speech = Literal["text", "thinking"]
 class WrittenReplyDecoder:
     """Decodes one reply, from its text in pieces."""
 
-    def __init__(self, written: WrittenCalls) -> None:
+    def __init__(self, written: TextToolCalls) -> None:
         self._written = written
         self._speech: Speech | None = None
         self._blocks = 0

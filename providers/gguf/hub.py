@@ -31,7 +31,7 @@ from harness.errors import (
 from harness.lazy_dataclass import dataclass
 from providers.net.failures import plain
 from providers.net.inflate import InflateError, inflater
-from providers.net.trust import trusted
+from providers.net.trust import ssl_context
 
 ADDRESS = "https://huggingface.co"
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
@@ -69,7 +69,7 @@ class Hub:
             headers={**headers, "accept-encoding": "identity"},
             timeout=TIMEOUT,
             follow_redirects=True,
-            verify=trusted(environ),
+            verify=ssl_context(environ),
         )
 
     def __enter__(self) -> Hub:

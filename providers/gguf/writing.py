@@ -23,7 +23,7 @@ from providers.gguf.engine import Choice, Engine, Halted
 from providers.gguf.flag import Flag
 from providers.gguf.header import Header
 from providers.gguf.spelling import Spelling
-from providers.wire.written_calls import THINK, WrittenCalls, dialects_in
+from providers.wire.written_calls import THINK, TextToolCalls, dialects_in
 
 USUAL_TEMPERATURE = 0.8
 # A prompt that leaves less room than this for the reply is too long.
@@ -57,7 +57,7 @@ class Writer:
         choice = Choice(self._temperature(request), _grammar(request))
         in_thought = prompt.rstrip().endswith(THINK) and not choice.grammar
         decoder = WrittenReplyDecoder(
-            WrittenCalls(request.tools, dialects_in(self._header.template), in_thought=in_thought)
+            TextToolCalls(request.tools, dialects_in(self._header.template), in_thought=in_thought)
         )
         utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._engine.attend(flag)

@@ -18,7 +18,7 @@ from providers.net.trust import why_refused
 
 
 @contextmanager
-def told_as_ours(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]:
+def connection_error(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]:
     """Raise what httpx raises as what it means for a request to an endpoint.
 
     Raises:
@@ -37,7 +37,7 @@ def told_as_ours(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]:
     except httpx.ConnectError as error:
         raise _unreachable(endpoint, proxy, error) from error
     except httpx.ProxyError as error:
-        raise refused_by(proxy, where, str(error)) from error
+        raise is_refused_by(proxy, where, str(error)) from error
     except httpx.TransportError as error:
         raise NetworkError(f"the connection to {where} was cut off") from error
     except (InflateError, httpx.InvalidURL) as error:
@@ -56,7 +56,7 @@ def _faults_of_socks(proxy: Proxy | None) -> tuple[type[Exception], ...]:
     return (ProtocolError,)
 
 
-def refused_by(proxy: Proxy | None, where: str, said: str) -> ProviderError:
+def is_refused_by(proxy: Proxy | None, where: str, said: str) -> ProviderError:
     """What it means when a proxy does not let us through, by what it said."""
     shown, source = (proxy.shown, proxy.source) if proxy else ("on the way", "the environment")
     refused = f"the proxy {shown} did not let us through to {where}: {plain(said)}"

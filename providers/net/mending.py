@@ -12,7 +12,7 @@ MOST = 8
 """How often a request is mended; a service with more wishes has none that can be met."""
 
 
-async def answered(
+async def with_degradation(
     ask: Callable[[], AsyncGenerator[Delta]],
     mends: Callable[[RequestRejected], bool],
     named: Callable[[ModelNotFound], Awaitable[ModelNotFound]],

@@ -16,7 +16,7 @@ from providers.endpoint import Endpoint
 from providers.net.failures import plain
 from providers.net.sse import EventDecoder
 from providers.net.transport import Transport
-from providers.wire.halves import Halves
+from providers.wire.halves import SurrogateBuffer
 
 DRAIN_SECONDS = 0.25
 EVENTLESS_SECONDS = 900.0
@@ -60,7 +60,7 @@ async def deltas(
         ProviderError: also when the stream ends before the reply is complete.
     """
     events: Framing = framing or EventDecoder()
-    halves = Halves()
+    halves = SurrogateBuffer()
     try:
         async with transport.post(path, body) as chunks:
             patience = _Patience()

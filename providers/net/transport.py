@@ -14,7 +14,7 @@ from harness.errors import NetworkError, ProviderError, RequestRejected, StreamE
 from harness.messages import JsonObject, JsonValue
 from harness.stopping import run_cancelled_once, run_uninterrupted, stop_once
 from providers.endpoint import Endpoint
-from providers.net.breakdowns import refused_by, told_as_ours
+from providers.net.breakdowns import connection_error, is_refused_by
 from providers.net.failures import failure, no_stream
 from providers.net.inflate import inflater
 from providers.net.pool import Pool
@@ -83,7 +83,7 @@ class Transport:
         """
         async with self._pool.client() as client:
             request = client.build_request("POST", self._url(path), content=json_bytes(body), headers=self._headers)
-            with told_as_ours(self.endpoint, self._pool.proxy):
+            with connection_error(self.endpoint, self._pool.proxy):
                 async with _answer(client, request) as response:
                     await self._check(response)
                     async with aclosing(_chunks(response)) as chunks:
@@ -117,7 +117,7 @@ class Transport:
         method = "GET" if body is None else "POST"
         async with self._pool.client() as client:
             request = client.build_request(method, self._url(path), json=body, headers=self._headers, timeout=seconds)
-            with told_as_ours(self.endpoint, self._pool.proxy):
+            with connection_error(self.endpoint, self._pool.proxy):
                 async with _answer(client, request) as response:
                     if response.status_code >= 300:
                         raise self._refusal(response, await _error_body(response))
@@ -143,7 +143,7 @@ class Transport:
 
     def _refusal(self, response: httpx.Response, body: str) -> ProviderError:
         if response.status_code == 407:
-            return refused_by(self._pool.proxy, self.endpoint.shown_url, f"407 {response.reason_phrase}")
+            return is_refused_by(self._pool.proxy, self.endpoint.shown_url, f"407 {response.reason_phrase}")
         return failure(self.endpoint, response.status_code, body, _lower(response.headers))
 
 

@@ -41,7 +41,7 @@ DER = 2
 NAME, ORGANIZATION = rb"\x06\x03\x55\x04\x03", rb"\x06\x03\x55\x04\x0a"
 
 
-def trusted(environment: Mapping[str, str], platform: str = sys.platform) -> ssl.SSLContext:
+def ssl_context(environment: Mapping[str, str], platform: str = sys.platform) -> ssl.SSLContext:
     """What judges certificates.
 
     Raises:

@@ -9,7 +9,7 @@ import re
 
 from providers.catalog import Preset
 from providers.gemini.models import generation
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 from providers.openai_chat.models import reasons
 
 SEES_AND_USES_TOOLS = re.compile(
@@ -20,7 +20,7 @@ SEES_AND_USES_TOOLS = re.compile(
 THINKS = re.compile(r"claude-(3[.-]7|([a-z]+-)?[4-9])")
 
 
-def told_by_name(preset: Preset, model_id: str) -> Known:
+def capabilities_by_name(preset: Preset, model_id: str) -> ModelMetadata:
     talented = True if SEES_AND_USES_TOOLS.search(model_id) else None
     thinks = (
         THINKS.search(model_id)
@@ -30,4 +30,4 @@ def told_by_name(preset: Preset, model_id: str) -> Known:
     )
     tools = False if "tools" in preset.without else talented
     sees = False if preset.is_blind(model_id) else talented
-    return Known(images=sees, tools=tools, thinking=True if thinks else None)
+    return ModelMetadata(images=sees, tools=tools, thinking=True if thinks else None)

@@ -10,7 +10,7 @@ from harness.provider import ModelInfo, Price
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ModelMetadata:
     """As `ModelFacts`, but without any usual value: None where nobody says."""
 
     context_window: int | None = None
@@ -20,11 +20,11 @@ class Known:
     tools: bool | None = None
     thinking: bool | None = None
 
-    def completed_by(self, other: Known) -> Known:
+    def completed_by(self, other: ModelMetadata) -> ModelMetadata:
         """This, with what it lacks from the other."""
         mine = {field.name: getattr(self, field.name) for field in fields(self)}
         theirs = {field.name: getattr(other, field.name) for field in fields(other)}
-        return Known(**{name: theirs[name] if value is None else value for name, value in mine.items()})
+        return ModelMetadata(**{name: theirs[name] if value is None else value for name, value in mine.items()})
 
     @property
     def facts(self) -> ModelInfo:
@@ -32,23 +32,23 @@ class Known:
         return ModelInfo(window, self.max_output, self.price, self.images, self.tools, self.thinking)
 
 
-def known_of(facts: ModelInfo) -> Known:
-    return Known(facts.context_window, facts.max_output, facts.price, facts.images, facts.tools, facts.thinking)
+def known_of(facts: ModelInfo) -> ModelMetadata:
+    return ModelMetadata(facts.context_window, facts.max_output, facts.price, facts.images, facts.tools, facts.thinking)
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedModel:
     """A model on its server's list, and what the list tells of it; `created` in seconds, 0 where it is not told."""
 
     id: str
-    known: Known = Known()
+    known: ModelMetadata = ModelMetadata()
     created: float = 0
 
 
 @runtime_checkable
-class Telling(Protocol):
+class MetadataSource(Protocol):
     """A service that tells more of its models than their names."""
 
-    async def listed(self) -> list[Listed]:
+    async def listed(self) -> list[ListedModel]:
         """What the service says it serves; raises ProviderError."""
         ...

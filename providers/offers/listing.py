@@ -12,7 +12,7 @@ from datetime import datetime
 
 from harness.messages import JsonObject, JsonValue
 from harness.provider import Price
-from providers.offers.known import Known, Listed
+from providers.offers.known import ListedModel, ModelMetadata
 
 ENTRIES = ("data", "models", "publisherModels", "modelSummaries")
 NAMES = ("id", "name", "key", "model_name", "modelId")
@@ -88,9 +88,9 @@ OTHER_NAMES = re.compile(
 )
 
 
-def listed(answer: JsonValue) -> list[Listed]:
+def listed(answer: JsonValue) -> list[ListedModel]:
     """The models of an answer that can be talked to, in its order; each once."""
-    found: dict[str, Listed] = {}
+    found: dict[str, ListedModel] = {}
     for entry in entries_of(answer):
         if (model := _listed(entry)) is not None:
             found.setdefault(model.id, model)
@@ -121,10 +121,10 @@ def name_of(entry: JsonValue) -> str:
             return ""
 
 
-def known_in(about: JsonObject) -> Known:
+def known_in(about: JsonObject) -> ModelMetadata:
     """What an entry of a list tells, or an answer that is about one model."""
     routes = [route for route in _objects(about.get("providers")) if route.get("status") in (None, "live")]
-    known = Known(
+    known = ModelMetadata(
         _window(about),
         _number(about, OUTPUTS),
         _price(about),
@@ -140,14 +140,14 @@ def is_talkative(name: str) -> bool:
     return OTHER_NAMES.search(name.lower()) is None
 
 
-def _listed(entry: JsonValue) -> Listed | None:
+def _listed(entry: JsonValue) -> ListedModel | None:
     name = name_of(entry)
     # What nobody could type, or what would push all else off the screen, is no name.
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         return None
     if not isinstance(entry, dict):
-        return Listed(name) if is_talkative(name) else None
-    return Listed(name, known_in(entry), _created(entry)) if _talks(entry, name) else None
+        return ListedModel(name) if is_talkative(name) else None
+    return ListedModel(name, known_in(entry), _created(entry)) if _talks(entry, name) else None
 
 
 def _bare(name: str) -> str:
@@ -251,11 +251,11 @@ def _amount(about: JsonObject, path: str, factor: float) -> float | None:
     return round(amount * factor, 6) if amount >= 0 else None
 
 
-def _over(routes: Sequence[JsonObject]) -> Known:
+def _over(routes: Sequence[JsonObject]) -> ModelMetadata:
     """What holds wherever a router sends the request: the smallest window and the highest price."""
     each = [known_in(route) for route in routes]
     prices = [known.price for known in each if known.price]
-    return Known(
+    return ModelMetadata(
         min((known.context_window for known in each if known.context_window), default=None),
         price=max(prices, key=lambda price: price.output, default=None),
         tools=next((flag for flag in (True, False) if flag in [known.tools for known in each]), None),

@@ -14,7 +14,7 @@ from harness.provider import ModelInfo, ModelInfoSource, Price
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 from providers.offers.listing import known_in, listed
 
 HOST = "127.0.0.1"
@@ -35,7 +35,7 @@ class LocalServer:
 
 @runtime_checkable
 class FactsSource(Protocol):
-    async def known(self, model_id: str) -> Known:
+    async def known(self, model_id: str) -> ModelMetadata:
         """What the model's server tells of it; raises ProviderError."""
         ...
 
@@ -100,22 +100,22 @@ class LocalFacts:
 
     async def load(self) -> ModelInfo:
         if self._now is None:
-            self._now = (await self._known()).completed_by(Known(USUAL_WINDOW, price=FREE)).facts
+            self._now = (await self._known()).completed_by(ModelMetadata(USUAL_WINDOW, price=FREE)).facts
         return self._now
 
-    async def _known(self) -> Known:
+    async def _known(self) -> ModelMetadata:
         try:
             async with asyncio.timeout(PATIENCE):
                 return await self._source.known(self._model_id)
         except (ProviderError, TimeoutError):
-            return Known()
+            return ModelMetadata()
 
 
-def known_of_model(answer: JsonValue, model_id: str) -> Known:
+def known_of_model(answer: JsonValue, model_id: str) -> ModelMetadata:
     """What a server's answer tells of a model, whether it is about all it has or about the only one."""
     models = {model.id: model.known for model in listed(answer)}
     known = models.get(model_id) if models else known_in(answer) if isinstance(answer, dict) else None
-    return Known(window_in(answer, model_id)).completed_by(known or Known())
+    return ModelMetadata(window_in(answer, model_id)).completed_by(known or ModelMetadata())
 
 
 def window_in(answer: JsonValue, model_id: str) -> int | None:

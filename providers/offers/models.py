@@ -6,7 +6,7 @@ from harness.errors import ModelNotFound, ProviderError, RequestRejected, Stream
 from providers.catalog import nearest
 from providers.endpoint import Endpoint
 from providers.net.transport import Transport
-from providers.offers.known import Listed
+from providers.offers.known import ListedModel
 from providers.offers.listing import entries_of, listed
 
 PATIENCE = 5.0
@@ -18,7 +18,7 @@ def lists_of(endpoint: Endpoint) -> tuple[str, ...]:
     return (*(root + path for path in endpoint.preset.lists), endpoint.preset.models_path)
 
 
-async def listed_models(transport: Transport, *paths: str, seconds: float = PATIENCE) -> list[Listed]:
+async def listed_models(transport: Transport, *paths: str, seconds: float = PATIENCE) -> list[ListedModel]:
     """The models of a server, in its own order, from the first of the lists that it has.
 
     Raises:

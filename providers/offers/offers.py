@@ -8,9 +8,9 @@ from harness.errors import NetworkError
 from harness.lazy_dataclass import dataclass
 from providers import Credentials, Service, endpoint_of
 from providers.catalog import Preset
-from providers.installed import service_at, told_facts
-from providers.offers.abilities import told_by_name
-from providers.offers.known import Known, Listed, Telling, known_of
+from providers.installed import described_model, service_at
+from providers.offers.abilities import capabilities_by_name
+from providers.offers.known import ListedModel, MetadataSource, ModelMetadata, known_of
 from providers.offers.newest import newest_first
 from providers.offers.prices import priced, priced_models
 
@@ -24,7 +24,7 @@ class Offer:
 
     provider: str
     model_id: str
-    known: Known
+    known: ModelMetadata
     is_listed: bool = True
 
     @property
@@ -37,7 +37,7 @@ async def priced_offers(preset: Preset) -> list[Offer]:
     """What the price data knows of the provider, the highest version of each family first."""
     known = await asyncio.to_thread(priced_models, preset)
     return [
-        Offer(preset.name, name, each.completed_by(told_by_name(preset, name)), is_listed=False)
+        Offer(preset.name, name, each.completed_by(capabilities_by_name(preset, name)), is_listed=False)
         for name, each in sorted(known.items(), key=lambda item: newest_first(item[0]))
     ]
 
@@ -65,19 +65,19 @@ async def served_offers(
     return await asyncio.to_thread(_offers, preset, found)
 
 
-async def _listed(service: Service) -> list[Listed]:
-    if isinstance(service, Telling):
+async def _listed(service: Service) -> list[ListedModel]:
+    if isinstance(service, MetadataSource):
         return await service.listed()
-    return [Listed(name) for name in await service.models()]
+    return [ListedModel(name) for name in await service.models()]
 
 
-def _offers(preset: Preset, found: list[Listed]) -> list[Offer]:
+def _offers(preset: Preset, found: list[ListedModel]) -> list[Offer]:
     return [Offer(preset.name, model.id, _completed(preset, model)) for model in found]
 
 
-def _completed(preset: Preset, model: Listed) -> Known:
-    told = told_facts(preset, model.id)
+def _completed(preset: Preset, model: ListedModel) -> ModelMetadata:
+    told = described_model(preset, model.id)
     known = model.known.completed_by(known_of(told)) if told else model.known
     if known.price is None or known.context_window is None:
         known = known.completed_by(priced(preset.prices, model.id))
-    return known.completed_by(told_by_name(preset, model.id))
+    return known.completed_by(capabilities_by_name(preset, model.id))

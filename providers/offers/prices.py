@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.errors import ProviderError
 from harness.provider import ModelInfo, Price
 from providers.catalog import Preset
-from providers.offers.known import Known, Telling
+from providers.offers.known import MetadataSource, ModelMetadata
 from providers.offers.listing import is_talkative
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
 
     from harness.provider import ModelInfoSource
-    from providers.offers.shelf import Shelf
+    from providers.offers.shelf import PriceCache
 
 
 PATIENCE = 3.0
@@ -31,9 +31,9 @@ class PricedFacts:
     Where it knows no window, the service's own list is asked, once; a model that nobody knows has the usual window.
     """
 
-    shelf: Shelf | None = None
+    shelf: PriceCache | None = None
 
-    def __init__(self, preset: Preset, model_id: str, service: Telling | None = None) -> None:
+    def __init__(self, preset: Preset, model_id: str, service: MetadataSource | None = None) -> None:
         self._prices = preset.prices
         self._model_id = model_id
         self._service = service
@@ -53,8 +53,8 @@ class PricedFacts:
 
         return await self._load(priced_apart)
 
-    async def _load(self, look_up: Callable[[str, str, Shelf | None], Known]) -> ModelInfo:
-        known = Known()
+    async def _load(self, look_up: Callable[[str, str, PriceCache | None], ModelMetadata]) -> ModelInfo:
+        known = ModelMetadata()
         if self._now is None:
             known = await asyncio.to_thread(look_up, self._prices, self._model_id, self.shelf)
             self._now = known.facts
@@ -64,23 +64,23 @@ class PricedFacts:
         return self._now
 
 
-async def _told(service: Telling, model_id: str) -> Known:
+async def _told(service: MetadataSource, model_id: str) -> ModelMetadata:
     try:
         async with asyncio.timeout(PATIENCE):
             found = await service.listed()
     except (ProviderError, TimeoutError):
-        return Known()
-    return next((model.known for model in found if model.id == model_id), Known())
+        return ModelMetadata()
+    return next((model.known for model in found if model.id == model_id), ModelMetadata())
 
 
-def priced(provider: str, model_id: str, shelf: Shelf | None = None) -> Known:
+def priced(provider: str, model_id: str, shelf: PriceCache | None = None) -> ModelMetadata:
     """What is known of one model; nothing where `provider` is empty. For a thread."""
     if not provider:
-        return Known()
+        return ModelMetadata()
     if shelf is not None and (kept := shelf.recall(provider, model_id)) is not None:
         return kept
     model = _looked_up(provider, model_id)
-    known = _known(model) if model else Known()
+    known = _known(model) if model else ModelMetadata()
     if shelf is not None and not (model and _depends_on_the_hour(model)):
         shelf.keep(provider, model_id, known)
     return known
@@ -103,7 +103,7 @@ def _depends_on_the_hour(model: ModelInfo) -> bool:
     return any(isinstance(price.constraint, TimeOfDateConstraint) for price in prices)
 
 
-def priced_models(preset: Preset) -> dict[str, Known]:
+def priced_models(preset: Preset) -> dict[str, ModelMetadata]:
     """The models of a provider that can be asked for by these names, and talk. For a thread."""
     # The names at Azure are the person's own, and an id without its folder is no name.
     if not preset.prices or "RESOURCE" in preset.base_url:
@@ -127,10 +127,10 @@ def _is_asked_so(preset: Preset, name: str) -> bool:
     return "/" in name or not in_folders
 
 
-def _known(model: ModelInfo) -> Known:
+def _known(model: ModelInfo) -> ModelMetadata:
     # What costs nothing has no price in the data.
     price = Price(0, 0) if model.id.endswith(":free") else _price(model)
-    return Known(model.context_window, price=price)
+    return ModelMetadata(model.context_window, price=price)
 
 
 def _price(model: ModelInfo) -> Price | None:

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from harness.provider import Price
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 from providers.offers.prices import priced
-from providers.offers.shelf import Shelf
+from providers.offers.shelf import PriceCache
 
 PATIENCE = 20.0
 """Seconds; on a machine that is busy a Python starts slowly, and to load the data here as well would not be faster."""
@@ -21,7 +21,7 @@ _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCA
 _CODE = "import sys; from providers.offers.prices_apart import tell; tell(*sys.argv[1:])"
 
 
-def priced_apart(provider: str, model_id: str, shelf: Shelf | None = None) -> Known:
+def priced_apart(provider: str, model_id: str, shelf: PriceCache | None = None) -> ModelMetadata:
     """As `priced`; where it is loaded already, or no process can be started, from there. For a thread."""
     if not provider or "genai_prices" in sys.modules:
         return priced(provider, model_id, shelf)
@@ -41,9 +41,9 @@ def priced_apart(provider: str, model_id: str, shelf: Shelf | None = None) -> Kn
         window, price = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return priced(provider, model_id, shelf)
-    return Known(window, price=Price(**price) if price else None)
+    return ModelMetadata(window, price=Price(**price) if price else None)
 
 
 def tell(provider: str, model_id: str, folder: str = "") -> None:
-    known = priced(provider, model_id, Shelf(Path(folder)) if folder else None)
+    known = priced(provider, model_id, PriceCache(Path(folder)) if folder else None)
     json.dump([known.context_window, known.price and asdict(known.price)], sys.stdout)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from harness.disk import replace_file
 from harness.lazy_dataclass import dataclass
 from harness.provider import Price
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 
 if TYPE_CHECKING:
     from harness.messages import JsonValue
@@ -23,12 +23,12 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class PriceCache:
     """A folder of such files. What was kept is forgotten when the day, in UTC, or the price data is another."""
 
     folder: Path
 
-    def recall(self, provider: str, model_id: str) -> Known | None:
+    def recall(self, provider: str, model_id: str) -> ModelMetadata | None:
         """What was kept; None where nothing was, or nothing that still holds."""
         try:
             kept: JsonValue = json.loads(self._file(provider, model_id).read_text(encoding="utf-8"))
@@ -36,11 +36,11 @@ class Shelf:
             return None
         match kept:
             case {"of": of, "window": int() | None as window, "price": price} if of == _edition():
-                return Known(window, price=_price(price))
+                return ModelMetadata(window, price=_price(price))
             case _:
                 return None
 
-    def keep(self, provider: str, model_id: str, known: Known) -> None:
+    def keep(self, provider: str, model_id: str, known: ModelMetadata) -> None:
         """A disk that refuses costs only time."""
         price = known.price and [None if each is None else float(each) for each in astuple(known.price)]
         text = json.dumps({"of": _edition(), "window": known.context_window, "price": price})

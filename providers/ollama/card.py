@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 
 ASKED_WINDOW = 32_768
 EVERYTHING = frozenset(("completion", "tools", "vision", "thinking"))
@@ -44,11 +44,11 @@ class ModelCard:
         return self.abilities is None or ability in self.abilities
 
     @property
-    def known(self) -> Known:
+    def known(self) -> ModelMetadata:
         images, tools, thinking = (
             None if self.abilities is None else ability in self.abilities for ability in ("vision", "tools", "thinking")
         )
-        return Known(self.window, images=images, tools=tools, thinking=thinking)
+        return ModelMetadata(self.window, images=images, tools=tools, thinking=thinking)
 
     def without(self, ability: str) -> ModelCard:
         return replace(self, abilities=(self.abilities or EVERYTHING) - {ability})

@@ -11,7 +11,7 @@ from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Tool
 from providers.endpoint import Endpoint
 from providers.net.failures import failure, plain
 from providers.ollama.shapes import CallPart, Line, MessagePart
-from providers.wire.written_calls import Piece, Thought, Words, WrittenCalls
+from providers.wire.written_calls import Piece, TextToolCalls, Thought, Words
 from providers.wire.written_dialects import Call
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class LineReplyDecoder:
 
     def __init__(self, endpoint: Endpoint, tools: Sequence[ToolSpec] = ()) -> None:
         self._endpoint = endpoint
-        self._written = WrittenCalls(tools)
+        self._written = TextToolCalls(tools)
         self._usage = Usage()
         self._reason = ""
         self._blocks = 0

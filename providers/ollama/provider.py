@@ -15,10 +15,10 @@ from harness.errors import ModelNotFound, ProviderError, RequestRejected, Stream
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
 from providers.net.lines import LineDecoder
-from providers.net.mending import answered
+from providers.net.mending import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import Known, Listed
+from providers.offers.known import ListedModel, ModelMetadata
 from providers.offers.local import FactsSource, window_in
 from providers.offers.models import better_named, listed_models, model_names
 from providers.ollama.card import ModelCard, card_of
@@ -53,7 +53,7 @@ class OllamaProvider:
     async def models(self) -> list[str]:
         return await model_names(self._transport, LIST)
 
-    async def listed(self) -> list[Listed]:
+    async def listed(self) -> list[ListedModel]:
         """The models that were pulled and can be talked to; each is asked about."""
         pulled = await listed_models(self._transport, LIST)
         at_once = asyncio.Semaphore(AT_ONCE)
@@ -70,7 +70,7 @@ class OllamaProvider:
         except ProviderError:
             return ModelCard()
 
-    async def known(self, model_id: str) -> Known:
+    async def known(self, model_id: str) -> ModelMetadata:
         """What the server tells of a model; the window is the one that is asked for with each request, or its own.
 
         Raises:
@@ -81,7 +81,7 @@ class OllamaProvider:
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport, model_id = self._transport.for_key(request.api_key, _headers), request.spec.model_id
         named = partial(_told_how_to_pull, transport=transport, model_id=model_id)
-        return answered(partial(self._ask, request, transport), partial(self._mends, model_id), named)
+        return with_degradation(partial(self._ask, request, transport), partial(self._mends, model_id), named)
 
     async def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id

@@ -14,7 +14,7 @@ from providers.openai_chat.calls import CallAssembler
 from providers.openai_chat.shapes import Chunk, ChunkDelta, ChunkUsage
 from providers.openai_chat.sources import Sources
 from providers.openai_chat.thoughts import Thoughts
-from providers.wire.written_calls import Piece, Thought, Words, WrittenCalls
+from providers.wire.written_calls import Piece, TextToolCalls, Thought, Words
 from providers.wire.written_dialects import Call
 
 if TYPE_CHECKING:
@@ -183,15 +183,15 @@ class ChatDecoder:
         raise failure(self._endpoint, status_inside(body), body, {})
 
 
-def _reader_of_text(endpoint: Endpoint, tools: Sequence[ToolSpec]) -> WrittenCalls | None:
+def _reader_of_text(endpoint: Endpoint, tools: Sequence[ToolSpec]) -> TextToolCalls | None:
     """Who tells thoughts and calls in the text apart; None where no model writes them there.
 
     Calls only count of a model on this machine: its server may not know how it writes them.
     """
     preset = endpoint.preset
     if preset.is_local:
-        return WrittenCalls(tools)
-    return WrittenCalls() if preset.writes_thoughts or not endpoint.is_vendors_own else None
+        return TextToolCalls(tools)
+    return TextToolCalls() if preset.writes_thoughts or not endpoint.is_vendors_own else None
 
 
 def _usage(counts: ChunkUsage, *, keeps_an_hour: bool) -> Usage:

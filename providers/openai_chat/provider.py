@@ -11,10 +11,10 @@ from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.net.mending import answered
+from providers.net.mending import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import Known, Listed
+from providers.offers.known import ListedModel, ModelMetadata
 from providers.offers.listing import known_in
 from providers.offers.local import FactsSource, known_of_model
 from providers.offers.models import better_named, listed_models, lists_of
@@ -47,7 +47,7 @@ class ChatProvider:
     async def models(self) -> list[str]:
         return [model.id for model in await self.listed()]
 
-    async def listed(self) -> list[Listed]:
+    async def listed(self) -> list[ListedModel]:
         found = await listed_models(self._transport, *lists_of(self._transport.endpoint))
         if not self._transport.endpoint.preset.window_path or any(model.known.context_window for model in found):
             return found
@@ -56,10 +56,10 @@ class ChatProvider:
         except ProviderError:
             return found
         # It serves one model, and tells of itself what others tell of each.
-        known = known_in(about) if isinstance(about, dict) else Known()
+        known = known_in(about) if isinstance(about, dict) else ModelMetadata()
         return [dataclasses.replace(model, known=model.known.completed_by(known)) for model in found]
 
-    async def known(self, model_id: str) -> Known:
+    async def known(self, model_id: str) -> ModelMetadata:
         """What the server of a model on this machine tells of it.
 
         Raises:
@@ -78,7 +78,7 @@ class ChatProvider:
         transport = self._transport_for(request)
         path = transport.endpoint.preset.models_path
         named = partial(better_named, transport=transport, path=path, model_id=request.spec.model_id)
-        return answered(partial(self._ask, request, transport), partial(self._mends, request), named)
+        return with_degradation(partial(self._ask, request, transport), partial(self._mends, request), named)
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         marked = dataclasses.replace(request, cache=self._marks.of(request.cache))

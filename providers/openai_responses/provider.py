@@ -12,10 +12,10 @@ from harness.messages import ModelSpec
 from harness.provider import Delta, Provider, Request
 from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
-from providers.net.mending import answered
+from providers.net.mending import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import Listed
+from providers.offers.known import ListedModel
 from providers.offers.models import better_named, listed_models, lists_of
 from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder
@@ -59,7 +59,7 @@ class ResponsesProvider:
     async def models(self) -> list[str]:
         return [model.id for model in await self.listed()]
 
-    async def listed(self) -> list[Listed]:
+    async def listed(self) -> list[ListedModel]:
         return await listed_models(self._transport, *lists_of(self._transport.endpoint))
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
@@ -69,7 +69,7 @@ class ResponsesProvider:
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport.for_key(request.api_key, _headers)
         named = partial(better_named, transport=transport, path="/models", model_id=request.spec.model_id)
-        return answered(partial(self._ask, request, transport), self._mends, named)
+        return with_degradation(partial(self._ask, request, transport), self._mends, named)
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         body = encode(request, self._without, self._caching)

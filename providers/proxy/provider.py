@@ -12,7 +12,7 @@ from harness.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import Listed
+from providers.offers.known import ListedModel
 from providers.offers.models import better_named, listed_models
 from providers.proxy.decode import ProxyDecoder
 from providers.proxy.encode import encode
@@ -40,7 +40,7 @@ class ProxyProvider:
         """What the proxy says it serves, where it says so: the protocol itself has no such question."""
         return [model.id for model in await self.listed()]
 
-    async def listed(self) -> list[Listed]:
+    async def listed(self) -> list[ListedModel]:
         return await listed_models(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:

@@ -10,7 +10,7 @@ from harness.provider import BlockDelta, BlockEnd, Delta
 LOST = "\ufffd"
 
 
-class Halves:
+class SurrogateBuffer:
     """Joins the halves of letters that came in two pieces of one block; of a half that stays alone, a mark is left."""
 
     def __init__(self) -> None:

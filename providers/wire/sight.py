@@ -39,13 +39,13 @@ def has_images(messages: Sequence[ModelMessage]) -> bool:
     )
 
 
-def denies_sight(error: ProviderError) -> bool:
+def rejects_images(error: ProviderError) -> bool:
     """Whether a refusal is about images as such; some servers fail over them instead of refusing."""
     is_refusal = isinstance(error, RequestRejected | ModelNotFound | NetworkError) and error.status is not None
     return is_refusal and re.search(SIGHTLESS, str(error).lower()) is not None
 
 
-class Sighted:
+class ImageFallback:
     """A service whose models get images only if they are not known to be blind.
 
     That is known from the preset, from the facts, where they are at hand, or from a refusal: then the model is asked
@@ -86,7 +86,7 @@ class Sighted:
                         yield delta
                 return
         except ProviderError as error:
-            if begun or not denies_sight(error):
+            if begun or not rejects_images(error):
                 raise
             self._denied.add(request.spec.model_id)
         self._tell(request)
@@ -131,4 +131,4 @@ async def _closable(deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta]:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[Provider], type[Service]] = (Sighted, Sighted)
+    _: tuple[type[Provider], type[Service]] = (ImageFallback, ImageFallback)

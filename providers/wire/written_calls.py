@@ -40,7 +40,7 @@ def dialects_in(template: str) -> frozenset[Dialect]:
     return shown or frozenset(SIGNS)
 
 
-class WrittenCalls:
+class TextToolCalls:
     """Reads one reply. Without `tools` nothing is a call. `in_thought`: the prompt opened a thought already."""
 
     def __init__(

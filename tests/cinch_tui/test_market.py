@@ -21,7 +21,7 @@ from cinch_tui.widgets.item_list import ItemList
 from harness.messages import AssistantMessage, ModelSpec, Text, UserMessage
 from harness.provider import Price
 from providers.installed import each_preset
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 
 CLAUDES: dict[str, Any] = {
     "data": [
@@ -240,13 +240,15 @@ def test_the_models_that_replied_come_latest_first_and_once() -> None:
 
 def test_picture_of_the_models_while_a_provider_is_asked(snap_compare):
     known = {
-        "anthropic/claude-sonnet-5-5": Known(200_000, price=Price(3, 15), images=True, tools=True, thinking=True),
-        "openai/gpt-6-codex": Known(400_000, price=Price(1.25, 10), tools=True, thinking=True),
-        "openrouter/nvidia/nemotron-3-super-120b-a12b:free": Known(262_144, price=Price(0, 0), tools=False),
-        "openrouter/qwen/qwen3-coder-480b-a35b-instruct": Known(262_144, price=Price(0.22, 0.95), tools=True),
-        "ollama/qwen3:8b": Known(32_768, images=False, tools=True, thinking=True),
-        "vllm/Qwen/Qwen3-8B": Known(40_960),
-        "demo/tour": Known(),
+        "anthropic/claude-sonnet-5-5": ModelMetadata(
+            200_000, price=Price(3, 15), images=True, tools=True, thinking=True
+        ),
+        "openai/gpt-6-codex": ModelMetadata(400_000, price=Price(1.25, 10), tools=True, thinking=True),
+        "openrouter/nvidia/nemotron-3-super-120b-a12b:free": ModelMetadata(262_144, price=Price(0, 0), tools=False),
+        "openrouter/qwen/qwen3-coder-480b-a35b-instruct": ModelMetadata(262_144, price=Price(0.22, 0.95), tools=True),
+        "ollama/qwen3:8b": ModelMetadata(32_768, images=False, tools=True, thinking=True),
+        "vllm/Qwen/Qwen3-8B": ModelMetadata(40_960),
+        "demo/tour": ModelMetadata(),
     }
     lines = [Item(name, summary(each), name) for name, each in known.items()]
 

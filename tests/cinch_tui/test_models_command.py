@@ -15,7 +15,7 @@ from cinch_tui.subcommands.models import run_models
 from harness.errors import ConfigError
 from harness.provider import Price
 from providers.installed import each_preset
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 
 CLAUDES: dict[str, Any] = {
     "data": [
@@ -279,7 +279,7 @@ def test_a_price_is_told_in_dollars_for_a_million(price: Price | None, text: str
 
 
 def test_what_nobody_knows_is_left_out_and_missing_tools_are_not() -> None:
-    assert capabilities_text(Known()) == capability_letters(Known()) == summary(Known()) == ""
-    assert capabilities_text(Known(images=False, tools=False, thinking=True)) == "no tools thinking"
-    assert capability_letters(Known(tools=False, thinking=True)) == " xr"
-    assert summary(Known(1_000_000, price=Price(3, 15), tools=True)) == "1M · $3 / $15 · tools"
+    assert capabilities_text(ModelMetadata()) == capability_letters(ModelMetadata()) == summary(ModelMetadata()) == ""
+    assert capabilities_text(ModelMetadata(images=False, tools=False, thinking=True)) == "no tools thinking"
+    assert capability_letters(ModelMetadata(tools=False, thinking=True)) == " xr"
+    assert summary(ModelMetadata(1_000_000, price=Price(3, 15), tools=True)) == "1M · $3 / $15 · tools"

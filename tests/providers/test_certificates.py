@@ -16,7 +16,7 @@ from fakes.relays import Relay
 from harness.errors import RequestRejected
 from harness.provider import Done
 from providers import connect
-from providers.net.trust import OWN_CERTIFICATE, OWN_KEY, VARIABLES, issuer_in, trusted
+from providers.net.trust import OWN_CERTIFICATE, OWN_KEY, VARIABLES, issuer_in, ssl_context
 
 Behind = Callable[[ssl.SSLContext], str]
 """Starts a model server behind TLS; its base URL."""
@@ -78,9 +78,9 @@ def hashed(file: Path) -> Path:
 
 @pytest.mark.parametrize("variable", VARIABLES)
 def test_what_is_named_is_trusted_beside_the_usual_and_not_instead(variable: str, authority: Authority) -> None:
-    usual = trusted({}).cert_store_stats()["x509_ca"]
+    usual = ssl_context({}).cert_store_stats()["x509_ca"]
 
-    named = trusted({variable: str(authority.file)}).cert_store_stats()["x509_ca"]
+    named = ssl_context({variable: str(authority.file)}).cert_store_stats()["x509_ca"]
 
     assert usual > 100
     assert named == usual + 1
@@ -90,7 +90,7 @@ def test_what_is_named_is_trusted_beside_the_usual_and_not_instead(variable: str
 async def test_an_authority_named_to_the_systems_own_judge_is_trusted(
     variable: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("providers.net.pool.trusted", lambda environment: trusted(environment, "darwin"))
+    monkeypatch.setattr("providers.net.pool.trusted", lambda environment: ssl_context(environment, "darwin"))
     monkeypatch.setenv(variable, str(authority.file.parent if variable == "SSL_CERT_DIR" else authority.file))
 
     last = await said_by(behind(authority.server("localhost")), ask)
@@ -102,7 +102,7 @@ async def test_an_authority_named_to_the_systems_own_judge_is_trusted(
 async def test_an_unknown_authority_is_named_with_what_to_do(
     platform: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("providers.net.pool.trusted", lambda environment: trusted(environment, platform))
+    monkeypatch.setattr("providers.net.pool.trusted", lambda environment: ssl_context(environment, platform))
     url = behind(authority.server("localhost"))
 
     with pytest.raises(RequestRejected) as caught:
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_there_is_told_with_its_variable(variable: str, tmp_p
     missing = tmp_path / "gone.pem"
 
     with pytest.raises(RequestRejected) as caught:
-        trusted({variable: str(missing)})
+        ssl_context({variable: str(missing)})
 
     assert str(caught.value) == f"{variable} names {missing}, which does not exist"
 
@@ -149,7 +149,7 @@ def test_a_file_that_holds_no_certificate_is_told_with_its_variable(tmp_path: Pa
     other.write_text("no certificate")
 
     with pytest.raises(RequestRejected) as caught:
-        trusted({"CURL_CA_BUNDLE": str(other)})
+        ssl_context({"CURL_CA_BUNDLE": str(other)})
 
     assert str(caught.value) == f"CURL_CA_BUNDLE names {other}, which holds no certificates in PEM form"
 
@@ -175,16 +175,16 @@ def test_a_certificate_of_ours_that_is_not_there_is_told(
     named = {OWN_CERTIFICATE: str(tmp_path / certificate), OWN_KEY: str(tmp_path / key) if key else ""}
 
     with pytest.raises(RequestRejected, match=f"{blamed} names .*gone, which does not exist"):
-        trusted(named)
+        ssl_context(named)
 
 
 def test_a_certificate_of_ours_without_its_key_is_told(authority: Authority) -> None:
     with pytest.raises(RequestRejected, match="they must be a certificate and its key"):
-        trusted({OWN_CERTIFICATE: str(authority.file)})
+        ssl_context({OWN_CERTIFICATE: str(authority.file)})
 
 
 def test_companies_authorities_need_not_keep_to_the_newest_rules() -> None:
-    assert not trusted({}).verify_flags & ssl.VERIFY_X509_STRICT
+    assert not ssl_context({}).verify_flags & ssl.VERIFY_X509_STRICT
 
 
 @pytest.mark.parametrize("cut", [0, 1, 10, 40, 100])

@@ -7,7 +7,7 @@ from fakes.model_server import Raw
 
 from harness.messages import JsonObject
 from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta
-from providers.wire.halves import Halves
+from providers.wire.halves import SurrogateBuffer
 
 
 def pieces(*texts: str) -> Raw:
@@ -39,6 +39,6 @@ def test_blocks_that_come_at_once_keep_their_own_halves() -> None:
     told: list[Delta] = [BlockStart(0, "text"), BlockDelta(0, "\ud83d"), BlockStart(1, "tool_call", "c", "t")]
     told += [BlockDelta(1, "\ud83c"), BlockDelta(0, "\ude00"), BlockEnd(0), BlockDelta(1, "\udf0d")]
 
-    joined = list(Halves().joined(told))
+    joined = list(SurrogateBuffer().joined(told))
 
     assert [delta for delta in joined if isinstance(delta, BlockDelta)] == [BlockDelta(0, "😀"), BlockDelta(1, "🌍")]

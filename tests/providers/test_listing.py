@@ -6,70 +6,74 @@ from fakes import model_lists as lists
 from harness.messages import JsonValue
 from harness.provider import ModelInfo, Price
 from providers.bedrock.listing import models_in
-from providers.offers.known import Known, Listed
+from providers.offers.known import ListedModel, ModelMetadata
 from providers.offers.listing import is_talkative, known_in, listed
 
-EACH: dict[str, tuple[JsonValue, dict[str, Known]]] = {
+EACH: dict[str, tuple[JsonValue, dict[str, ModelMetadata]]] = {
     "anthropic": (
         lists.ANTHROPIC,
-        {"claude-opus-5": Known(1_000_000, 128_000, images=True, thinking=True)},
+        {"claude-opus-5": ModelMetadata(1_000_000, 128_000, images=True, thinking=True)},
     ),
-    "openai": (lists.OPENAI, {"gpt-5": Known()}),
-    "gemini": (lists.GEMINI, {"gemini-3-pro": Known(1_048_576, 65_536, thinking=True)}),
+    "openai": (lists.OPENAI, {"gpt-5": ModelMetadata()}),
+    "gemini": (lists.GEMINI, {"gemini-3-pro": ModelMetadata(1_048_576, 65_536, thinking=True)}),
     "openrouter": (
         lists.OPENROUTER,
         {
-            "qwen/qwen3-coder": Known(
+            "qwen/qwen3-coder": ModelMetadata(
                 262_144, 65_536, Price(0.22, 0.95, 0.02, 0.22), images=False, tools=True, thinking=False
             ),
-            "acme/vision:free": Known(32_768, None, Price(0, 0, 0, 0), images=True, tools=False, thinking=True),
-            "openrouter/auto": Known(2_000_000, images=False, tools=False, thinking=False),
+            "acme/vision:free": ModelMetadata(32_768, None, Price(0, 0, 0, 0), images=True, tools=False, thinking=True),
+            "openrouter/auto": ModelMetadata(2_000_000, images=False, tools=False, thinking=False),
         },
     ),
     "mistral": (
         lists.MISTRAL,
-        {"magistral-medium-2509": Known(131_072, images=False, tools=True, thinking=True)},
+        {"magistral-medium-2509": ModelMetadata(131_072, images=False, tools=True, thinking=True)},
     ),
-    "groq": (lists.GROQ, {"openai/gpt-oss-120b": Known(131_072, 65_536)}),
+    "groq": (lists.GROQ, {"openai/gpt-oss-120b": ModelMetadata(131_072, 65_536)}),
     "together": (
         lists.TOGETHER,
-        {"zai-org/GLM-5": Known(202_752, price=Price(1, 3.2, 1, 1)), "acme/only-rented": Known(4_096)},
+        {"zai-org/GLM-5": ModelMetadata(202_752, price=Price(1, 3.2, 1, 1)), "acme/only-rented": ModelMetadata(4_096)},
     ),
     "fireworks": (
         lists.FIREWORKS,
-        {"accounts/fireworks/models/glm-5": Known(202_752, images=False, tools=True)},
+        {"accounts/fireworks/models/glm-5": ModelMetadata(202_752, images=False, tools=True)},
     ),
-    "github-models": (lists.GITHUB, {"openai/gpt-4.1": Known(1_048_576, 32_768, images=True, tools=True)}),
+    "github-models": (lists.GITHUB, {"openai/gpt-4.1": ModelMetadata(1_048_576, 32_768, images=True, tools=True)}),
     "huggingface": (
         lists.HUGGING_FACE,
-        {"zai-org/GLM-5": Known(131_072, price=Price(1, 3.2, 1, 1), images=False, tools=True)},
+        {"zai-org/GLM-5": ModelMetadata(131_072, price=Price(1, 3.2, 1, 1), images=False, tools=True)},
     ),
-    "moonshot": (lists.MOONSHOT, {"kimi-k3": Known(1_048_576, images=True, thinking=True)}),
-    "xai": (lists.XAI, {"grok-4.7": Known(256_000, price=Price(3, 15, 0.75, 3), images=True)}),
-    "bedrock": (lists.BEDROCK, {"amazon.nova-pro-v1:0": Known(images=True)}),
-    "lmstudio v0": (lists.LM_STUDIO_V0, {"qwen2-vl-7b-instruct": Known(8_192, images=True, tools=True)}),
+    "moonshot": (lists.MOONSHOT, {"kimi-k3": ModelMetadata(1_048_576, images=True, thinking=True)}),
+    "xai": (lists.XAI, {"grok-4.7": ModelMetadata(256_000, price=Price(3, 15, 0.75, 3), images=True)}),
+    "bedrock": (lists.BEDROCK, {"amazon.nova-pro-v1:0": ModelMetadata(images=True)}),
+    "lmstudio v0": (lists.LM_STUDIO_V0, {"qwen2-vl-7b-instruct": ModelMetadata(8_192, images=True, tools=True)}),
     "lmstudio v1": (
         lists.LM_STUDIO_V1,
-        {"qwen/qwen3.5-9b": Known(65_536, images=True, tools=True, thinking=True)},
+        {"qwen/qwen3.5-9b": ModelMetadata(65_536, images=True, tools=True, thinking=True)},
     ),
-    "vllm": (lists.VLLM, {"Qwen/Qwen3-8B": Known(40_960)}),
+    "vllm": (lists.VLLM, {"Qwen/Qwen3-8B": ModelMetadata(40_960)}),
     "litellm": (
         lists.LITELLM,
-        {"house-model": Known(272_000, 128_000, Price(1.25, 10, 0.125, 1.25), images=True, tools=True, thinking=True)},
+        {
+            "house-model": ModelMetadata(
+                272_000, 128_000, Price(1.25, 10, 0.125, 1.25), images=True, tools=True, thinking=True
+            )
+        },
     ),
-    "llamacpp": (lists.LLAMA_CPP, {"gemma-3-4b": Known()}),
+    "llamacpp": (lists.LLAMA_CPP, {"gemma-3-4b": ModelMetadata()}),
 }
 
 
 @pytest.mark.parametrize(("answer", "known"), EACH.values(), ids=EACH)
 def test_each_list_tells_its_facts_and_leaves_out_what_does_not_talk(
-    answer: JsonValue, known: dict[str, Known]
+    answer: JsonValue, known: dict[str, ModelMetadata]
 ) -> None:
     assert {model.id: model.known for model in listed(answer)} == known
 
 
 def test_a_llama_cpp_server_tells_of_the_one_model_that_it_has() -> None:
-    assert known_in(lists.LLAMA_CPP_PROPS) == Known(16_384, images=True, tools=True)
+    assert known_in(lists.LLAMA_CPP_PROPS) == ModelMetadata(16_384, images=True, tools=True)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +88,7 @@ def test_a_llama_cpp_server_tells_of_the_one_model_that_it_has() -> None:
     ],
 )
 def test_whatever_a_server_says_is_read_as_far_as_it_is_a_list(answer: JsonValue, names: list[str]) -> None:
-    assert listed(answer) == [Listed(name) for name in names]
+    assert listed(answer) == [ListedModel(name) for name in names]
 
 
 def test_the_day_a_model_came_out_is_read_in_seconds_and_in_words() -> None:
@@ -102,8 +106,8 @@ def test_a_profile_of_bedrock_knows_what_its_model_knows() -> None:
     profiles: JsonValue = {"inferenceProfileSummaries": [{"inferenceProfileId": "eu.acme.new"}, {"type": "other"}]}
 
     assert models_in(profiles, models) == [
-        Listed("eu.acme.new", Known(images=True)),
-        Listed("acme.old", Known(images=False)),
+        ListedModel("eu.acme.new", ModelMetadata(images=True)),
+        ListedModel("acme.old", ModelMetadata(images=False)),
     ]
 
 
@@ -115,16 +119,16 @@ def test_a_model_that_talks_is_not_taken_for_another(name: str) -> None:
 
 
 def test_what_one_knows_completes_what_the_other_knows() -> None:
-    served = Known(8_192, tools=False)
-    priced = Known(128_000, price=Price(1, 2), tools=True)
+    served = ModelMetadata(8_192, tools=False)
+    priced = ModelMetadata(128_000, price=Price(1, 2), tools=True)
 
     known = served.completed_by(priced)
 
-    assert known == Known(8_192, price=Price(1, 2), tools=False)
+    assert known == ModelMetadata(8_192, price=Price(1, 2), tools=False)
     assert known.facts == ModelInfo(8_192, None, Price(1, 2), tools=False)
-    assert Known().facts == ModelInfo()
+    assert ModelMetadata().facts == ModelInfo()
 
 
 @pytest.mark.parametrize("name", ["evil\x1b[31mmodel", "a\u202eb", "x" * 300, "two\nlines", ""])
 def test_what_nobody_could_type_is_no_model(name: str) -> None:
-    assert listed({"data": [{"id": name}, name, {"id": "qwen3"}]}) == [Listed("qwen3")]
+    assert listed({"data": [{"id": name}, name, {"id": "qwen3"}]}) == [ListedModel("qwen3")]

@@ -12,7 +12,7 @@ from fakes.asking import Serve
 from harness.messages import JsonValue
 from harness.provider import ModelInfo
 from providers import connect, list_models
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 from providers.offers.local import FREE, LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
 
 
@@ -76,14 +76,16 @@ def test_the_window_is_found_in_each_servers_answer(answer: JsonValue, window: i
 @pytest.mark.parametrize(
     ("answer", "model_id", "known"),
     [
-        (lists.LM_STUDIO_V0, "qwen2-vl-7b-instruct", Known(8_192, images=True, tools=True)),
-        (lists.LM_STUDIO_V0, "another", Known()),
-        (lists.LLAMA_CPP_PROPS, "whatever", Known(16_384, images=True, tools=True)),
-        (lists.VLLM, "Qwen/Qwen3-8B", Known(40_960)),
-        ("nothing", "m", Known()),
+        (lists.LM_STUDIO_V0, "qwen2-vl-7b-instruct", ModelMetadata(8_192, images=True, tools=True)),
+        (lists.LM_STUDIO_V0, "another", ModelMetadata()),
+        (lists.LLAMA_CPP_PROPS, "whatever", ModelMetadata(16_384, images=True, tools=True)),
+        (lists.VLLM, "Qwen/Qwen3-8B", ModelMetadata(40_960)),
+        ("nothing", "m", ModelMetadata()),
     ],
 )
-def test_what_a_server_tells_of_a_model_is_found_in_its_answer(answer: JsonValue, model_id: str, known: Known) -> None:
+def test_what_a_server_tells_of_a_model_is_found_in_its_answer(
+    answer: JsonValue, model_id: str, known: ModelMetadata
+) -> None:
     assert known_of_model(answer, model_id) == known
 
 

@@ -10,7 +10,7 @@ from harness.errors import RequestRejected
 from harness.messages import ModelSpec, user
 from harness.provider import BlockDelta, Delta, Request
 from providers import connect
-from providers.net.mending import MOST, answered
+from providers.net.mending import MOST, with_degradation
 
 REFUSAL = "temperature is not supported"
 BEGUN = (
@@ -75,6 +75,6 @@ async def test_a_service_that_refuses_without_end_is_left_in_the_end() -> None:
         return error
 
     with pytest.raises(RequestRejected):
-        _ = [delta async for delta in answered(ask, lambda _: True, named)]
+        _ = [delta async for delta in with_degradation(ask, lambda _: True, named)]
 
     assert asked == MOST + 1

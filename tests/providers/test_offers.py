@@ -12,8 +12,8 @@ from harness.provider import ModelInfo, Price
 from providers import endpoint_of
 from providers.catalog import presets
 from providers.installed import service_at
-from providers.offers.abilities import told_by_name
-from providers.offers.known import Known, Telling
+from providers.offers.abilities import capabilities_by_name
+from providers.offers.known import MetadataSource, ModelMetadata
 from providers.offers.offers import Offer, priced_offers, served_offers
 from providers.offers.prices import PricedFacts
 
@@ -78,7 +78,7 @@ async def test_a_llama_cpp_server_is_asked_about_itself() -> None:
 
     offers, _ = await offered("llamacpp", answers)
 
-    assert offers == [Offer("llamacpp", "gemma-3-4b", Known(16_384, images=True, tools=True))]
+    assert offers == [Offer("llamacpp", "gemma-3-4b", ModelMetadata(16_384, images=True, tools=True))]
 
 
 async def test_ollama_is_asked_about_each_model_it_has(serve: Serve) -> None:
@@ -88,7 +88,7 @@ async def test_ollama_is_asked_about_each_model_it_has(serve: Serve) -> None:
     offers = await served_offers(presets()["ollama"], base_url=server.url)
 
     assert [offer.name for offer in offers] == ["ollama/gpt-oss:20b", "ollama/qwen3:8b"]
-    assert offers[1].known == Known(32_768, images=True, tools=True, thinking=True)
+    assert offers[1].known == ModelMetadata(32_768, images=True, tools=True, thinking=True)
 
 
 async def test_one_that_only_makes_vectors_is_not_offered_by_ollama() -> None:
@@ -154,13 +154,13 @@ async def test_the_price_data_offers_what_can_be_asked_for_by_name() -> None:
 def test_a_name_tells_only_what_holds_for_its_family(
     preset: str, name: str, images: bool | None, tools: bool | None, thinking: bool | None
 ) -> None:
-    assert told_by_name(presets()[preset], name) == Known(images=images, tools=tools, thinking=thinking)
+    assert capabilities_by_name(presets()[preset], name) == ModelMetadata(images=images, tools=tools, thinking=thinking)
 
 
 async def test_a_model_the_price_data_does_not_know_is_looked_up_on_its_services_list_once() -> None:
     with ListServer({"/v1/models": lists.MOONSHOT}) as server:
         service = service_at(endpoint_of(presets()["moonshot"], f"{server.url}/v1"))
-        assert isinstance(service, Telling)
+        assert isinstance(service, MetadataSource)
         facts = PricedFacts(presets()["nvidia"], "kimi-k3", service)
         before = facts.now
 
@@ -175,7 +175,7 @@ async def test_a_model_the_price_data_does_not_know_is_looked_up_on_its_services
 async def test_a_model_the_price_data_knows_costs_no_request_and_a_failing_list_no_error() -> None:
     with ListServer({}, status=500) as server:
         service = service_at(endpoint_of(presets()["moonshot"], f"{server.url}/v1"))
-        assert isinstance(service, Telling)
+        assert isinstance(service, MetadataSource)
         known = await PricedFacts(presets()["anthropic"], "claude-sonnet-4-5", service).load()
         asked = list(server.asked)
         unknown = await PricedFacts(presets()["anthropic"], "claude-of-tomorrow-99", service).load()

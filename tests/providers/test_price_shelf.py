@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness.provider import Price
-from providers.offers.known import Known
+from providers.offers.known import ModelMetadata
 from providers.offers.prices import priced
 from providers.offers.prices_apart import priced_apart
-from providers.offers.shelf import Shelf
+from providers.offers.shelf import PriceCache
 
 LOOK_UPS = [priced, priced_apart]
 
@@ -24,9 +24,9 @@ def only_file(folder: Path) -> Path:
 
 @pytest.mark.parametrize("look_up", LOOK_UPS)
 def test_what_was_looked_up_today_is_not_looked_up_again(
-    look_up: Callable[[str, str, Shelf | None], Known], tmp_path: Path
+    look_up: Callable[[str, str, PriceCache | None], ModelMetadata], tmp_path: Path
 ) -> None:
-    shelf = Shelf(tmp_path / "prices")
+    shelf = PriceCache(tmp_path / "prices")
     first = look_up("anthropic", "claude-sonnet-4-5", shelf)
     kept = only_file(shelf.folder)
     kept.write_text(kept.read_text(encoding="utf-8").replace(str(first.context_window), "4711"), encoding="utf-8")
@@ -34,11 +34,11 @@ def test_what_was_looked_up_today_is_not_looked_up_again(
     again = look_up("anthropic", "claude-sonnet-4-5", shelf)
 
     assert first == priced("anthropic", "claude-sonnet-4-5")
-    assert again == Known(4711, price=first.price)
+    assert again == ModelMetadata(4711, price=first.price)
 
 
 def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
-    Shelf(tmp_path).keep("openai", "gpt-5", Known(400_000, price=Price(1, 2, 0.5, 0, None)))
+    PriceCache(tmp_path).keep("openai", "gpt-5", ModelMetadata(400_000, price=Price(1, 2, 0.5, 0, None)))
     code = (
         "import sys; from pathlib import Path; from providers.offers.prices import priced\n"
         "from providers.offers.shelf import Shelf\n"
@@ -54,14 +54,14 @@ def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
 
 
 def test_a_model_that_nobody_knows_is_asked_for_once_a_day_too(tmp_path: Path) -> None:
-    priced("openai", "model-of-tomorrow", Shelf(tmp_path))
+    priced("openai", "model-of-tomorrow", PriceCache(tmp_path))
 
-    assert Shelf(tmp_path).recall("openai", "model-of-tomorrow") == Known()
-    assert Shelf(tmp_path).recall("openai", "another") is None
+    assert PriceCache(tmp_path).recall("openai", "model-of-tomorrow") == ModelMetadata()
+    assert PriceCache(tmp_path).recall("openai", "another") is None
 
 
 def test_a_price_that_depends_on_the_hour_is_not_kept(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "prices")
+    shelf = PriceCache(tmp_path / "prices")
 
     assert priced("deepseek", "deepseek-reasoner", shelf).price
     assert shelf.recall("deepseek", "deepseek-reasoner") is None
@@ -69,7 +69,7 @@ def test_a_price_that_depends_on_the_hour_is_not_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spoilt", ["", "{", "[]", '{"of": ["2001-01-01", 1], "window": 5, "price": null}'])
 def test_what_is_of_another_day_or_no_such_file_is_looked_up_anew(spoilt: str, tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
+    shelf = PriceCache(tmp_path)
     known = priced("anthropic", "claude-sonnet-4-5", shelf)
     only_file(tmp_path).write_text(spoilt, encoding="utf-8")
 
@@ -82,13 +82,13 @@ def test_a_folder_that_cannot_be_written_to_costs_only_time(tmp_path: Path) -> N
     # Root may write everywhere, but into no folder that is a file.
     (tmp_path / "prices").write_text("")
 
-    assert priced("anthropic", "claude-sonnet-4-5", Shelf(tmp_path / "prices")).price
+    assert priced("anthropic", "claude-sonnet-4-5", PriceCache(tmp_path / "prices")).price
 
 
 def test_a_name_leads_nowhere_else(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "prices")
+    shelf = PriceCache(tmp_path / "prices")
 
-    shelf.keep("openai", "../../../etc/x", Known(5))
+    shelf.keep("openai", "../../../etc/x", ModelMetadata(5))
 
     assert [path.parent for path in tmp_path.rglob("*.json")] == [shelf.folder]
-    assert shelf.recall("openai", "../../../etc/x") == Known(5)
+    assert shelf.recall("openai", "../../../etc/x") == ModelMetadata(5)

@@ -24,7 +24,7 @@ from harness.provider import Delta, Model, ModelInfo, Request, StaticModelInfo
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider
-from providers.wire.sight import Sighted, denies_sight, without_images
+from providers.wire.sight import ImageFallback, rejects_images, without_images
 
 LEFT_OUT = "left out, since this model sees no images"
 LOOK = ToolCall("call_1", "look", {})
@@ -68,7 +68,7 @@ def chat_model(url: str, name: str, facts: ModelInfo | None = None, *, is_own: b
     preset = replace(presets()[preset_name], base_url=url if is_own else "https://elsewhere/v1", own_urls="")
     endpoint = Endpoint(preset, url)
     known = StaticModelInfo(facts)
-    return Model(Sighted(ChatProvider(endpoint), endpoint, known), ModelSpec(preset_name, model_id), known)
+    return Model(ImageFallback(ChatProvider(endpoint), endpoint, known), ModelSpec(preset_name, model_id), known)
 
 
 async def test_a_model_that_refuses_images_gets_words_from_then_on(serve: Serve, wire: str, model_at: ModelAt) -> None:
@@ -182,7 +182,7 @@ def test_each_image_becomes_a_word_and_all_else_stays() -> None:
     ids=str,
 )
 def test_what_services_say_of_blind_models_is_understood(error: ProviderError) -> None:
-    assert denies_sight(error)
+    assert rejects_images(error)
 
 
 @pytest.mark.parametrize(
@@ -202,4 +202,4 @@ def test_what_services_say_of_blind_models_is_understood(error: ProviderError) -
     ids=str,
 )
 def test_what_services_say_of_other_things_makes_nobody_blind(error: ProviderError) -> None:
-    assert not denies_sight(error)
+    assert not rejects_images(error)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.provider import ToolSpec
-from providers.wire.written_calls import Piece, Thought, Words, WrittenCalls, dialects_in
+from providers.wire.written_calls import Piece, TextToolCalls, Thought, Words, dialects_in
 from providers.wire.written_dialects import Call
 
 BASH = ToolSpec(
@@ -118,7 +118,7 @@ def merged(pieces: list[Piece]) -> list[Piece]:
 
 
 def read(text: str, cuts: list[int], **options: object) -> list[Piece]:
-    reader = WrittenCalls(TOOLS, **options)
+    reader = TextToolCalls(TOOLS, **options)
     ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
     found: list[Piece] = []
     for begin, end in zip([0, *ends], ends, strict=False):
@@ -187,7 +187,7 @@ def test_any_arguments_come_through(arguments, cuts, form):
 
 
 def test_words_are_handed_on_as_they_come():
-    reader = WrittenCalls(TOOLS)
+    reader = TextToolCalls(TOOLS)
 
     assert [reader.feed(text) for text in ("I ", "look", " <too", "ls>")] == [
         [Words("I")],
@@ -198,7 +198,7 @@ def test_words_are_handed_on_as_they_come():
 
 
 def test_json_that_is_no_call_is_not_held_back():
-    reader = WrittenCalls(TOOLS)
+    reader = TextToolCalls(TOOLS)
 
     assert [merged(reader.feed(text)) for text in ('{"na', 'mes": ', "[1, 2")] == [
         [],
@@ -208,13 +208,13 @@ def test_json_that_is_no_call_is_not_held_back():
 
 
 def test_without_tools_nothing_is_a_call():
-    reader = WrittenCalls()
+    reader = TextToolCalls()
 
     assert merged([*reader.feed(f"<think>Hm</think>{TAGGED}"), *reader.finish()]) == [Thought("Hm"), Words(TAGGED)]
 
 
 def test_another_dialect_is_no_call():
-    reader = WrittenCalls(TOOLS, {"marked"})
+    reader = TextToolCalls(TOOLS, {"marked"})
 
     assert merged([*reader.feed(TAGGED), *reader.finish()]) == [Words(TAGGED)]
 

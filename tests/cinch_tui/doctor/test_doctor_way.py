@@ -18,7 +18,7 @@ from fakes.relays import HttpProxy, Relay, SocksProxy
 
 from cinch_tui.doctor.network import ConnectionCheck
 from cinch_tui.doctor.route import Route
-from providers.net.trust import trusted, trusts_nobody
+from providers.net.trust import ssl_context, trusts_nobody
 
 HOST = "models.example"
 PASSWORD = "sesame-sesame"
@@ -74,7 +74,7 @@ async def test_an_address_where_nobody_listens_is_named(monkeypatch: pytest.Monk
 
 
 async def test_a_server_that_begins_no_tls_is_named(silent: int) -> None:
-    walk = ConnectionCheck(Route("127.0.0.1", silent, is_encrypted=True), trusted({}), seconds=0.3)
+    walk = ConnectionCheck(Route("127.0.0.1", silent, is_encrypted=True), ssl_context({}), seconds=0.3)
 
     connection, tls = await walk.findings()
 

@@ -15,7 +15,8 @@ from providers.offers.listing import is_talkative
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from genai_prices.types import ModelInfo, ModelPrice
+    from genai_prices.types import ModelInfo as PricedModel
+    from genai_prices.types import ModelPrice
 
     from harness.provider import ModelInfoSource
     from providers.offers.shelf import PriceCache
@@ -86,7 +87,7 @@ def priced(provider: str, model_id: str, shelf: PriceCache | None = None) -> Mod
     return known
 
 
-def _looked_up(provider: str, model_id: str) -> ModelInfo | None:
+def _looked_up(provider: str, model_id: str) -> PricedModel | None:
     # The import takes a quarter of a second.
     from genai_prices.data_snapshot import get_snapshot
 
@@ -96,7 +97,7 @@ def _looked_up(provider: str, model_id: str) -> ModelInfo | None:
         return None
 
 
-def _depends_on_the_hour(model: ModelInfo) -> bool:
+def _depends_on_the_hour(model: PricedModel) -> bool:
     from genai_prices.types import TimeOfDateConstraint
 
     prices = model.prices if isinstance(model.prices, list) else []
@@ -127,13 +128,13 @@ def _is_asked_so(preset: Preset, name: str) -> bool:
     return "/" in name or not in_folders
 
 
-def _known(model: ModelInfo) -> ModelMetadata:
+def _known(model: PricedModel) -> ModelMetadata:
     # What costs nothing has no price in the data.
     price = Price(0, 0) if model.id.endswith(":free") else _price(model)
     return ModelMetadata(model.context_window, price=price)
 
 
-def _price(model: ModelInfo) -> Price | None:
+def _price(model: PricedModel) -> Price | None:
     prices = model.get_prices(datetime.now(UTC), None)
     paid, written = _base_price(prices, "input"), _base_price(prices, "output")
     if paid is None or written is None:

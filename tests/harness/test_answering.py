@@ -64,7 +64,7 @@ def answers() -> PendingRequests:
 
 
 async def test_a_call_waits_until_it_is_answered(make_agent, record, answers):
-    agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], person=answers)
+    agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], user=answers)
     recorder = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -87,7 +87,7 @@ async def test_a_call_waits_until_it_is_answered(make_agent, record, answers):
 
 async def test_a_callback_may_answer_before_the_question_is_put(make_agent, answers):
     tools = [SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"), Question("size?"))]
-    agent = make_agent(calls("edit", "ask"), "done", tools=tools, person=answers)
+    agent = make_agent(calls("edit", "ask"), "done", tools=tools, user=answers)
 
     def reply(event) -> None:
         match event:
@@ -104,7 +104,7 @@ async def test_a_callback_may_answer_before_the_question_is_put(make_agent, answ
 
 
 async def test_a_callback_may_review_a_plan_before_the_verdict_is_asked_for(make_agent, answers):
-    agent = make_agent(calls("submit_plan"), "done", tools=[planning_tool()], person=answers, mode=PLAN)
+    agent = make_agent(calls("submit_plan"), "done", tools=[planning_tool()], user=answers, mode=PLAN)
     verdict = PlanDecision(accepted=True, feedback="fine")
     agent.subscribe(lambda event: answers.review(verdict) if isinstance(event, PlanSubmitted) else None)
 
@@ -114,7 +114,7 @@ async def test_a_callback_may_review_a_plan_before_the_verdict_is_asked_for(make
 
 
 async def test_plans_wait_for_a_verdict(make_agent, answers):
-    agent = make_agent(calls("submit_plan"), "done", tools=[planning_tool()], person=answers, mode=PLAN)
+    agent = make_agent(calls("submit_plan"), "done", tools=[planning_tool()], user=answers, mode=PLAN)
 
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: answers.open)
@@ -128,7 +128,7 @@ async def test_plans_wait_for_a_verdict(make_agent, answers):
 
 async def test_calls_that_ask_at_once_are_told_apart(make_agent, answers):
     reply = Reply((Call("ask", {}, id="a"), Call("ask", {}, id="b")))
-    agent = make_agent(reply, "done", tools=[asking_tool(Question("same?"))], person=answers)
+    agent = make_agent(reply, "done", tools=[asking_tool(Question("same?"))], user=answers)
     agent.subscribe(
         lambda event: (
             answers.answer(event.call_id, Answer("free_text", event.call_id))
@@ -143,7 +143,7 @@ async def test_calls_that_ask_at_once_are_told_apart(make_agent, answers):
 
 
 async def test_another_thread_may_answer(make_agent, answers):
-    agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], person=answers)
+    agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], user=answers)
 
     def reply_from_outside() -> None:
         while not answers.open:
@@ -160,7 +160,7 @@ async def test_another_thread_may_answer(make_agent, answers):
 
 @pytest.mark.parametrize("call_id", ["call_1", "nonsense"])
 async def test_answering_what_is_not_asked_is_an_error(make_agent, answers, call_id):
-    agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], person=answers)
+    agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], user=answers)
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: answers.open)
     answers.respond("call_1", AllowOnce())
@@ -216,7 +216,7 @@ async def test_sub_agents_that_ask_the_same_are_told_apart(make_agent, answers):
     ask = asking_tool(Question("colour?"))
     tasks = Reply(tuple(Call("delegate_sub_agent", {"task": name}) for name in "ab"))
     inner = [Reply((Call("ask", {}, id=name),)) for name in "ab"]
-    agent = make_agent(tasks, *inner, "painted", "painted", "done", tools=[DelegateTool(), ask], person=answers)
+    agent = make_agent(tasks, *inner, "painted", "painted", "done", tools=[DelegateTool(), ask], user=answers)
     asked: list[str] = []
     told: dict[str, str] = {}
 
@@ -234,7 +234,7 @@ async def test_sub_agents_that_ask_the_same_are_told_apart(make_agent, answers):
 
 
 async def test_parallel_runs_that_ask_the_same_are_told_apart(make_agent, answers):
-    agent = make_agent("unused", tools=[asking_tool(Question("colour?"))], person=answers)
+    agent = make_agent("unused", tools=[asking_tool(Question("colour?"))], user=answers)
     branches = [ParallelVariant(scripted(Reply((Call("ask", {}, id=name),)), name)) for name in "ab"]
     asked: list[str] = []
     told: dict[str, str] = {}
@@ -271,7 +271,7 @@ async def test_a_question_that_is_told_twice_is_asked_once(answers):
 
 
 async def test_a_stopped_run_leaves_nothing_waiting(make_agent, record, answers):
-    agent = make_agent(calls("edit"), tools=[SimpleTool("edit", risk="edit")], person=answers)
+    agent = make_agent(calls("edit"), tools=[SimpleTool("edit", risk="edit")], user=answers)
     recorder = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -287,7 +287,7 @@ async def test_a_stopped_run_leaves_nothing_waiting(make_agent, record, answers)
 
 async def test_what_nobody_answers_in_time_is_refused(make_agent, record):
     tools = [SimpleTool("edit", risk="edit"), asking_tool(Question("?")), planning_tool()]
-    agent = make_agent(calls("edit", "ask", "submit_plan"), "done", tools=tools, person=PendingRequests(timeout=0.0))
+    agent = make_agent(calls("edit", "ask", "submit_plan"), "done", tools=tools, user=PendingRequests(timeout=0.0))
     recorder = record(agent)
 
     await agent.prompt("go")
@@ -315,7 +315,7 @@ async def test_what_a_sub_agent_asks_is_answered_by_the_id_of_its_own_call(make_
     tools = [DelegateTool(), edit, ask]
     task = Reply((Call("delegate_sub_agent", {"task": "paint"}, id="outer"),))
     inner = Reply((Call("edit", {}, id="inner"), Call("ask", {}, id="colour")))
-    agent = make_agent(task, inner, "painted", "done", tools=tools, person=answers)
+    agent = make_agent(task, inner, "painted", "done", tools=tools, user=answers)
     stream = agent.stream("go")
 
     async for event in stream:
@@ -334,7 +334,7 @@ async def test_a_callback_answers_a_sub_agent_before_its_question_is_put(make_ag
     edit, ask = SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"))
     task = Reply((Call("delegate_sub_agent", {"task": "paint"}, id="outer"),))
     inner = Reply((Call("edit", {}, id="inner"), Call("ask", {}, id="colour")))
-    agent = make_agent(task, inner, "painted", "done", tools=[DelegateTool(), edit, ask], person=answers)
+    agent = make_agent(task, inner, "painted", "done", tools=[DelegateTool(), edit, ask], user=answers)
 
     def reply(event) -> None:
         match event:

@@ -27,7 +27,7 @@ def form_tool() -> SimpleTool:
 
 async def test_questions_asked_together_are_answered_as_each_is_heard(make_agent):
     answers = PendingRequests()
-    agent = make_agent(calls("ask"), "done", tools=[form_tool()], person=answers)
+    agent = make_agent(calls("ask"), "done", tools=[form_tool()], user=answers)
 
     def reply(event) -> None:
         if isinstance(event, QuestionAsked):
@@ -41,7 +41,7 @@ async def test_questions_asked_together_are_answered_as_each_is_heard(make_agent
 
 async def test_questions_asked_together_all_wait_at_once(make_agent):
     answers = PendingRequests()
-    agent = make_agent(calls("ask"), "done", tools=[form_tool()], person=answers)
+    agent = make_agent(calls("ask"), "done", tools=[form_tool()], user=answers)
 
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: len(answers.open) == 3)
@@ -58,7 +58,7 @@ async def test_questions_asked_together_all_wait_at_once(make_agent):
 
 async def test_what_was_answered_of_several_is_kept_when_the_time_is_up(make_agent):
     answers = PendingRequests(timeout=0.2)
-    agent = make_agent(calls("ask"), "done", tools=[form_tool()], person=answers)
+    agent = make_agent(calls("ask"), "done", tools=[form_tool()], user=answers)
 
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: len(answers.open) == 3)
@@ -70,7 +70,7 @@ async def test_what_was_answered_of_several_is_kept_when_the_time_is_up(make_age
 
 async def test_questions_of_a_sub_agent_asked_together_are_answered_in_the_stream(make_agent):
     model = scripted(Reply((Call("delegate_sub_agent", {"task": "dig"}),)), calls("ask"), "done", "ok")
-    agent = make_agent(model=model, tools=[DelegateTool(), form_tool()], person=PendingRequests())
+    agent = make_agent(model=model, tools=[DelegateTool(), form_tool()], user=PendingRequests())
     heard = []
 
     async with agent.stream("go") as stream:

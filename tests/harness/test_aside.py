@@ -73,7 +73,7 @@ async def test_a_call_in_an_aside_is_refused_and_words_are_asked_for(make_agent,
 
 
 async def test_what_a_filter_keeps_back_is_not_asked(make_agent, requests):
-    agent = make_agent("never", filters=[MaxLength(1_000)])
+    agent = make_agent("never", guardrails=[MaxLength(1_000)])
 
     with pytest.raises(Rejected):
         await agent.aside("x" * 2_000)

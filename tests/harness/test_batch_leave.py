@@ -70,7 +70,7 @@ async def test_each_of_a_batch_is_asked_with_those_that_still_wait(make_agent, p
 
 async def test_all_are_allowed_by_one_answer_and_each_is_told_of(make_agent, record):
     person, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three()
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=person)
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
     happened = record(agent)
 
     await agent.prompt("go")
@@ -83,7 +83,7 @@ async def test_all_are_allowed_by_one_answer_and_each_is_told_of(make_agent, rec
 
 async def test_all_are_denied_by_one_answer(make_agent):
     person, tools = Decisive(Denied("no"), Denied("no"), Denied("no")), three("dangerous")
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=person)
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
 
     await agent.prompt("go")
 
@@ -95,7 +95,7 @@ async def test_all_are_denied_by_one_answer(make_agent):
 async def test_what_is_dangerous_is_not_allowed_among_others(make_agent):
     person, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three("dangerous")
     person.deny()
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=person)
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
 
     await agent.prompt("go")
 
@@ -106,7 +106,7 @@ async def test_what_is_dangerous_is_not_allowed_among_others(make_agent):
 async def test_what_is_dangerous_may_be_allowed_by_itself_before_its_turn(make_agent):
     person, tools = Decisive(None, AllowOnce()), three("dangerous")
     person.approvals = [Denied(), Denied()]
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=person)
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
 
     await agent.prompt("go")
 
@@ -117,7 +117,7 @@ async def test_what_is_dangerous_may_be_allowed_by_itself_before_its_turn(make_a
 
 async def test_what_was_not_answered_is_asked_about(make_agent):
     person, tools = Decisive(None, None, Denied()), three()
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=person)
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
 
     await agent.prompt("go")
 
@@ -128,7 +128,7 @@ async def test_what_was_not_answered_is_asked_about(make_agent):
 
 async def test_trust_given_to_another_spares_the_call_that_was_asked_about(make_agent, record):
     person, tool = Decisive(None, AllowForSession()), SimpleTool("a", risk="edit")
-    agent = make_agent(calls("a", "a"), "done", tools=[tool], person=person)
+    agent = make_agent(calls("a", "a"), "done", tools=[tool], user=person)
     happened = record(agent)
 
     await agent.prompt("go")
@@ -142,7 +142,7 @@ async def test_trust_given_to_another_spares_the_call_that_was_asked_about(make_
 async def test_a_rule_of_one_call_lets_those_it_covers_run_unasked(make_agent):
     person, tool = Decisive(None, AllowAlways()), SimpleTool("bash", risk="execute")
     batch = Reply((Call("bash", {"command": "git push"}), *calls("bash", "bash", command="make test").parts))
-    agent = make_agent(batch, "done", tools=[tool], person=person)
+    agent = make_agent(batch, "done", tools=[tool], user=person)
 
     await agent.prompt("go")
 
@@ -163,7 +163,7 @@ class Moody(SimpleTool):
 async def test_a_call_that_changed_since_it_was_allowed_is_asked_about(make_agent):
     person, tools = Decisive(AllowOnce(), AllowOnce()), [SimpleTool("a", risk="edit"), Moody("b", risk="edit")]
     person.deny()
-    agent = make_agent(calls("a", "b"), "done", tools=tools, person=person)
+    agent = make_agent(calls("a", "b"), "done", tools=tools, user=person)
 
     await agent.prompt("go")
 
@@ -176,7 +176,7 @@ async def test_another_call_reworded_before_its_turn_is_asked_about_as_it_is_the
     person = Decisive(None, ProposeRevision("mine\n"))
     person.approvals = [AllowOnce(), Denied()]
     batch = Reply(tuple(Call("write_file", {"path": name, "content": "theirs\n"}) for name in ("a", "b")))
-    agent = make_agent(batch, "done", tools=[WriteTool()], person=person)
+    agent = make_agent(batch, "done", tools=[WriteTool()], user=person)
 
     await agent.prompt("go")
 
@@ -199,7 +199,7 @@ async def test_an_answer_that_names_no_call_of_the_batch_runs_nothing(make_agent
 @pytest.mark.parametrize("answer", [AllowOnce(), AllowHunks((RejectedHunk(0),))])
 async def test_a_single_answer_may_be_said_as_one_of_several(make_agent, answer: ApprovalDecision):
     person, tool = Decisive(answer), SimpleTool("a", risk="edit")
-    agent = make_agent(calls("a"), "done", tools=[tool], person=person)
+    agent = make_agent(calls("a"), "done", tools=[tool], user=person)
 
     await agent.prompt("go")
 
@@ -223,7 +223,7 @@ async def test_a_tool_that_fails_while_it_is_looked_at_ahead_is_judged_in_its_tu
 
 async def test_a_program_answers_a_batch_by_the_ids_it_was_shown(make_agent):
     answers, tools = PendingRequests(), three()
-    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, person=answers)
+    agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=answers)
 
     async with agent.stream("go") as stream:
         async for event in stream:

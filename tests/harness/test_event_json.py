@@ -141,7 +141,7 @@ def _rejected(make: Make) -> Agent:
         def check(self, message) -> Reject:
             return Reject("no")
 
-    return make("never", filters=[Never()])
+    return make("never", guardrails=[Never()])
 
 
 def _stopped_by_a_hook(make: Make) -> Agent:

@@ -71,7 +71,7 @@ def test_a_filter_that_breaks_lets_nothing_pass(verdict, reason):
 
 
 async def test_a_rejected_prompt_leaves_nothing_behind(make_agent, record, requests):
-    agent = make_agent("never said", filters=[Watch("secret", Reject("no secrets"))])
+    agent = make_agent("never said", guardrails=[Watch("secret", Reject("no secrets"))])
     happened = record(agent)
 
     result = await agent.prompt("the secret is out")
@@ -86,7 +86,7 @@ async def test_a_rejected_prompt_leaves_nothing_behind(make_agent, record, reque
 
 
 async def test_after_a_rejection_the_agent_hears_the_next_prompt(make_agent):
-    agent = make_agent("hello", filters=[Watch("secret", Reject("no secrets"))])
+    agent = make_agent("hello", guardrails=[Watch("secret", Reject("no secrets"))])
     await agent.prompt("secret")
 
     result = await agent.prompt("hi")
@@ -97,7 +97,7 @@ async def test_after_a_rejection_the_agent_hears_the_next_prompt(make_agent):
 
 
 async def test_one_rejected_prompt_of_several_keeps_all_back(make_agent, record):
-    agent = make_agent("never said", filters=[Watch("bad", Reject("no"))])
+    agent = make_agent("never said", guardrails=[Watch("bad", Reject("no"))])
     happened = record(agent)
     good, bad = user("good"), user("bad")
 
@@ -109,7 +109,7 @@ async def test_one_rejected_prompt_of_several_keeps_all_back(make_agent, record)
 
 
 async def test_a_warning_is_heard_with_the_prompt(make_agent, record, requests):
-    agent = make_agent("I see", filters=[Watch("old", Warn("this is an old file"))])
+    agent = make_agent("I see", guardrails=[Watch("old", Warn("this is an old file"))])
     happened = record(agent)
 
     await agent.prompt("read the old file")
@@ -127,7 +127,7 @@ async def test_steering_that_is_rejected_is_not_heard_and_the_run_goes_on(make_a
         return ToolOutput.text("done")
 
     agent = make_agent(
-        calls("work"), "all done", tools=[SimpleTool("work", steered)], filters=[Watch("bad", Reject("no"))]
+        calls("work"), "all done", tools=[SimpleTool("work", steered)], guardrails=[Watch("bad", Reject("no"))]
     )
     happened = record(agent)
 
@@ -156,7 +156,7 @@ async def test_steering_that_is_rejected_is_not_heard_and_the_run_goes_on(make_a
 
 
 async def test_a_rejected_follow_up_makes_way_for_the_next(make_agent, record):
-    agent = make_agent("one", "two", filters=[Watch("bad", Reject("no"))])
+    agent = make_agent("one", "two", guardrails=[Watch("bad", Reject("no"))])
     agent.follow_up("bad")
     agent.follow_up("good")
     happened = record(agent)
@@ -171,7 +171,7 @@ async def test_a_rejected_follow_up_makes_way_for_the_next(make_agent, record):
 
 
 async def test_a_rejected_follow_up_alone_lets_the_run_end_well(make_agent, record):
-    agent = make_agent("one", "never said", filters=[Watch("bad", Reject("no"))])
+    agent = make_agent("one", "never said", guardrails=[Watch("bad", Reject("no"))])
     agent.follow_up("bad")
     happened = record(agent)
 
@@ -183,7 +183,7 @@ async def test_a_rejected_follow_up_alone_lets_the_run_end_well(make_agent, reco
 
 async def test_what_the_program_itself_says_is_not_filtered(make_agent):
     watch = Watch("", Reject("no"))
-    agent = make_agent("fine", filters=[watch])
+    agent = make_agent("fine", guardrails=[watch])
 
     result = await agent.prompt(UserMessage(user("a reminder").content, synthetic=True))
 
@@ -192,7 +192,7 @@ async def test_what_the_program_itself_says_is_not_filtered(make_agent):
 
 
 async def test_a_long_message_is_told_how_long_it_may_be(make_agent):
-    agent = make_agent("never said", filters=[MaxLength(1_000)])
+    agent = make_agent("never said", guardrails=[MaxLength(1_000)])
 
     result = await agent.prompt("x" * 2_000)
 

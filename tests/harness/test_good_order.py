@@ -124,7 +124,7 @@ async def test_a_routing_that_breaks_is_a_failed_reply(make_agent, record):
 
 async def test_what_is_kept_of_a_run_that_never_began_has_passed_the_filters(make_agent, record):
     hook = Waiting("before_loop")
-    agent = make_agent("hello", hooks=[hook], filters=[NoSecrets()])
+    agent = make_agent("hello", hooks=[hook], guardrails=[NoSecrets()])
     seen = record(agent)
 
     run = asyncio.create_task(agent.prompt("a secret"))
@@ -152,7 +152,7 @@ async def test_what_is_queued_stays_queued_when_a_hook_stops_the_continuation(ma
 
 
 async def test_a_queued_message_that_is_kept_back_takes_no_other_with_it(make_agent, record):
-    agent = make_agent("hello", filters=[NoSecrets()], steering="all", messages=[user("hi")])
+    agent = make_agent("hello", guardrails=[NoSecrets()], steering="all", messages=[user("hi")])
     agent.steer("a secret")
     agent.steer("and the tests")
     seen = record(agent)
@@ -164,7 +164,7 @@ async def test_a_queued_message_that_is_kept_back_takes_no_other_with_it(make_ag
 
 
 async def test_a_continuation_of_which_nothing_is_left_ends_before_it_asks(make_agent, record, requests):
-    agent = make_agent("never", filters=[NoSecrets()], messages=[user("hi"), AssistantMessage((Text("hello"),))])
+    agent = make_agent("never", guardrails=[NoSecrets()], messages=[user("hi"), AssistantMessage((Text("hello"),))])
     agent.steer("a secret")
     seen = record(agent)
 

@@ -27,7 +27,7 @@ async def test_a_hook_that_hangs_does_not_outlive_an_abort(make_agent, record, p
 
     tool = SimpleTool("look")
     hook = Acting(hang) if point == "before" else Acting(after=hang)
-    agent = make_agent(calls("look"), tools=[tool], hooks=[hook], patience=0.05)
+    agent = make_agent(calls("look"), tools=[tool], hooks=[hook], cancel_grace_s=0.05)
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -49,7 +49,9 @@ async def test_a_hook_that_hangs_over_a_refused_call_does_not_outlive_an_abort(m
         hanging.set()
         await asyncio.Event().wait()
 
-    agent = make_agent(calls("nothing", "look"), tools=[SimpleTool("look")], hooks=[Acting(after=hang)], patience=0.05)
+    agent = make_agent(
+        calls("nothing", "look"), tools=[SimpleTool("look")], hooks=[Acting(after=hang)], cancel_grace_s=0.05
+    )
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -116,7 +118,7 @@ async def test_a_hook_that_does_not_stop_does_not_let_the_call_begin_either(make
         return None
 
     tool = SimpleTool("look")
-    agent = make_agent(calls("look"), "done", tools=[tool], hooks=[Acting(ignore)], patience=0.02)
+    agent = make_agent(calls("look"), "done", tools=[tool], hooks=[Acting(ignore)], cancel_grace_s=0.02)
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))

@@ -226,7 +226,7 @@ async def test_after_loop_runs_on_every_path(make_agent, log, person):
 
     hooks = [Logging(log)]
     await make_agent(Reply((Break(RequestRejected("no")),)), hooks=hooks).prompt("fails")
-    await make_agent("never", hooks=hooks, filters=[No()]).prompt("rejected")
+    await make_agent("never", hooks=hooks, guardrails=[No()]).prompt("rejected")
     agent = make_agent(Reply((Hang(),)), hooks=hooks)
     run = asyncio.create_task(agent.prompt("aborted"))
     await until(lambda: log.count("before_model") == 2)

@@ -42,7 +42,7 @@ def stubborn(name: str, released: asyncio.Event, **options) -> SimpleTool:
 async def test_a_tool_that_does_not_stop_is_left_behind_and_not_heard_again(make_agent, record, interrupt):
     released = asyncio.Event()
     tool = stubborn("stuck", released)
-    agent = make_agent(calls("stuck"), "again", tools=[tool], patience=0.02)
+    agent = make_agent(calls("stuck"), "again", tools=[tool], cancel_grace_s=0.02)
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -95,7 +95,7 @@ async def test_what_is_said_while_a_question_is_open_stops_all_that_was_allowed_
             return await super().approve(request)
 
     tools = [SimpleTool("look"), SimpleTool("change", risk="edit")]
-    agent = make_agent(calls("look", "change"), "done", tools=tools, person=Steering())
+    agent = make_agent(calls("look", "change"), "done", tools=tools, user=Steering())
 
     await agent.prompt("go")
 
@@ -111,7 +111,7 @@ async def test_an_abort_while_a_question_is_open_withdraws_it(make_agent, record
             await asyncio.Event().wait()
 
     person = Absent()
-    agent = make_agent(calls("change"), tools=[SimpleTool("change", risk="edit")], person=person)
+    agent = make_agent(calls("change"), tools=[SimpleTool("change", risk="edit")], user=person)
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))

@@ -234,7 +234,7 @@ async def test_nobody_allows_nothing_and_is_marked_as_unasked(make_agent, record
     from harness.person import NonInteractive
 
     tool = SimpleTool("write", risk="edit")
-    agent = make_agent(calls("write"), "done", tools=[tool], person=NonInteractive())
+    agent = make_agent(calls("write"), "done", tools=[tool], user=NonInteractive())
     happened = record(agent)
 
     await agent.prompt("go")

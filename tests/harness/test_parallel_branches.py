@@ -22,7 +22,7 @@ class Careful:
 
 
 async def test_what_a_filter_adds_is_said_once(make_agent):
-    agent = make_agent("never asked", filters=[Careful()])
+    agent = make_agent("never asked", guardrails=[Careful()])
     asked = model("a", "A")
 
     await run_parallel(agent, "hi", [ParallelVariant(asked), ParallelVariant(model("b", "B"))])

@@ -202,7 +202,7 @@ async def test_a_filter_keeps_a_prompt_from_all(make_agent, record):
         def check(self, message: UserMessage) -> Reject:
             return Reject("not that")
 
-    agent = make_agent("never asked", filters=[Never()])
+    agent = make_agent("never asked", guardrails=[Never()])
     happened = record(agent)
     asked = model("a", "A")
 

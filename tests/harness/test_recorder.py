@@ -154,7 +154,7 @@ async def test_a_run_that_was_not_let_begin_is_rejected(make_agent, record, reco
 
 
 async def test_a_run_whose_words_were_filtered_is_rejected(make_agent, recorder):
-    agent = make_agent("never", filters=[Never()])
+    agent = make_agent("never", guardrails=[Never()])
     agent.subscribe(recorder.on_event)
 
     await agent.prompt("go")

@@ -266,7 +266,7 @@ async def test_questions_and_plans_are_answered_through_the_stream(make_agent):
         verdict = await context.propose_plan("1. paint")
         return ToolOutput.text(f"{answer.text} {verdict.feedback}")
 
-    agent = make_agent(calls("ask"), "done", tools=[SimpleTool("ask", ask)], person=PendingRequests(), mode=PLAN)
+    agent = make_agent(calls("ask"), "done", tools=[SimpleTool("ask", ask)], user=PendingRequests(), mode=PLAN)
     stream = agent.stream("go")
 
     async for event in stream:
@@ -293,7 +293,7 @@ async def test_answering_for_an_agent_that_asks_somebody_else_is_an_error(make_a
 async def test_callback_listeners_and_stream_work_together_and_see_the_same(make_agent, record):
     said = asyncio.Event()
     tool = SimpleTool("edit", half_way(said), risk="edit")
-    agent = make_agent(EDITS, "as you say", STORY, tools=[tool], person=PendingRequests())
+    agent = make_agent(EDITS, "as you say", STORY, tools=[tool], user=PendingRequests())
     called = record(agent)
     slow = agent.listen(capacity=1)
     listened: list[Event] = []

@@ -275,7 +275,7 @@ class NoHurry:
 
 
 async def test_a_rejected_prompt_raises(make_agent):
-    agent = make_agent(answer(GOOD), filters=[NotToday()])
+    agent = make_agent(answer(GOOD), guardrails=[NotToday()])
 
     with pytest.raises(Rejected, match="not today"):
         await agent.prompt_structured("Read it", Invoice)
@@ -293,7 +293,7 @@ async def test_inside_an_event_loop(make_agent):
 
 
 async def test_a_run_that_ends_without_an_answer_is_an_error_and_never_a_value(make_agent, record):
-    agent = make_agent("Let me see.", filters=[NoHurry()])
+    agent = make_agent("Let me see.", guardrails=[NoHurry()])
     seen = record(agent)
     # Said while the reply comes in, it takes the place of the reminder, and is then kept back.
     agent.subscribe(lambda event: agent.steer("Hurry") if isinstance(event, MessageUpdate) else None)

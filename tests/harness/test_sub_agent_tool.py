@@ -123,7 +123,7 @@ async def test_a_sub_agent_gives_a_stubborn_tool_up_before_its_parent_gives_up_t
 
     worker = SubAgentTool("worker", "Works.", Role())
     model = cast({"go": [asks("worker", "dig")], "dig": [calls("stay")]})
-    agent = make_agent(model=model, tools=[worker, SimpleTool("stay", stay)], patience=0.2)
+    agent = make_agent(model=model, tools=[worker, SimpleTool("stay", stay)], cancel_grace_s=0.2)
     seen = record(agent)
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: inside(seen.events, RequestStart) and inside(seen.events, ToolExecutionStart))

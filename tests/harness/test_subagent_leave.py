@@ -221,7 +221,7 @@ async def test_agents_that_work_at_once_ask_one_after_another(make_agent):
     asking = Reply((*delegates("a", "b", "c").parts, Call("ask_user", {"prompt": "Sure?"})))
     parts = {name: [calls("run"), "done"] for name in "abc"}
     tools = [DelegateTool(), SimpleTool("run", risk="execute"), AskTool()]
-    agent = make_agent(model=cast({"go": [asking, "ok"], **parts}), tools=tools, person=person)
+    agent = make_agent(model=cast({"go": [asking, "ok"], **parts}), tools=tools, user=person)
 
     await agent.prompt("go")
 
@@ -231,7 +231,7 @@ async def test_agents_that_work_at_once_ask_one_after_another(make_agent):
 
 async def test_a_program_that_reads_the_stream_answers_for_sub_agents(make_agent):
     run, heard_of = SimpleTool("run", risk="execute"), []
-    agent = make_agent(model=one(calls("run"), "done"), tools=[DelegateTool(), run], person=PendingRequests())
+    agent = make_agent(model=one(calls("run"), "done"), tools=[DelegateTool(), run], user=PendingRequests())
 
     async with agent.stream("go") as stream:
         async for event in stream:

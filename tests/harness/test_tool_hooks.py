@@ -182,7 +182,7 @@ async def test_questions_about_changed_calls_come_one_at_a_time(make_agent, reco
         calls("one", "two", risk="read"),
         "done",
         tools=tools,
-        person=person,
+        user=person,
         hooks=[Watching({"one": verdict, "two": verdict})],
     )
     happened = record(agent)

@@ -69,7 +69,7 @@ FORM = Call("ask_user", {"questions": [{"prompt": "which?"}, {"prompt": "why?"}]
 
 async def test_a_person_who_knows_single_questions_is_asked_each_in_turn(make_agent, person, record):
     person.answers = [Answer("free_text", "blue"), Answer("skipped")]
-    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), person=person)
+    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), user=person)
     happened = record(agent)
 
     await agent.prompt("go")
@@ -81,7 +81,7 @@ async def test_a_person_who_knows_single_questions_is_asked_each_in_turn(make_ag
 
 async def test_questions_asked_together_are_all_skipped_when_they_are_withdrawn(make_agent, record):
     person = Absent()
-    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), person=person)
+    agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), user=person)
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -95,7 +95,7 @@ async def test_questions_asked_together_are_all_skipped_when_they_are_withdrawn(
 @pytest.mark.parametrize("how", ["abort", "steer"])
 async def test_a_question_that_is_withdrawn_is_skipped(make_agent, record, how: str):
     person = Absent()
-    agent = make_agent(Reply((ASK,)), "done", tools=builtin_tools(), person=person)
+    agent = make_agent(Reply((ASK,)), "done", tools=builtin_tools(), user=person)
     happened = record(agent)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -110,7 +110,7 @@ async def test_a_question_that_is_withdrawn_is_skipped(make_agent, record, how: 
 async def test_questions_of_several_calls_come_one_at_a_time(make_agent, record):
     person = OneEar()
     batch = Reply((ASK, Call("submit_plan", {"plan": "1. paint"}), Call("ask_user", {"prompt": "how?"})))
-    agent = make_agent(batch, "done", tools=builtin_tools(), person=person, mode=PLAN)
+    agent = make_agent(batch, "done", tools=builtin_tools(), user=person, mode=PLAN)
     happened = record(agent)
 
     await agent.prompt("go")

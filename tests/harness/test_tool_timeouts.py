@@ -112,7 +112,7 @@ async def test_a_tool_that_does_not_stop_is_left_behind(make_agent, record, capl
         return ToolOutput.text("too late")
 
     tools = [SimpleTool("slow", work), SimpleTool("quick")]
-    agent = make_agent(calls("slow"), calls("quick"), "done", tools=tools, execution=AT_ONCE, patience=0.02)
+    agent = make_agent(calls("slow"), calls("quick"), "done", tools=tools, execution=AT_ONCE, cancel_grace_s=0.02)
     happened = record(agent)
 
     with caplog.at_level(logging.WARNING, "asyncio"):
@@ -194,7 +194,7 @@ class Thoughtful(ScriptedPerson):
 
 async def test_a_person_has_all_the_time_there_is(make_agent, record):
     both = Reply((Call("ask_user", {"prompt": "which?"}), Call("submit_plan", {"plan": "1. paint"})))
-    agent = make_agent(both, "done", tools=builtin_tools(), person=Thoughtful(), mode=PLAN, execution=AT_ONCE)
+    agent = make_agent(both, "done", tools=builtin_tools(), user=Thoughtful(), mode=PLAN, execution=AT_ONCE)
     happened = record(agent)
 
     await agent.prompt("go")
@@ -213,7 +213,7 @@ async def test_a_person_has_all_the_time_there_is(make_agent, record):
 async def test_a_question_may_have_a_time_when_its_tool_is_named(make_agent, record):
     ask = Reply((Call("ask_user", {"prompt": "which?"}),))
     execution = Execution(timeouts={"ask_user": 0.02})
-    agent = make_agent(ask, "done", tools=builtin_tools(), person=Thoughtful(), execution=execution)
+    agent = make_agent(ask, "done", tools=builtin_tools(), user=Thoughtful(), execution=execution)
     happened = record(agent)
 
     await agent.prompt("go")

@@ -31,7 +31,7 @@ lint: $(VENV)/.installed-dev
 
 # What is told of the tools, and the pictures of the screen; look at all that changed before committing it.
 snapshots: $(VENV)/.installed-test
-	$(BIN)/python -m tools.cards
+	$(BIN)/python -m tools.manifest
 	$(BIN)/python -m pytest -n auto -q --snapshot-update tests/cinch_tui
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/keys.py

@@ -13,9 +13,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from measure import memory, report  # noqa: E402  the path comes first
 
-from harness.agent import Agent  # noqa: E402
-from harness.options import AgentOptions  # noqa: E402
-from harness.workspace import Workspace  # noqa: E402
+from harness.agent.agent import Agent  # noqa: E402
+from harness.agent.options import AgentOptions  # noqa: E402
+from harness.workspace.workspace import Workspace  # noqa: E402
 from providers.demo import Call, Hang, Reply, Say, scripted  # noqa: E402
 from tools import builtin_tools, load  # noqa: E402
 

@@ -26,14 +26,14 @@ from fakes import (  # noqa: E402  the path comes first
 from fakes.script import Reply  # noqa: E402
 from measure import in_turn, report  # noqa: E402
 
-from harness.provider import BlockDelta, Delta  # noqa: E402
+from harness.ports.provider import BlockDelta, Delta  # noqa: E402
 from providers.anthropic.decode import MessageDecoder  # noqa: E402
 from providers.bedrock.decode import ConverseDecoder  # noqa: E402
 from providers.bedrock.frames import FrameDecoder  # noqa: E402
 from providers.catalog import presets  # noqa: E402
 from providers.endpoint import Endpoint  # noqa: E402
 from providers.gemini.decode import ContentDecoder  # noqa: E402
-from providers.net.lines import LineDecoder  # noqa: E402
+from providers.net.ndjson import LineDecoder  # noqa: E402
 from providers.net.sse import EventDecoder  # noqa: E402
 from providers.net.stream import Framing, ReplyDecoder, decoded  # noqa: E402
 from providers.ollama.decode import LineReplyDecoder  # noqa: E402

@@ -16,14 +16,14 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 from fakes.simple_tools import SimpleTool  # noqa: E402  the path comes first
 from measure import memory, report  # noqa: E402
 
-from harness.agent import Agent  # noqa: E402
+from harness.agent.agent import Agent  # noqa: E402
+from harness.agent.limits import Limits  # noqa: E402
+from harness.agent.options import AgentOptions  # noqa: E402
 from harness.events import AgentEnd, MessageUpdate  # noqa: E402
-from harness.limits import Limits  # noqa: E402
 from harness.messages import ModelSpec, Usage  # noqa: E402
-from harness.options import AgentOptions  # noqa: E402
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Model, Request, StaticModelInfo  # noqa: E402
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Model, Request, StaticModelInfo  # noqa: E402
 from harness.session.store import SessionStore  # noqa: E402
-from harness.workspace import Workspace  # noqa: E402
+from harness.workspace.workspace import Workspace  # noqa: E402
 
 RATE = 2_000
 SECONDS = 20

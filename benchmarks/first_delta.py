@@ -22,11 +22,11 @@ from fakes import anthropic_wire, gemini_wire, ollama_wire, openai_wire, respons
 from fakes.model_server import Reply  # noqa: E402
 from measure import report  # noqa: E402
 
-from harness.agent import Agent  # noqa: E402
+from harness.agent.agent import Agent  # noqa: E402
+from harness.agent.options import AgentOptions  # noqa: E402
 from harness.events import Event, MessageUpdate  # noqa: E402
-from harness.options import AgentOptions  # noqa: E402
-from harness.provider import BlockDelta, Model  # noqa: E402
-from harness.workspace import Workspace  # noqa: E402
+from harness.ports.provider import BlockDelta, Model  # noqa: E402
+from harness.workspace.workspace import Workspace  # noqa: E402
 from providers import connect  # noqa: E402
 
 WIRES = {

@@ -18,7 +18,7 @@ from fakes.model_server import Item, ModelServer  # noqa: E402  the path comes f
 from measure import as_installed  # noqa: E402
 from terminal import Watched, watched  # noqa: E402
 
-from cinch_tui.paths import find_paths  # noqa: E402
+from cinch_tui.config.paths import find_paths  # noqa: E402
 from harness.events import MessageEnd, ToolExecutionEnd  # noqa: E402
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, user  # noqa: E402
 from harness.session.store import SessionStore  # noqa: E402

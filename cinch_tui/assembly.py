@@ -11,34 +11,34 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cinch_tui.api_keys.credentials import KeyStore
 from cinch_tui.config.agent_options import agent_options
+from cinch_tui.config.options import Continue, Options, Resume
+from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
-from cinch_tui.credentials import KeyStore
 from cinch_tui.models.connecting import connect
 from cinch_tui.models.last_choice import recall
-from cinch_tui.options import Continue, Options, Resume
-from cinch_tui.paths import Paths
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.approval.rules import Grants, Rule
 from harness.context.normalise import normalise
-from harness.earlier_jobs import jobs_gone, word_of_gone
 from harness.errors import ConfigError, SessionLocked
+from harness.execution.earlier_jobs import jobs_gone, word_of_gone
 from harness.execution.spill import forget_old_spills
-from harness.instructions import build_system_prompt, describe_environment, load_instructions, quoted
+from harness.instructions.loading import build_system_prompt, describe_environment, load_instructions, quoted
 from harness.lazy_dataclass import dataclass
 from harness.messages import Message, new_id
-from harness.modes import EXECUTE, MODES, PLAN
-from harness.person import UserInteraction
-from harness.provider import Model
-from harness.session.originals import Snapshots
-from harness.session.places import project_dir
+from harness.ports.interaction import UserInteraction
+from harness.ports.provider import Model
+from harness.ports.tool import Tool
+from harness.session.paths import project_dir
+from harness.session.snapshots import Snapshots
 from harness.session.store import SessionStore
-from harness.thinking import ThinkingLevel
-from harness.tool import Tool
-from harness.workspace import Workspace
+from harness.thinking_level import ThinkingLevel
+from harness.workspace.workspace import Workspace
 from providers.installed import OURS, each_preset, find_preset
-from providers.offers.prices import PricedFacts
-from providers.offers.shelf import PriceCache
+from providers.model_catalog.price_cache import PriceCache
+from providers.model_catalog.prices import PricedFacts
 from tools import builtin_tools
 
 # What reads sessions is imported where one is read: most starts begin a new one.
@@ -96,7 +96,7 @@ class Assembly:
         Raises:
             SessionMissing, SessionTooNew, SessionError: it cannot be had.
         """
-        from harness.session.listing import find_session
+        from harness.session.index import find_session
         from harness.session.resume import load_session
 
         return load_session(find_session(self.options.paths.data, self.options.cwd, which))
@@ -372,7 +372,7 @@ def wanted_session(options: Options) -> LoadedSession | None:
         case _:
             return None
     from harness.session.fork import fork_session
-    from harness.session.listing import find_session
+    from harness.session.index import find_session
     from harness.session.resume import load_session
 
     path = find_session(options.paths.data, options.cwd, which)

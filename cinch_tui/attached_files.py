@@ -11,15 +11,15 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from harness.agent.guardrails import find_secrets
 from harness.errors import CinchError
-from harness.filters import find_secrets
 from harness.lazy_dataclass import dataclass
 from harness.messages import Image, Text, UserContent
 from harness.views import ListingView
 
 if TYPE_CHECKING:
-    from harness.agent import Agent
-    from harness.tool import ToolOutput
+    from harness.agent.agent import Agent
+    from harness.ports.tool import ToolOutput
 
 MOST_FILES = 20
 MOST_CHARACTERS = 200_000
@@ -102,8 +102,8 @@ def attached_names(content: Sequence[UserContent]) -> list[str]:
 async def _read(path: str, agent: Agent) -> tuple[str, ToolOutput]:
     # pydantic is slow to load, and few prompts name a file.
     from harness.messages import new_id
-    from harness.person import NonInteractive
-    from harness.tool import ToolContext
+    from harness.ports.interaction import NonInteractive
+    from harness.ports.tool import ToolContext
     from tools.read import ReadTool
 
     workspace = agent.workspace

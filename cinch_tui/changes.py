@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from harness.disk import read_regular
 from harness.errors import CinchError, FileNotText, NotAFile
-from harness.filetext import digest, file_text
-from harness.hunks import applied, hunks_of
 from harness.lazy_dataclass import dataclass
-from harness.session.originals import Snapshots
+from harness.session.snapshots import Snapshots
 from harness.views import DiffView
-from harness.workspace import MAX_EDITABLE, Workspace
+from harness.workspace.disk import read_regular
+from harness.workspace.file_text import digest, file_text
+from harness.workspace.hunks import applied, hunks_of
+from harness.workspace.workspace import MAX_EDITABLE, Workspace
 from tools.git_environment import git_environment
 
 MOST_FILES = 500

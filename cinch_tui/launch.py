@@ -19,7 +19,7 @@ def run() -> NoReturn:
     """The process."""
     forget_colours_of_outside()
     frame = open_frame(sys.argv[1:], os.environ)
-    from cinch_tui.cli import run as go_on
+    from cinch_tui.cli.main import run as go_on
 
     go_on(frame)
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import Text, UserMessage, new_id
-from harness.person import NonInteractive
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.interaction import NonInteractive
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import View
 from tools import builtin_tools
 
 if TYPE_CHECKING:
-    from harness.agent import Agent
+    from harness.agent.agent import Agent
 
 LONGEST_SECONDS = 600
 STOPPED = "You stopped it. What it printed until then:"

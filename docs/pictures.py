@@ -22,13 +22,13 @@ from fakes.script import Hang, Reply, tokens  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 from textual.widgets import Input, TextArea  # noqa: E402
 
-from cinch_tui.app import CinchApp  # noqa: E402
-from cinch_tui.arguments import parse_arguments  # noqa: E402
+from cinch_tui.app.app import CinchApp  # noqa: E402
+from cinch_tui.cli.arguments import parse_arguments  # noqa: E402
+from cinch_tui.cli.start import prepare  # noqa: E402
 from cinch_tui.screens.changes import ChangesScreen  # noqa: E402
 from cinch_tui.screens.dialog import Dialog  # noqa: E402
 from cinch_tui.screens.settings import SettingsScreen  # noqa: E402
 from cinch_tui.screens.welcome import WelcomeScreen  # noqa: E402
-from cinch_tui.start import prepare  # noqa: E402
 
 SIZE = (110, 34)
 TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "CINCH_KEYRING": "off"}

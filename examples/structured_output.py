@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 from which_model import which_model
 
 from harness import Agent, StructuredOutputFailed
-from harness.structured import ANSWER
+from harness.agent.structured import ANSWER
 from providers.demo import Call, Reply
 
 

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from harness.api import *  # noqa: F403  checkers see the names; who imports one module loads only that
-
-
-class _Package(ModuleType):
-    """`harness.tool` is the decorator. Importing the module of that name would set the module in its place."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name == "tool" and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> object:

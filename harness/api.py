@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 MODULES: dict[str, str] = {
     # The agent, and how it is to work
-    "harness.agent": "Agent",
-    "harness.entry_points": "agent_loop agent_loop_continue AgentContext",
-    "harness.prompt": "Prompt",
-    "harness.options": "AgentOptions Execution Subagents",
-    "harness.context.window": "ContextPolicy",
-    "harness.limits": "Limits",
-    "harness.retry": "RetryPolicy RetryStrategy",
-    "harness.modes": "EXECUTE PLAN Planning",
-    "harness.presets": "preset preset_model preset_names",
-    "harness.workspace": "Workspace",
+    "harness.agent.agent": "Agent",
+    "harness.agent.loop_functions": "agent_loop agent_loop_continue AgentContext",
+    "harness.agent.prompt": "Prompt",
+    "harness.agent.options": "AgentOptions Execution Subagents",
+    "harness.context.policy": "ContextPolicy",
+    "harness.agent.limits": "Limits",
+    "harness.agent.retry": "RetryPolicy RetryStrategy",
+    "harness.approval.modes": "EXECUTE PLAN Planning",
+    "harness.agent.presets": "preset preset_model preset_names",
+    "harness.workspace.workspace": "Workspace",
     # What comes of a run
-    "harness.result": "AgentResult",
-    "harness.stream": "RunStream",
-    "harness.channel": "Listener",
+    "harness.agent.result": "AgentResult",
+    "harness.agent.stream": "RunStream",
+    "harness.publishing.channel": "Listener",
     # What is said
     "harness.messages": (
         "AssistantMessage Citation Cost CustomMessage Image JsonObject JsonValue Message ModelSpec StopReason Text "
@@ -40,42 +40,43 @@ MODULES: dict[str, str] = {
         "ParallelEnd Notice"
     ),
     "harness.continuation": "Continuation",
-    "harness.jobs": "Job Jobs",
+    "harness.execution.jobs": "Job Jobs",
     # What a person is asked, and answers
-    "harness.person": (
-        "UserInteraction NonInteractive ApprovalRequest Approval ApprovalDecision AllowOnce AllowForSession AllowAlways Denied AllowWithArguments ProposeRevision AllowHunks "
-        "RejectedHunk BatchApproval CallApproval Question Choice Answer BatchQuestions ask_all PlanDecision"
+    "harness.ports.interaction": (
+        "UserInteraction NonInteractive ApprovalRequest Approval ApprovalDecision AllowOnce AllowForSession "
+        "AllowAlways Denied AllowWithArguments ProposeRevision AllowHunks RejectedHunk BatchApproval "
+        "CallApproval Question Choice Answer BatchQuestions ask_all PlanDecision"
     ),
-    "harness.answers": "PendingRequests PendingRequest innermost",
+    "harness.approval.pending": "PendingRequests PendingRequest innermost",
     "harness.approval.callback": "ApprovalCallback",
     "harness.approval.policy": "ApprovalMode",
     "harness.approval.rules": "Grants Rule",
     # Tools
-    "harness.tool": "Tool ToolContext ToolOutput Risk Role",
-    "harness.function_tool": "tool",
-    "harness.schema_tool": "SchemaTool",
+    "harness.ports.tool": "Tool ToolContext ToolOutput Risk Role",
+    "harness.function_tools.function_tool": "tool",
+    "harness.function_tools.schema_tool": "SchemaTool",
     "harness.subagents.agent_tool": "SubAgentTool",
-    "harness.tool_filter": "RelevantTools ToolCategory",
+    "harness.agent.tool_filter": "RelevantTools ToolCategory",
     "harness.views": "View TextView DiffView",
     # Hooks, policies, and filters of what is said
-    "harness.hooks.points": "Hooks Stop Inject Block Modify",
-    "harness.policies": "Budget MaxTurns DenyList LoopDetection recommended",
-    "harness.filters": "InputGuardrail Pass Warn Reject MaxLength SecretGuardrail",
+    "harness.ports.hooks": "Hooks Stop Inject Block Modify",
+    "harness.agent.policies": "Budget MaxTurns DenyList LoopDetection recommended",
+    "harness.agent.guardrails": "InputGuardrail Pass Warn Reject MaxLength SecretGuardrail",
     # Models
-    "harness.provider": (
-        "Model Provider Request CacheStrategy NO_CACHE Delta BlockStart BlockDelta BlockEnd Done ModelInfoSource ModelInfo "
-        "StaticModelInfo Price"
+    "harness.ports.provider": (
+        "Model Provider Request CacheStrategy NO_CACHE Delta BlockStart BlockDelta BlockEnd Done ModelInfoSource "
+        "ModelInfo StaticModelInfo Price"
     ),
-    "harness.routing": "Routing Single ByTurn CheapThenPowerful",
+    "harness.agent.routing": "Routing Single ByTurn CheapThenPowerful",
     # Several runs of one prompt
-    "harness.parallel": "ParallelVariant ParallelResult run_parallel",
-    "harness.judging": "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate",
-    "harness.evaluation.judge": "LlmJudge",
+    "harness.parallel.run": "ParallelVariant ParallelResult run_parallel",
+    "harness.ports.selection": "Outcome Selection Strategy Transparent PickFirst TokenEfficient Elaborate",
+    "harness.parallel.judge": "LlmJudge",
     # What is kept
-    "harness.recorder": "TraceRecorder",
-    "harness.recording.records": "SessionTrace RunTrace",
-    "harness.recording.files": "TraceFiles",
-    "harness.recording.store": "AsyncSessionStore FileSessionStore",
+    "harness.tracing.recorder": "TraceRecorder",
+    "harness.tracing.records": "SessionTrace RunTrace",
+    "harness.tracing.files": "TraceFiles",
+    "harness.tracing.store": "AsyncSessionStore FileSessionStore",
     "harness.run_config": "RunConfig",
     "harness.session.store": "SessionStore",
     "harness.session.resume": "LoadedSession load_session",
@@ -92,20 +93,51 @@ MODULES: dict[str, str] = {
 WHERE = {name: module for module, names in MODULES.items() for name in names.split()}
 
 if TYPE_CHECKING:  # the same list, for checkers of types
-    from harness.agent import Agent as Agent
-    from harness.answers import PendingRequest as PendingRequest
-    from harness.answers import PendingRequests as PendingRequests
-    from harness.answers import innermost as innermost
+    from harness.agent.agent import Agent as Agent
+    from harness.agent.guardrails import InputGuardrail as InputGuardrail
+    from harness.agent.guardrails import MaxLength as MaxLength
+    from harness.agent.guardrails import Pass as Pass
+    from harness.agent.guardrails import Reject as Reject
+    from harness.agent.guardrails import SecretGuardrail as SecretGuardrail
+    from harness.agent.guardrails import Warn as Warn
+    from harness.agent.limits import Limits as Limits
+    from harness.agent.loop_functions import AgentContext as AgentContext
+    from harness.agent.loop_functions import agent_loop as agent_loop
+    from harness.agent.loop_functions import agent_loop_continue as agent_loop_continue
+    from harness.agent.options import AgentOptions as AgentOptions
+    from harness.agent.options import Execution as Execution
+    from harness.agent.options import Subagents as Subagents
+    from harness.agent.policies import Budget as Budget
+    from harness.agent.policies import DenyList as DenyList
+    from harness.agent.policies import LoopDetection as LoopDetection
+    from harness.agent.policies import MaxTurns as MaxTurns
+    from harness.agent.policies import recommended as recommended
+    from harness.agent.presets import preset as preset
+    from harness.agent.presets import preset_model as preset_model
+    from harness.agent.presets import preset_names as preset_names
+    from harness.agent.prompt import Prompt as Prompt
+    from harness.agent.result import AgentResult as AgentResult
+    from harness.agent.retry import RetryPolicy as RetryPolicy
+    from harness.agent.retry import RetryStrategy as RetryStrategy
+    from harness.agent.routing import ByTurn as ByTurn
+    from harness.agent.routing import CheapThenPowerful as CheapThenPowerful
+    from harness.agent.routing import Routing as Routing
+    from harness.agent.routing import Single as Single
+    from harness.agent.stream import RunStream as RunStream
+    from harness.agent.tool_filter import RelevantTools as RelevantTools
+    from harness.agent.tool_filter import ToolCategory as ToolCategory
     from harness.approval.callback import ApprovalCallback as ApprovalCallback
+    from harness.approval.modes import EXECUTE as EXECUTE
+    from harness.approval.modes import PLAN as PLAN
+    from harness.approval.modes import Planning as Planning
+    from harness.approval.pending import PendingRequest as PendingRequest
+    from harness.approval.pending import PendingRequests as PendingRequests
+    from harness.approval.pending import innermost as innermost
     from harness.approval.policy import ApprovalMode as ApprovalMode
     from harness.approval.rules import Grants as Grants
     from harness.approval.rules import Rule as Rule
-    from harness.channel import Listener as Listener
-    from harness.context.window import ContextPolicy as ContextPolicy
+    from harness.context.policy import ContextPolicy as ContextPolicy
     from harness.continuation import Continuation as Continuation
-    from harness.entry_points import AgentContext as AgentContext
-    from harness.entry_points import agent_loop as agent_loop
-    from harness.entry_points import agent_loop_continue as agent_loop_continue
     from harness.errors import Aborted as Aborted
     from harness.errors import AgentError as AgentError
     from harness.errors import AlreadyRunning as AlreadyRunning
@@ -131,7 +163,6 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.errors import StreamError as StreamError
     from harness.errors import StructuredOutputFailed as StructuredOutputFailed
     from harness.errors import WorkspaceError as WorkspaceError
-    from harness.evaluation.judge import LlmJudge as LlmJudge
     from harness.events import AgentEnd as AgentEnd
     from harness.events import AgentStart as AgentStart
     from harness.events import BranchEvent as BranchEvent
@@ -172,28 +203,10 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.events import TurnStart as TurnStart
     from harness.events import UsageAdded as UsageAdded
     from harness.events import UsageUpdate as UsageUpdate
-    from harness.filters import InputGuardrail as InputGuardrail
-    from harness.filters import MaxLength as MaxLength
-    from harness.filters import Pass as Pass
-    from harness.filters import Reject as Reject
-    from harness.filters import SecretGuardrail as SecretGuardrail
-    from harness.filters import Warn as Warn
-    from harness.function_tool import tool as tool
-    from harness.hooks.points import Block as Block
-    from harness.hooks.points import Hooks as Hooks
-    from harness.hooks.points import Inject as Inject
-    from harness.hooks.points import Modify as Modify
-    from harness.hooks.points import Stop as Stop
-    from harness.jobs import Job as Job
-    from harness.jobs import Jobs as Jobs
-    from harness.judging import Elaborate as Elaborate
-    from harness.judging import Outcome as Outcome
-    from harness.judging import PickFirst as PickFirst
-    from harness.judging import Selection as Selection
-    from harness.judging import Strategy as Strategy
-    from harness.judging import TokenEfficient as TokenEfficient
-    from harness.judging import Transparent as Transparent
-    from harness.limits import Limits as Limits
+    from harness.execution.jobs import Job as Job
+    from harness.execution.jobs import Jobs as Jobs
+    from harness.function_tools.function_tool import tool as tool
+    from harness.function_tools.schema_tool import SchemaTool as SchemaTool
     from harness.messages import AssistantMessage as AssistantMessage
     from harness.messages import Citation as Citation
     from harness.messages import Cost as Cost
@@ -211,90 +224,78 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.messages import Usage as Usage
     from harness.messages import UserMessage as UserMessage
     from harness.messages import user as user
-    from harness.modes import EXECUTE as EXECUTE
-    from harness.modes import PLAN as PLAN
-    from harness.modes import Planning as Planning
-    from harness.options import AgentOptions as AgentOptions
-    from harness.options import Execution as Execution
-    from harness.options import Subagents as Subagents
-    from harness.parallel import ParallelResult as ParallelResult
-    from harness.parallel import ParallelVariant as ParallelVariant
-    from harness.parallel import run_parallel as run_parallel
-    from harness.person import AllowAlways as AllowAlways
-    from harness.person import AllowForSession as AllowForSession
-    from harness.person import AllowHunks as AllowHunks
-    from harness.person import AllowOnce as AllowOnce
-    from harness.person import AllowWithArguments as AllowWithArguments
-    from harness.person import Answer as Answer
-    from harness.person import Approval as Approval
-    from harness.person import ApprovalDecision as ApprovalDecision
-    from harness.person import ApprovalRequest as ApprovalRequest
-    from harness.person import BatchApproval as BatchApproval
-    from harness.person import BatchQuestions as BatchQuestions
-    from harness.person import CallApproval as CallApproval
-    from harness.person import Choice as Choice
-    from harness.person import Denied as Denied
-    from harness.person import NonInteractive as NonInteractive
-    from harness.person import PlanDecision as PlanDecision
-    from harness.person import ProposeRevision as ProposeRevision
-    from harness.person import Question as Question
-    from harness.person import RejectedHunk as RejectedHunk
-    from harness.person import UserInteraction as UserInteraction
-    from harness.person import ask_all as ask_all
-    from harness.policies import Budget as Budget
-    from harness.policies import DenyList as DenyList
-    from harness.policies import LoopDetection as LoopDetection
-    from harness.policies import MaxTurns as MaxTurns
-    from harness.policies import recommended as recommended
-    from harness.presets import preset as preset
-    from harness.presets import preset_model as preset_model
-    from harness.presets import preset_names as preset_names
-    from harness.prompt import Prompt as Prompt
-    from harness.provider import NO_CACHE as NO_CACHE
-    from harness.provider import BlockDelta as BlockDelta
-    from harness.provider import BlockEnd as BlockEnd
-    from harness.provider import BlockStart as BlockStart
-    from harness.provider import CacheStrategy as CacheStrategy
-    from harness.provider import Delta as Delta
-    from harness.provider import Done as Done
-    from harness.provider import Model as Model
-    from harness.provider import ModelInfo as ModelInfo
-    from harness.provider import ModelInfoSource as ModelInfoSource
-    from harness.provider import Price as Price
-    from harness.provider import Provider as Provider
-    from harness.provider import Request as Request
-    from harness.provider import StaticModelInfo as StaticModelInfo
-    from harness.recorder import TraceRecorder as TraceRecorder
-    from harness.recording.files import TraceFiles as TraceFiles
-    from harness.recording.records import RunTrace as RunTrace
-    from harness.recording.records import SessionTrace as SessionTrace
-    from harness.recording.store import AsyncSessionStore as AsyncSessionStore
-    from harness.recording.store import FileSessionStore as FileSessionStore
-    from harness.result import AgentResult as AgentResult
-    from harness.retry import RetryPolicy as RetryPolicy
-    from harness.retry import RetryStrategy as RetryStrategy
-    from harness.routing import ByTurn as ByTurn
-    from harness.routing import CheapThenPowerful as CheapThenPowerful
-    from harness.routing import Routing as Routing
-    from harness.routing import Single as Single
+    from harness.parallel.judge import LlmJudge as LlmJudge
+    from harness.parallel.run import ParallelResult as ParallelResult
+    from harness.parallel.run import ParallelVariant as ParallelVariant
+    from harness.parallel.run import run_parallel as run_parallel
+    from harness.ports.hooks import Block as Block
+    from harness.ports.hooks import Hooks as Hooks
+    from harness.ports.hooks import Inject as Inject
+    from harness.ports.hooks import Modify as Modify
+    from harness.ports.hooks import Stop as Stop
+    from harness.ports.interaction import AllowAlways as AllowAlways
+    from harness.ports.interaction import AllowForSession as AllowForSession
+    from harness.ports.interaction import AllowHunks as AllowHunks
+    from harness.ports.interaction import AllowOnce as AllowOnce
+    from harness.ports.interaction import AllowWithArguments as AllowWithArguments
+    from harness.ports.interaction import Answer as Answer
+    from harness.ports.interaction import Approval as Approval
+    from harness.ports.interaction import ApprovalDecision as ApprovalDecision
+    from harness.ports.interaction import ApprovalRequest as ApprovalRequest
+    from harness.ports.interaction import BatchApproval as BatchApproval
+    from harness.ports.interaction import BatchQuestions as BatchQuestions
+    from harness.ports.interaction import CallApproval as CallApproval
+    from harness.ports.interaction import Choice as Choice
+    from harness.ports.interaction import Denied as Denied
+    from harness.ports.interaction import NonInteractive as NonInteractive
+    from harness.ports.interaction import PlanDecision as PlanDecision
+    from harness.ports.interaction import ProposeRevision as ProposeRevision
+    from harness.ports.interaction import Question as Question
+    from harness.ports.interaction import RejectedHunk as RejectedHunk
+    from harness.ports.interaction import UserInteraction as UserInteraction
+    from harness.ports.interaction import ask_all as ask_all
+    from harness.ports.provider import NO_CACHE as NO_CACHE
+    from harness.ports.provider import BlockDelta as BlockDelta
+    from harness.ports.provider import BlockEnd as BlockEnd
+    from harness.ports.provider import BlockStart as BlockStart
+    from harness.ports.provider import CacheStrategy as CacheStrategy
+    from harness.ports.provider import Delta as Delta
+    from harness.ports.provider import Done as Done
+    from harness.ports.provider import Model as Model
+    from harness.ports.provider import ModelInfo as ModelInfo
+    from harness.ports.provider import ModelInfoSource as ModelInfoSource
+    from harness.ports.provider import Price as Price
+    from harness.ports.provider import Provider as Provider
+    from harness.ports.provider import Request as Request
+    from harness.ports.provider import StaticModelInfo as StaticModelInfo
+    from harness.ports.selection import Elaborate as Elaborate
+    from harness.ports.selection import Outcome as Outcome
+    from harness.ports.selection import PickFirst as PickFirst
+    from harness.ports.selection import Selection as Selection
+    from harness.ports.selection import Strategy as Strategy
+    from harness.ports.selection import TokenEfficient as TokenEfficient
+    from harness.ports.selection import Transparent as Transparent
+    from harness.ports.tool import Risk as Risk
+    from harness.ports.tool import Role as Role
+    from harness.ports.tool import Tool as Tool
+    from harness.ports.tool import ToolContext as ToolContext
+    from harness.ports.tool import ToolOutput as ToolOutput
+    from harness.publishing.channel import Listener as Listener
     from harness.run_config import RunConfig as RunConfig
-    from harness.schema_tool import SchemaTool as SchemaTool
     from harness.session.resume import LoadedSession as LoadedSession
     from harness.session.resume import load_session as load_session
     from harness.session.store import SessionStore as SessionStore
-    from harness.stream import RunStream as RunStream
     from harness.subagents.agent_tool import SubAgentTool as SubAgentTool
-    from harness.tool import Risk as Risk
-    from harness.tool import Role as Role
-    from harness.tool import Tool as Tool
-    from harness.tool import ToolContext as ToolContext
-    from harness.tool import ToolOutput as ToolOutput
-    from harness.tool_filter import RelevantTools as RelevantTools
-    from harness.tool_filter import ToolCategory as ToolCategory
+    from harness.tracing.files import TraceFiles as TraceFiles
+    from harness.tracing.recorder import TraceRecorder as TraceRecorder
+    from harness.tracing.records import RunTrace as RunTrace
+    from harness.tracing.records import SessionTrace as SessionTrace
+    from harness.tracing.store import AsyncSessionStore as AsyncSessionStore
+    from harness.tracing.store import FileSessionStore as FileSessionStore
     from harness.views import DiffView as DiffView
     from harness.views import TextView as TextView
     from harness.views import View as View
-    from harness.workspace import Workspace as Workspace
+    from harness.workspace.workspace import Workspace as Workspace
 
 
 def load(name: str) -> object:

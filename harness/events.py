@@ -33,8 +33,8 @@ from harness.messages import (
     Usage,
 )
 from harness.model_events import ModelChanged, ModelFallback, ModelRouted, RetryScheduled
-from harness.person import Answer, Question
-from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart
+from harness.ports.interaction import Answer, Question
+from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart
 from harness.run_config import RunConfig
 from harness.views import View
 

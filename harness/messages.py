@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Literal, TypeAlias
 
 from harness.lazy_dataclass import dataclass
-from harness.thinking import ThinkingLevel
+from harness.thinking_level import ThinkingLevel
 from harness.views import View
 
 JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"

@@ -1,4 +1,4 @@
-"""Models of many vendors, each behind `harness.provider.Provider`; `connect` finds one by its name."""
+"""Models of many vendors, each behind `harness.ports.provider.Provider`; `connect` finds one by its name."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from urllib.parse import urlsplit
 
 from harness.errors import ConfigError
 from harness.messages import ModelSpec
-from harness.provider import Model, ModelInfoSource, StaticModelInfo
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import Model, ModelInfoSource, StaticModelInfo
+from harness.thinking_level import ThinkingLevel
 from providers.api_keys import ApiKey, KeyedService, missing_key
 from providers.catalog import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, described_model, preset_for, service_at
-from providers.offers.known import MetadataSource
-from providers.offers.local import FactsSource, LocalFacts
-from providers.offers.prices import PricedFacts
+from providers.model_catalog.local import FactsSource, LocalFacts
+from providers.model_catalog.metadata import MetadataSource
+from providers.model_catalog.prices import PricedFacts
 from providers.service import Service
-from providers.wire.sight import ImageFallback
+from providers.wire.image_support import ImageFallback
 
 __all__ = [
     "ApiKey",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from harness.errors import AuthenticationFailed
 from harness.messages import ModelSpec
-from harness.provider import Delta, Provider, Request, ThinkingAware
+from harness.ports.provider import Delta, Provider, Request, ThinkingAware
 from providers.catalog import Preset
 from providers.service import Service
 

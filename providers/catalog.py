@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue
-from harness.thinking import THINKING_LEVELS, ThinkingLevel
+from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
 
 @dataclass(frozen=True, slots=True)

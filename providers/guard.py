@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, get_args
 
 from harness.errors import CinchError, ConfigError, StreamError
 from harness.messages import Cost, StopReason, Usage
-from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done, Request
+from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done, Request
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
-from providers.net.failures import plain
+from providers.net.http_errors import plain
 from providers.plugins import ProviderPlugin
 from providers.protocols import PROTOCOLS
 from providers.service import Service
@@ -26,8 +26,8 @@ VERBS = ("stream", "close", "warm", "models")
 class GuardedService:
     """Another package's service, none of whose failures is more than a failed request.
 
-    What it raises while it streams goes through: `harness.think` takes every provider for a stranger's code. What it
-    hands over is looked at here, since it would break what comes to it later.
+    Errors raised while it streams pass through: `harness.agent.model_call` expects them of every provider. The values
+    it returns are checked here, since a wrong one would fail later and elsewhere.
     """
 
     def __init__(self, name: str, service: Service) -> None:

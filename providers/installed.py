@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
-from harness.provider import ModelInfo
+from harness.ports.provider import ModelInfo
 from providers.catalog import Preset, nearest, presets
 from providers.endpoint import Endpoint
 from providers.protocols import PROTOCOLS
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from providers.plugins import ProviderPlugin
 
 logger = logging.getLogger(__name__)
-# As in `harness.bus`: nothing on stderr unless the program sets up logging.
+# As in `harness.publishing.bus`: nothing on stderr unless the program sets up logging.
 logging.getLogger("providers").addHandler(logging.NullHandler())
 
 GROUP = "cinch.providers"

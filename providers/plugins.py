@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Protocol
 from harness.errors import ModelNotFound
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
-from harness.provider import Delta, ModelInfo, Request
+from harness.ports.provider import Delta, ModelInfo, Request
 from providers.catalog import Preset, Secret, ThinkingRule
 from providers.endpoint import Endpoint
-from providers.net.failures import failure, plain
-from providers.net.lines import LineDecoder
+from providers.model_catalog.models import better_named, model_names
+from providers.net.http_errors import failure, plain
+from providers.net.ndjson import LineDecoder
 from providers.net.sse import EventDecoder
 from providers.net.stream import Framing, ReplyDecoder, deltas
 from providers.net.transport import Transport
-from providers.offers.models import better_named, model_names
 from providers.protocols import Opener
 from providers.service import Service
 from providers.wire.names import safe_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from harness.provider import Provider
+from harness.ports.provider import Provider
 
 
 class Service(Provider, Protocol):

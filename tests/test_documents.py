@@ -13,7 +13,7 @@ import pytest
 from fakes.model_server import ModelServer, Reply
 
 from harness.api import WHERE
-from harness.provider import Model
+from harness.ports.provider import Model
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

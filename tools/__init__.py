@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.tool import Tool
+    from harness.ports.tool import Tool
 
 
 def builtin_tools(*, secrets: Callable[[], Iterable[str]] = tuple) -> list[Tool]:

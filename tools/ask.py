@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field, field_validator, model_validator
 
 from harness.messages import JsonObject, JsonValue
-from harness.person import Answer, Choice, Question, ask_all
-from harness.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.interaction import Answer, Choice, Question, ask_all
+from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
 

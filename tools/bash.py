@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, AliasChoices, Field
 
+from harness.execution.jobs import HOW_IT_GOES_ON, MOST_RUNNING, Job, Jobs, JobSpec
 from harness.execution.spill import spill_name
-from harness.jobs import HOW_IT_GOES_ON, MOST_RUNNING, Job, Jobs, JobSpec
 from harness.messages import JsonObject, new_id
-from harness.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View
 from tools.git_environment import git_environment
 from tools.model_keys import without_model_keys

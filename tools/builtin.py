@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.tool import Tool
+    from harness.ports.tool import Tool
 
 
 def loaders(secrets: Callable[[], Iterable[str]] = tuple) -> dict[str, Callable[[], Tool]]:

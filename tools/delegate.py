@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from harness.messages import JsonObject
-from harness.tool import Risk, SubagentTask, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Risk, SubagentTask, Tool, ToolContext, ToolOutput
 from tools.typed import Parameters, TypedTool
 
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Self
 from pydantic import AliasChoices, Field, model_validator
 
 from harness.errors import WorkspaceError
-from harness.filetext import FileText
 from harness.messages import JsonObject, JsonValue
-from harness.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import Risk, ToolContext, ToolOutput
 from harness.views import DiffView, View
-from harness.workspace import Change
-from tools.guarded import check_leads, risk_of_change
+from harness.workspace.file_text import FileText
+from harness.workspace.workspace import Change
+from tools.protected_paths import check_leads, risk_of_change
 from tools.text.edits import Edit, Edited, Refused, apply_edits
 from tools.text.revising import edits_for
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
-    from harness.tool import Revisable, Tool
+    from harness.ports.tool import Revisable, Tool
 
 _OLD = AliasChoices("old_string", "old_text", "oldText", "oldString", "old")
 _NEW = AliasChoices("new_string", "new_text", "newText", "newString", "new")

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
-from harness.disk import is_folder
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import ListingView
+from harness.workspace.disk import is_folder
 from tools.ripgrep import Ripgrep, RipgrepMissing
 from tools.text.control import harmless
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
-    from harness.tool import Tool
+    from harness.ports.tool import Tool
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 # Each brace multiplies the patterns.

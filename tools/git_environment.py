@@ -15,8 +15,8 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from harness.disk import is_folder, is_there, read_beginning
 from harness.errors import NotAFile
+from harness.workspace.disk import is_folder, is_there, read_beginning
 
 GitUse: TypeAlias = Literal["none", "any", "read"]
 """none: the command does not name git, though what it runs may · any: it does · read: it consists of git commands that

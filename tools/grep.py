@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import AliasChoices, Field
 
-from harness.disk import is_folder
 from harness.lazy_dataclass import dataclass
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import ListingView
-from harness.workspace import Workspace
-from tools.matches import FileMatches, Matches
+from harness.workspace.disk import is_folder
+from harness.workspace.workspace import Workspace
 from tools.ripgrep import Ripgrep, RipgrepMissing
+from tools.ripgrep_output import FileMatches, Matches
 from tools.text.control import harmless
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
-    from harness.tool import Tool
+    from harness.ports.tool import Tool
 
 # A search that prints more than this is too wide to be of use; counting on would only cost time.
 _MOST_OUTPUT = 32 * 1024 * 1024

@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from harness.concurrency.cancellation import cancel_tasks
 from harness.errors import NotAFile
-from harness.stopping import cancel_tasks
 
 _NAMES = frozenset({".gitignore", ".ignore", ".rgignore"})
 _EXCLUDE = ".git/info/exclude"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from harness.tool import Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.views import TerminalView
 from tools.job_tool import JobArguments, JobTool, no_such_job, state_of
 from tools.output import for_model

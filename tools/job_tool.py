@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from pydantic import AliasChoices, Field
 
-from harness.jobs import Job, Jobs
+from harness.execution.jobs import Job, Jobs
 from harness.messages import JsonObject
-from harness.tool import Risk
+from harness.ports.tool import Risk
 from tools.typed import Parameters, TypedTool
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from harness.tool import Revisable
-from tools.cards import description_of, manifest_of
+from harness.ports.tool import Revisable
+from tools.manifest import description_of, manifest_of
 
 if TYPE_CHECKING:
     from harness.messages import JsonObject
-    from harness.tool import Risk, Tool, ToolContext, ToolOutput
+    from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
     from harness.views import View
 
 

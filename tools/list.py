@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
-from harness.disk import is_folder, is_there, read_beginning
 from harness.errors import FileMissing, NotAFile, WorkspaceError
 from harness.lazy_dataclass import dataclass
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import ListingView
-from harness.workspace import Workspace
+from harness.workspace.disk import is_folder, is_there, read_beginning
+from harness.workspace.workspace import Workspace
 from tools.text.control import harmless
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-    from harness.tool import Tool
+    from harness.ports.tool import Tool
 
 
 _MOST_RULES = 1_000_000

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from harness.messages import JsonObject, Text
-from harness.person import PlanDecision
-from harness.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.interaction import PlanDecision
+from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import TextView
 from tools.typed import Parameters, TypedTool
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
 
-from harness.disk import is_folder
 from harness.errors import FileNotText, FileTooLarge
-from harness.excerpt import Excerpt
-from harness.filetext import FileText
 from harness.messages import Image, Text
-from harness.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import Risk, ToolContext, ToolOutput
 from harness.views import ImageView, TextView
-from harness.workspace import Workspace
+from harness.workspace.disk import is_folder
+from harness.workspace.excerpt import Excerpt
+from harness.workspace.file_text import FileText
+from harness.workspace.workspace import Workspace
 from tools.list import listing
 from tools.picture import Picture, kind_of, picture_of
 from tools.text.control import harmless
@@ -23,7 +23,7 @@ from tools.text.language import language_of
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
-    from harness.tool import Tool
+    from harness.ports.tool import Tool
 
 _LONGEST_LINE = 2000
 _MOST_BYTES = 50_000

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness.tool import Risk
+from harness.ports.tool import Risk
 from tools.git_environment import GitUse
 from tools.shell_options import has_option
 from tools.shell_syntax import parse

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from harness.lazy_dataclass import dataclass
-from harness.tool import Risk
-from tools.guarded import risk_of_change
+from harness.ports.tool import Risk
+from tools.protected_paths import risk_of_change
 from tools.shell_git import judge_git
 from tools.shell_options import has_option
 from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of

@@ -7,13 +7,13 @@ from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from harness.complaints import validation_message
 from harness.errors import InvalidArguments
+from harness.function_tools.typed_arguments import problems_in, shown_schema, unwrap_strings
+from harness.function_tools.validation_errors import validation_message
 from harness.messages import JsonObject
-from harness.tool import Risk, ToolContext, ToolOutput
-from harness.typed_arguments import problems_in, shown_schema, unwrap_strings
+from harness.ports.tool import Risk, ToolContext, ToolOutput
 from harness.views import View
-from tools.cards import description_of
+from tools.manifest import description_of
 
 
 class Parameters(BaseModel):

@@ -8,14 +8,14 @@ from pydantic import AliasChoices, Field
 
 from harness.errors import WorkspaceError
 from harness.messages import JsonObject
-from harness.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import Risk, ToolContext, ToolOutput
 from harness.views import DiffView, View
-from harness.workspace import Change, Workspace
-from tools.guarded import check_leads, risk_of_change
+from harness.workspace.workspace import Change, Workspace
+from tools.protected_paths import check_leads, risk_of_change
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
-    from harness.tool import Revisable, Tool
+    from harness.ports.tool import Revisable, Tool
 
 
 class WriteParameters(Parameters):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
-from cinch_tui.app_hints import app_hints
+from cinch_tui.app.hints import app_hints
 from cinch_tui.models.connecting import connect, endpoint_of
 from harness.errors import (
     AuthenticationFailed,
@@ -22,7 +22,7 @@ from harness.errors import (
 )
 from harness.lazy_dataclass import dataclass
 from harness.messages import Usage, user
-from harness.provider import Done, Model, Request
+from harness.ports.provider import Done, Model, Request
 from providers import list_models
 from providers.catalog import Preset, Secret
 

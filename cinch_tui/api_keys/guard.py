@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from cinch_tui.commands.secrets import provider_of
-from harness.filters import FoundSecret, find_secrets
+from harness.agent.guardrails import FoundSecret, find_secrets
 from harness.lazy_dataclass import dataclass
 
 REMOVE, SEND = "Remove it", "Send it anyway"

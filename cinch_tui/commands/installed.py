@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, Command, CommandGroup
 from harness.errors import CinchError
 from providers.installed import somebody_offers

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 
-from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
-from harness.thinking import THINKING_LEVELS, ThinkingLevel
+from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
 MODEL = CommandGroup("Model")
 

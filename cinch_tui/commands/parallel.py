@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup, unavailable_while_running
 
 PARALLEL = CommandGroup("Several models at once")

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import TypeAlias
 
 from cinch_tui.commands import SIGILS
-from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.host import CommandHost
 from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 

@@ -41,7 +41,7 @@ def take_keys(text: str) -> tuple[str, tuple[TypedKey, ...]]:
 
 def without_keys(text: str) -> str:
     """The text as it may be kept on disk: without `#key` lines, and with every other key redacted."""
-    from harness.filters import redact_secrets  # nothing is kept before the first paint
+    from harness.agent.guardrails import redact_secrets  # nothing is kept before the first paint
 
     return redact_secrets(take_keys(text)[0])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
 from harness.errors import CinchError
 

@@ -10,11 +10,11 @@ from cinch_tui.config.settings import (
     Settings,
     ToolSettings,
 )
-from harness.limits import Limits
-from harness.modes import EXECUTE, PLAN, Planning
-from harness.options import AgentOptions, Concurrency, Execution, Subagents
-from harness.provider import NO_CACHE, CacheStrategy
-from harness.retry import RetryPolicy
+from harness.agent.limits import Limits
+from harness.agent.options import AgentOptions, Concurrency, Execution, Subagents
+from harness.agent.retry import RetryPolicy
+from harness.approval.modes import EXECUTE, PLAN, Planning
+from harness.ports.provider import NO_CACHE, CacheStrategy
 
 
 def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:

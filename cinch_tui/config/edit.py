@@ -13,8 +13,8 @@ from pathlib import Path
 import tomli_w
 
 from cinch_tui.config.file import ASSIGNMENT, DOTTED, TABLE, flattened, plain_name, read_config_file
+from cinch_tui.config.private_file import write_private
 from cinch_tui.config.settings import Value
-from cinch_tui.private_file import write_private
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 

@@ -10,9 +10,9 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from harness.disk import read_small_text
 from harness.errors import ConfigError, NotAFile
 from harness.lazy_dataclass import dataclass
+from harness.workspace.disk import read_small_text
 
 LARGEST = 256 * 1024
 """Bytes of a file of settings."""

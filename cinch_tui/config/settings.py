@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Literal, TypeAlias, TypeVar
 
 from harness.lazy_dataclass import dataclass
-from harness.thinking import ThinkingLevel
+from harness.thinking_level import ThinkingLevel
 
 Value: TypeAlias = "str | int | float | bool | tuple[str, ...]"
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from cinch_tui.config.file import ConfigFile
-from cinch_tui.private_file import write_private
+from cinch_tui.config.private_file import write_private
 
 
 class TrustStore:

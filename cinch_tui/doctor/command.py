@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from cinch_tui import __version__
-from cinch_tui.doctor.examination import CheckRequest, run_checks, setup_for
+from cinch_tui.config.paths import find_paths
+from cinch_tui.doctor.checks import CheckRequest, run_checks, setup_for
 from cinch_tui.doctor.findings import Finding, lines
-from cinch_tui.paths import find_paths
-from cinch_tui.printing.output import Output
+from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 
 USAGE = "cinch doctor [--offline] [--json] [PROVIDER | PROVIDER/MODEL …]"

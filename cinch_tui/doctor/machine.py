@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from cinch_tui import __version__
 from cinch_tui.doctor.findings import Finding
-from harness.disk import is_there
 from harness.errors import ConfigError
+from harness.workspace.disk import is_there
 from tools.ripgrep import RipgrepMissing, ripgrep_path
 
 if TYPE_CHECKING:
+    from cinch_tui.api_keys.credentials import KeyStore
     from cinch_tui.config.layers import Config
-    from cinch_tui.credentials import KeyStore
-    from cinch_tui.paths import Paths
+    from cinch_tui.config.paths import Paths
 
 
 def machine_findings(keys: KeyStore, config: Config | ConfigError) -> Iterator[Finding]:

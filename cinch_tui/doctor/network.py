@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
-from cinch_tui.doctor.causes import diagnose_connection, diagnose_dns, diagnose_proxy, diagnose_tls
+from cinch_tui.doctor.diagnosis import diagnose_connection, diagnose_dns, diagnose_proxy, diagnose_tls
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.hops import Line, date_told, pass_proxy
 from cinch_tui.doctor.route import Route

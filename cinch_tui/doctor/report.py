@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinch_tui.doctor.examination import CheckRequest, run_checks, setup_for
+from cinch_tui.config.paths import Paths
+from cinch_tui.doctor.checks import CheckRequest, run_checks, setup_for
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.models.last_choice import Choice
-from cinch_tui.paths import Paths
 
 WIDTH = 74
 """Fits beside what stands before a block, in 80 columns."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.api_keys.check import smallest_request
 from cinch_tui.doctor.findings import Finding
-from cinch_tui.doctor.mends import remedy_for
 from cinch_tui.doctor.network import SECONDS, ConnectionCheck
+from cinch_tui.doctor.remedies import remedy_for
 from cinch_tui.doctor.route import route_to
 from cinch_tui.models.connecting import connect, endpoint_of
-from harness.cost import priced
+from harness.agent.cost import priced
 from harness.errors import (
     AuthenticationFailed,
     ConfigError,
@@ -155,7 +155,7 @@ def _walk(endpoint: Endpoint, error: ProviderError, patience: Timeouts) -> Conne
     if route is None:
         return None
     # Slow to import, and most often the way is open.
-    from providers.net.trust import ssl_context, trusts_nobody
+    from providers.net.tls import ssl_context, trusts_nobody
 
     try:
         trust = ssl_context(os.environ) if route.meets_tls else trusts_nobody()

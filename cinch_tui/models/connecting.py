@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Unpack
 
 import providers
-from cinch_tui.app_hints import app_hints
+from cinch_tui.app.hints import app_hints
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.provider import Model
+    from harness.ports.provider import Model
     from providers import ConnectOptions, Credentials
     from providers.catalog import Preset
     from providers.endpoint import Endpoint

@@ -6,7 +6,7 @@ import json
 import logging
 from pathlib import Path
 
-from cinch_tui.private_file import write_private
+from cinch_tui.config.private_file import write_private
 from harness.lazy_dataclass import dataclass
 
 logger = logging.getLogger(__name__)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.provider import Price
-from providers.offers.known import ModelMetadata
+from harness.ports.provider import Price
+from providers.model_catalog.metadata import ModelMetadata
 
 LEGEND = "i sees images · t uses tools, x does not · r reasons (--thinking)"
 

@@ -7,17 +7,17 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from cinch_tui.app_hints import app_hints
+from cinch_tui.app.hints import app_hints
 from harness.errors import AuthenticationFailed, CinchError, QuotaExhausted
 from harness.lazy_dataclass import dataclass
 from providers.gguf.store import models_folder, pulled_models
 from providers.installed import each_preset
-from providers.offers.known import ModelMetadata
-from providers.offers.local import LocalServer, find_local_servers
-from providers.offers.offers import Offer, priced_offers, served_offers
+from providers.model_catalog.local import LocalServer, find_local_servers
+from providers.model_catalog.metadata import ModelMetadata
+from providers.model_catalog.offers import Offer, priced_offers, served_offers
 
 if TYPE_CHECKING:
-    from cinch_tui.credentials import KeyStore
+    from cinch_tui.api_keys.credentials import KeyStore
     from providers.catalog import Preset
 
 

@@ -13,11 +13,11 @@ from cinch_tui.models.offers import known_offers, pulled_offers
 from harness.errors import ConfigError
 from providers.catalog import nearest
 from providers.installed import each_preset
-from providers.offers.newest import newest_first
-from providers.offers.prices import priced_models
+from providers.model_catalog.newest import newest_first
+from providers.model_catalog.prices import priced_models
 
 if TYPE_CHECKING:
-    from cinch_tui.credentials import KeyStore
+    from cinch_tui.api_keys.credentials import KeyStore
 
 MOST_LISTED = 6
 _SNAPSHOT = re.compile(r"-(?:latest|preview|\d{4,8}|\d{4}-\d\d-\d\d)$")

@@ -13,7 +13,7 @@ from cinch_tui.widgets.status_bar import format_count, format_elapsed
 from harness.events import Event, MessageUpdate, SubagentEvent
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import SessionController
+    from cinch_tui.controller.controller import SessionController
     from cinch_tui.panels.panel import Panel
     from cinch_tui.panels.sub_agents import SubAgent
 

@@ -15,7 +15,7 @@ from cinch_tui.widgets.item_list import ItemRow
 from harness.events import AgentEnd, Event, SubagentEvent, ToolExecutionEnd
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import SessionController
+    from cinch_tui.controller.controller import SessionController
     from cinch_tui.panels.panel import Panel
 
 

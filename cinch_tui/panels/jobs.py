@@ -13,9 +13,9 @@ from cinch_tui.widgets.status_bar import format_elapsed
 from harness.events import Event, JobEnded, JobStarted
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import SessionController
+    from cinch_tui.controller.controller import SessionController
     from cinch_tui.panels.panel import Panel
-    from harness.jobs import Job
+    from harness.execution.jobs import Job
 
 TITLE_CHARS = 30
 """Of a command, where its last line of output needs room as well."""

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from cinch_tui.cli.log import RecentRecords, recent_records
 from cinch_tui.keys.keymap import hint
-from cinch_tui.log import RecentRecords, recent_records
 from cinch_tui.panels.panel import StillPanel
 from cinch_tui.transcript.plain import one_line, printed
 from cinch_tui.widgets.item_list import ItemRow
+from harness.agent.guardrails import without_secrets
 from harness.events import Event
-from harness.filters import without_secrets
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import SessionController
+    from cinch_tui.controller.controller import SessionController
     from cinch_tui.panels.panel import Panel
 
 LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import SessionController
+    from cinch_tui.controller.controller import SessionController
     from cinch_tui.panels.panel import Panel
 
 

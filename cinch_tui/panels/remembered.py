@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from cinch_tui.private_file import write_private
+from cinch_tui.config.private_file import write_private
 from harness.lazy_dataclass import dataclass
 
 logger = logging.getLogger(__name__)

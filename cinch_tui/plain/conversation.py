@@ -10,33 +10,33 @@ from cinch_tui import __version__
 from cinch_tui.api_keys.guard import ask_about_keys
 from cinch_tui.assembly import Assembly, assemble, read_messages, wanted_session
 from cinch_tui.attached_files import attach_files
+from cinch_tui.cli.start import collect_garbage
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation, UnknownCommand
 from cinch_tui.commands.secrets import take_keys, without_keys
+from cinch_tui.config.options import Options, Resume
 from cinch_tui.config.settings import Settings
-from cinch_tui.options import Options, Resume
-from cinch_tui.pictures.intake import with_pictures
-from cinch_tui.pictures.taking import attachments
-from cinch_tui.plain.asking import LineInteraction
-from cinch_tui.plain.front import PlainCommandHost
+from cinch_tui.images.image_loader import attachments
+from cinch_tui.images.paste_handler import with_pictures
+from cinch_tui.plain.command_host import PlainCommandHost
+from cinch_tui.plain.interaction import LineInteraction
+from cinch_tui.plain.line_renderer import LineRenderer, own_output
 from cinch_tui.plain.live import LiveOutput
 from cinch_tui.plain.menus import AGAIN, Menus, Option
 from cinch_tui.plain.questions import InputClosed
 from cinch_tui.plain.ringing import ringing
-from cinch_tui.plain.telling import LineRenderer, own_output
-from cinch_tui.printing.outcome import ExitStatus, Outcome, Tally
+from cinch_tui.print_mode.outcome import ExitStatus, Outcome, Tally
 from cinch_tui.shell_line import OwnCommands, ShellLine, shell_line
-from cinch_tui.start import collect_garbage
-from cinch_tui.words import Attachment, Said, Words, as_words, illustrated, name_of, words_in
-from harness.agent import Agent
+from cinch_tui.user_input import Attachment, Said, Words, as_words, illustrated, name_of, words_in
+from harness.agent.agent import Agent
+from harness.agent.guardrails import find_secrets
+from harness.agent.result import AgentResult
+from harness.approval.modes import PLAN
 from harness.errors import CinchError, NoSessionYet
-from harness.filters import find_secrets
 from harness.messages import AssistantMessage, Message
-from harness.modes import PLAN
-from harness.result import AgentResult
 
 if TYPE_CHECKING:
-    from cinch_tui.pictures.taking import LoadedImage
+    from cinch_tui.images.image_loader import LoadedImage
     from harness.messages import UserContent
     from harness.session.resume import LoadedSession
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.transcript.plain import one_line
-from harness.person import Answer, Question
+from harness.ports.interaction import Answer, Question
 
 
 class Inquiry:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
-from cinch_tui.plain.paper import LineWriter
+from cinch_tui.plain.line_writer import LineWriter
 
 PASTED = 0.05
 """Seconds in which the lines of one paste follow each other."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from cinch_tui.plain.paper import LineWriter
+from cinch_tui.plain.line_writer import LineWriter
 from harness.views import TerminalView, View
 
 PACE = 1.0

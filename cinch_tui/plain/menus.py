@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from cinch_tui.attention.presence import Presence
-from cinch_tui.plain.paper import LineWriter
+from cinch_tui.notifications.presence import Presence
+from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.plain.questions import InputClosed, Questions
 from harness.lazy_dataclass import dataclass
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cinch_tui.attention.calls import Notification, show_on_desktop
-from cinch_tui.attention.watch import Notifications
+from cinch_tui.notifications.channels import Notification, show_on_desktop
+from cinch_tui.notifications.watch import Notifications
 
 if TYPE_CHECKING:
     from cinch_tui.config.settings import UiSettings

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from cinch_tui.transcript.plain import printed
-from harness.hunks import Hunk, Sides, hunks_of
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
+from harness.workspace.hunks import Hunk, Sides, hunks_of
 
 FEW = 12
 """Lines of a result that are read out; the model has them all."""

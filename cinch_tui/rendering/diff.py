@@ -17,9 +17,9 @@ from cinch_tui.rendering.line_anchor import NumberedRows
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
-from harness.hunks import Sides, changed_lines, hunks_of
 from harness.lazy_dataclass import dataclass
 from harness.views import DiffView
+from harness.workspace.hunks import Sides, changed_lines, hunks_of
 
 WHOLE = 1_000_000_000
 """So many lines of context that nothing is folded."""

@@ -12,8 +12,8 @@ from cinch_tui.rendering.code import Highlighter, lexer_for_path, shown_line
 from cinch_tui.rendering.hunks import Row
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.styles import DiffStyles
-from harness.hunks import Sides
 from harness.views import DiffView
+from harness.workspace.hunks import Sides
 
 
 class Ink:

@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 
 from cinch_tui.rendering.code import shown_line
 from cinch_tui.rendering.revealed import shortened
-from harness.hunks import Hunk, Sides, changed_lines
 from harness.lazy_dataclass import dataclass
+from harness.workspace.hunks import Hunk, Sides, changed_lines
 
 RowKind: TypeAlias = Literal["added", "removed", "context", "gap", "note", "head"]
 Span: TypeAlias = tuple[int, int]

@@ -12,9 +12,9 @@ from cinch_tui.rendering.hunks import Pair, Row, diff_pairs
 from cinch_tui.rendering.line_anchor import NumberedRows
 from cinch_tui.rendering.review import Review
 from cinch_tui.rendering.styles import DiffStyles
-from harness.hunks import Sides, hunks_of
 from harness.lazy_dataclass import dataclass
 from harness.views import DiffView
+from harness.workspace.hunks import Sides, hunks_of
 
 BETWEEN = "│"
 _SIGNS = {"added": "+", "removed": "-"}

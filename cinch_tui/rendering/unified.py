@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from harness.hunks import Hunk, Sides, changed_lines
+from harness.workspace.hunks import Hunk, Sides, changed_lines
 
 if TYPE_CHECKING:
     from harness.views import DiffView

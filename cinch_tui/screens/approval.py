@@ -14,18 +14,18 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.asking.call_words import why
-from cinch_tui.asking.waiting_calls import WaitingCalls
 from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.revealed import revealed
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
 from cinch_tui.transcript.plain import one_line
+from cinch_tui.user_dialogs.call_text import why
+from cinch_tui.user_dialogs.pending_calls import WaitingCalls
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.review_pane import ReviewPane
-from harness.person import (
+from harness.ports.interaction import (
     AllowAlways,
     AllowForSession,
     Approval,

@@ -24,8 +24,8 @@ from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.errors import CinchError
-from harness.hunks import hunks_of
 from harness.views import TextView
+from harness.workspace.hunks import hunks_of
 
 _TITLES: dict[Base, str] = {"session": "Changed since this session began", "git": "Changed since the last commit"}
 _EMPTY: dict[Base, tuple[str, str]] = {

@@ -11,23 +11,23 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import Static
 
+from cinch_tui.app.start_banner import StartBanner
 from cinch_tui.keys.keymap import bindings, label_of
 from cinch_tui.screens.panelled import PanelledScreen
 from cinch_tui.screens.to_the_chat import Covered, Interrupted, ScrollConversation, TypedAhead
-from cinch_tui.start_banner import StartBanner
 from cinch_tui.terminal.first_frame import INTERRUPTED
+from cinch_tui.user_input import Said, Words, as_words
 from cinch_tui.widgets.prompt.prompt import Prompt
 from cinch_tui.widgets.status_bar import Arrangement, Status, StatusBar
-from cinch_tui.words import Said, Words, as_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.content import Content
 
+    from cinch_tui.command_host.chat import ChatCommandHost
     from cinch_tui.commands.registry import Invocation, Registry, UnknownCommand
-    from cinch_tui.desk.desk import SessionController
-    from cinch_tui.fronts.chat import ChatCommandHost
+    from cinch_tui.controller.controller import SessionController
     from cinch_tui.shell_line import ShellLine
     from cinch_tui.terminal.first_frame import FirstFrame
     from cinch_tui.transcript.shell_run import Shell
@@ -100,7 +100,7 @@ class ChatScreen(PanelledScreen):
     async def _furnish(self) -> None:
         """The prompt is painted; what shows the conversation takes the room that was left for it."""
         # A quarter of the time to the first paint would be spent on what shows nothing yet.
-        from cinch_tui.screens.board import STYLES, ChatWidgets
+        from cinch_tui.screens.chat_widgets import STYLES, ChatWidgets
 
         self.post_message(self.PromptReady())
         self._desk.app.stylesheet.read_all(STYLES)
@@ -229,7 +229,7 @@ class ChatScreen(PanelledScreen):
     def _guard(self, words: Words, send: Callable[[Words], None]) -> None:
         """Pass the words on, unless there is an API key in them: then ask first."""
         # By now it is loaded, see `warming.NEEDED_NEXT`.
-        from harness.filters import find_secrets
+        from harness.agent.guardrails import find_secrets
 
         if find_secrets(words.text):
             self._ask_about_keys(words, send)

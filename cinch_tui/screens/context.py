@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Static
 
-from cinch_tui.fronts.context_text import LEGEND, line_of, place_of, share, summary, whole_text, zones_of
+from cinch_tui.command_host.context_text import LEGEND, line_of, place_of, share, summary, whole_text, zones_of
 from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.diff_view import ViewPane
@@ -23,7 +23,7 @@ from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, 
 from harness.views import TextView
 
 if TYPE_CHECKING:
-    from cinch_tui.desk.desk import SessionController
+    from cinch_tui.controller.controller import SessionController
 
 PAGE = 10
 BAR = 24

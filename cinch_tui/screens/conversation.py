@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
-from cinch_tui.desk.channels import toggle_channels
-from cinch_tui.desk.desk import NOT_READY
+from cinch_tui.controller.channels import toggle_channels
+from cinch_tui.controller.controller import NOT_READY
 from cinch_tui.screens.paced import PacedScreen
 from harness.errors import CinchError
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.events import Key, Paste
 
-    from cinch_tui.desk.desk import SessionController
-    from cinch_tui.fronts.chat import ChatCommandHost
-    from cinch_tui.screens.board import ChatWidgets
-    from cinch_tui.transcript.look import ImageWay
+    from cinch_tui.command_host.chat import ChatCommandHost
+    from cinch_tui.controller.controller import SessionController
+    from cinch_tui.screens.chat_widgets import ChatWidgets
+    from cinch_tui.transcript.styles import ImageWay
     from cinch_tui.transcript.view import Transcript
     from cinch_tui.widgets.prompt.prompt import Prompt
     from cinch_tui.widgets.search_bar import SearchBar
@@ -75,8 +75,8 @@ class ConversationScreen(PacedScreen):
     def furnish(self, transcript: Transcript) -> None:
         """What the person wants to see of a conversation, before there is any."""
         from cinch_tui.terminal.pictures import first_way
-        from cinch_tui.transcript.look import Ways
         from cinch_tui.transcript.pictured import Gallery
+        from cinch_tui.transcript.styles import Ways
 
         app, ui = self._desk.app, self._desk.settings.ui
         way = first_way(ui.images, None if app.no_color else app.console.color_system)
@@ -221,7 +221,7 @@ class ConversationScreen(PacedScreen):
 
     def action_page_transcript(self) -> None:
         from cinch_tui.terminal.pager import page
-        from cinch_tui.transcript.whole import whole_text
+        from cinch_tui.transcript.plain_text import whole_text
 
         failure = page(whole_text(self.board.transcript.blocks), self._desk.app.suspend)
         if failure:

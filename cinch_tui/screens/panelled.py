@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from textual import on, work
 
-from cinch_tui.desk.desk import NOT_READY
+from cinch_tui.controller.controller import NOT_READY
 from cinch_tui.screens.conversation import ConversationScreen
 from cinch_tui.widgets.panel_keys import PanelLeft, PanelTyped
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
-    from cinch_tui.panels.shelf import PanelManager
+    from cinch_tui.panels.panel_manager import PanelManager
     from cinch_tui.widgets.panel_area import PanelArea
     from cinch_tui.widgets.tool_panel import ToolPanel
 
@@ -39,7 +39,7 @@ class PanelledScreen(ConversationScreen):
     async def open_shelf(self) -> PanelManager:
         """Show the panels as they were last time."""
         # Nothing of it shows before there is an agent.
-        from cinch_tui.panels.shelf import PanelManager
+        from cinch_tui.panels.panel_manager import PanelManager
 
         self._shelf = PanelManager(self._desk)
         await self._shelf.open()

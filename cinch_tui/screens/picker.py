@@ -12,8 +12,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from cinch_tui.fuzzy_match import rank_matches
 from cinch_tui.keys.keymap import bindings, hint
-from cinch_tui.matching import rank_matches
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemList, ItemRow

@@ -12,13 +12,13 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.asking.call_words import PLAN_ANSWERS
 from cinch_tui.keys.keymap import bindings, hint, label_of
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import CONVERSATION_HINT, DialogFrame, DockedDialog
+from cinch_tui.user_dialogs.call_text import PLAN_ANSWERS
 from cinch_tui.widgets.answer_bar import Answer, AnswerBar
 from cinch_tui.widgets.markdown_text import MarkdownText
-from harness.person import PlanDecision
+from harness.ports.interaction import PlanDecision
 
 _HINT = ("plan.page_up plan.page_down scroll", CONVERSATION_HINT, "plan.back keeps planning")
 _WRITING_HINT = ("Enter sends", "plan.back goes back")

@@ -18,13 +18,13 @@ from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from cinch_tui.asking.answer_sheet import AnswerForm, Blank
 from cinch_tui.keys.keymap import bindings, hint, keys_in_force, label_of
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import DialogFrame, DockedDialog
 from cinch_tui.transcript.plain import one_line
-from harness.person import Answer, Choice, Question, shortest_timeout
+from cinch_tui.user_dialogs.answer_form import AnswerForm, Blank
+from harness.ports.interaction import Answer, Choice, Question, shortest_timeout
 
 Writing: TypeAlias = Literal["", "free", "edit"]
 OTHER = "Other…"

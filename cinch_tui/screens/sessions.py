@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.fronts.session_details import ago, place_of
+from cinch_tui.command_host.session_details import ago, place_of
 from cinch_tui.screens.picker import Item, Picker
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    from harness.session.listing import SessionSummary
+    from harness.session.index import SessionSummary
 
 
 async def pick_session(app: App[object], data_dir: Path, cwd: Path, current: str = "") -> str | None:
     """Ask, in a worker, for one of this folder's sessions; its id, or None when the user does not want any.
 
     `current` is the id of the session that is open here."""
-    from harness.session.listing import list_sessions
+    from harness.session.index import list_sessions
 
     summaries = await asyncio.to_thread(list_sessions, data_dir, cwd)
     return await app.push_screen_wait(SessionPicker(summaries, now=time.time(), current=current))

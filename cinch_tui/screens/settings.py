@@ -15,10 +15,10 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
+from cinch_tui.command_host.setting_effects import when
 from cinch_tui.config.names import Key, value_of
 from cinch_tui.config.settings import Settings
 from cinch_tui.config.store import Overview, SettingStore, Standing
-from cinch_tui.fronts.effects import when
 from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.screens.settings_text import about, lines_of, rows_of

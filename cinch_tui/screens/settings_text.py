@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
+from cinch_tui.command_host.setting_effects import when
 from cinch_tui.config.store import Standing
 from cinch_tui.config.text import shown_value
-from cinch_tui.fronts.effects import when
-from cinch_tui.matching import rank_matches
+from cinch_tui.fuzzy_match import rank_matches
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemRow
 

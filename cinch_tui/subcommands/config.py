@@ -7,13 +7,13 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from cinch_tui.cli.start import sources_for
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import load_config
+from cinch_tui.config.paths import find_paths, project_config_file
 from cinch_tui.config.text import effective_text, example_text
 from cinch_tui.config.trust import TrustStore
-from cinch_tui.paths import find_paths, project_config_file
-from cinch_tui.printing.output import Output
-from cinch_tui.start import sources_for
+from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 
 USAGE = "say what to do: cinch config show|path|edit|trust"

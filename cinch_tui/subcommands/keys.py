@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+from cinch_tui.cli.start import sources_for
 from cinch_tui.config.layers import Config, load_config
+from cinch_tui.config.paths import find_paths
 from cinch_tui.keys.listing import listed, told_of
-from cinch_tui.paths import find_paths
-from cinch_tui.printing.output import Output
-from cinch_tui.start import sources_for
+from cinch_tui.print_mode.output import Output
 from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.key_modes import is_in_konsole
 from harness.errors import ConfigError

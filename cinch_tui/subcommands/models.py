@@ -9,20 +9,20 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, field
 
-from cinch_tui.credentials import KeyStore
-from cinch_tui.matching import rank_matches
+from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.config.paths import find_paths
+from cinch_tui.fuzzy_match import rank_matches
 from cinch_tui.models.offer_text import LEGEND, capabilities_text, capability_letters, price_text, summary, window_text
 from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, known_offers, pulled_offers
-from cinch_tui.paths import find_paths
-from cinch_tui.printing.output import Output
+from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from providers.catalog import Preset, nearest
 from providers.installed import each_preset, find_preset, problems
-from providers.offers.known import ModelMetadata
-from providers.offers.local import find_local_servers
-from providers.offers.offers import Offer, priced_offers
+from providers.model_catalog.local import find_local_servers
+from providers.model_catalog.metadata import ModelMetadata
+from providers.model_catalog.offers import Offer, priced_offers
 
 HELP = """\
 cinch models             every model that can be had now: its name for --model,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from cinch_tui.printing.output import Output
+from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 from providers.gguf.names import HubName, choose, read_name
 from providers.gguf.store import find_model, models_folder, pulled_models

@@ -11,15 +11,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from cinch_tui.fronts.session_text import FORMATS, as_text, when
+from cinch_tui.command_host.session_text import FORMATS, as_text, when
 from harness.errors import CinchError, ConfigError, SessionError
 from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
 from harness.session.doctor import Examination, examine, repair
 from harness.session.fork import fork_session
+from harness.session.index import SessionSummary, find_session, list_sessions, search_sessions
 from harness.session.journal import Journal, lock_path, take_lock
-from harness.session.listing import SessionSummary, find_session, list_sessions, search_sessions
-from harness.session.places import project_dir
+from harness.session.paths import project_dir
 from harness.session.records import title_line, to_bytes
 from harness.session.resume import load_session
 from tools.text.control import harmless

@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cinch_tui.arguments import Arguments
-from cinch_tui.paths import find_paths
-from cinch_tui.printing.output import Output
-from cinch_tui.start import working_folder
+from cinch_tui.cli.arguments import Arguments
+from cinch_tui.cli.start import working_folder
+from cinch_tui.config.paths import find_paths
+from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 
 ASKS_FOR_HELP = (["--help"], ["-h"])

@@ -16,7 +16,7 @@ from pathlib import Path
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from cinch_tui.private_file import write_private
+from cinch_tui.config.private_file import write_private
 
 ASK = "\x1b]11;?\x1b\\\x1b[?2031h"
 """Asks for the colour of the ground, and to be told when it is changed."""

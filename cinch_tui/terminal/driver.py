@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast, runtime_checkable
 
 from textual.drivers.linux_driver import LinuxDriver
 
-from cinch_tui.terminal.burst import PasteDetector
+from cinch_tui.terminal.cursor_placement import place_cursor
 from cinch_tui.terminal.first_frame import typed_before
 from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.key_modes import asked, given_back, is_in_konsole
 from cinch_tui.terminal.multiplexers import emptied
-from cinch_tui.terminal.placed import place_cursor
-from cinch_tui.terminal.terse import optimize_sgr
+from cinch_tui.terminal.paste_detection import PasteDetector
+from cinch_tui.terminal.sgr_optimizer import optimize_sgr
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.strip import Strip
 
-from cinch_tui.private_file import write_private
-from cinch_tui.start_banner import FOLDER_ROW
+from cinch_tui.app.start_banner import FOLDER_ROW
+from cinch_tui.config.private_file import write_private
 from cinch_tui.terminal.first_frame import Picture, picture_file, state_folder
 from cinch_tui.transcript.plain import one_line
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.app import App
 
-    from cinch_tui.options import Options
+    from cinch_tui.config.options import Options
     from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.widgets.status_bar import Status
 

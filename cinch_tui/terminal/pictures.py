@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cinch_tui.config.settings import Images
-    from cinch_tui.transcript.look import ImageWay
+    from cinch_tui.transcript.styles import ImageWay
 
 PATIENCE = 2.0
 # Others speak the protocol too, but show its cells as the letters that they are.

@@ -13,7 +13,7 @@ from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.splitting import Splitter
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import BlockStyles
+    from cinch_tui.transcript.styles import BlockStyles
 
 HEADING = "Aside · not part of the conversation"
 

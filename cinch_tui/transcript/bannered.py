@@ -11,7 +11,7 @@ from cinch_tui.transcript.pictured import ImageList
 if TYPE_CHECKING:
     from textual.strip import Strip
 
-    from cinch_tui.start_banner import StartBanner
+    from cinch_tui.app.start_banner import StartBanner
     from cinch_tui.transcript.layout import Row
 
 

@@ -11,8 +11,8 @@ from cinch_tui.transcript.lines import BLANK, Line, wrap_runs
 from cinch_tui.transcript.plain import printed
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import BlockStyles
     from cinch_tui.transcript.picture import Picture
+    from cinch_tui.transcript.styles import BlockStyles
 
 UNDRAWN = "This could not be shown as it should be, which is a fault of cinch; the log says more."
 

@@ -13,7 +13,7 @@ from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import BlockStyles
+    from cinch_tui.transcript.styles import BlockStyles
 
 __all__ = ["Block", "NoticeBlock", "NoticeLevel", "ReplyBlock", "ThinkingBlock", "ToolBlock", "UserBlock"]
 

@@ -13,7 +13,7 @@ from cinch_tui.transcript.plain import one_line
 from cinch_tui.transcript.replies import PiecePart, ReplyBlock
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import BlockStyles, StyleName
+    from cinch_tui.transcript.styles import BlockStyles, StyleName
 
 BranchState: TypeAlias = Literal["running", "done", "failed", "chosen", "left"]
 

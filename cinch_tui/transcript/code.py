@@ -14,7 +14,7 @@ from cinch_tui.transcript.lines import Run
 from cinch_tui.transcript.plain import untabbed
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import BlockStyles
+    from cinch_tui.transcript.styles import BlockStyles
 
 
 def code_runs(code: str, language: str, look: BlockStyles) -> list[Run]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cinch_tui.transcript.block import Channel, Part
     from cinch_tui.transcript.lines import Line
-    from cinch_tui.transcript.look import BlockStyles
+    from cinch_tui.transcript.styles import BlockStyles
 
 # Parts whose lines are kept; what scrolled away long ago is drawn again when it comes back.
 KEPT = 800

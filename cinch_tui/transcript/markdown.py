@@ -18,7 +18,7 @@ from harness.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-    from cinch_tui.transcript.look import BlockStyles
+    from cinch_tui.transcript.styles import BlockStyles
 
 BULLETS = ("•", "◦", "▪")
 TASKS = {"[ ] ": " [ ] ", "[x] ": " [x] ", "[X] ": " [x] "}

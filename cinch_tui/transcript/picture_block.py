@@ -17,8 +17,8 @@ from cinch_tui.transcript.plain import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cinch_tui.transcript.look import BlockStyles
     from cinch_tui.transcript.picture import Cells, Colour, Picture
+    from cinch_tui.transcript.styles import BlockStyles
 
 EDGE = 4
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from harness.approval.modes import PLAN
 from harness.messages import JsonObject
-from harness.modes import PLAN
 from harness.session.reading import text_at, time_of
 
 PLANNED = "PLAN"

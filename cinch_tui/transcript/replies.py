@@ -14,7 +14,7 @@ from cinch_tui.transcript.plain import untabbed
 from cinch_tui.transcript.splitting import Piece, References, Splitter
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import BlockStyles
+    from cinch_tui.transcript.styles import BlockStyles
 
 # What one go takes in; a flat-out stream is worked off in several, between which keys are answered.
 GO = 4_096

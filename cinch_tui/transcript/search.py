@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from cinch_tui.transcript.layout import Place, key_parts
-from cinch_tui.transcript.needle import SearchQuery, Span
 from cinch_tui.transcript.painting import Marks
+from cinch_tui.transcript.search_query import SearchQuery, Span
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.block import Block, Part

@@ -11,7 +11,7 @@ from textual.message import Message
 
 from cinch_tui.transcript.layout import Place, Row, row_key
 from cinch_tui.transcript.search import Search
-from cinch_tui.transcript.sheet import SLICE, VirtualList
+from cinch_tui.transcript.virtual_list import SLICE, VirtualList
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:

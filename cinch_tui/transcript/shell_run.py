@@ -12,7 +12,7 @@ from harness.views import View
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.view import Transcript
-    from harness.agent import Agent
+    from harness.agent.agent import Agent
 
 
 class Shell:

@@ -11,11 +11,11 @@ from rich.style import Style
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Block, Part
 from cinch_tui.transcript.lines import Line, indented, plain_line, wrap_runs
-from harness.sources import sources_text
+from harness.context.citations import sources_text
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import BlockStyles
-    from harness.sources import Source
+    from cinch_tui.transcript.styles import BlockStyles
+    from harness.context.citations import Source
 
 # More are folded away until they are asked for.
 FEW = 5

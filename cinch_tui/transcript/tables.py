@@ -13,7 +13,7 @@ from harness.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from rich.style import Style
 
-    from cinch_tui.transcript.look import BlockStyles
+    from cinch_tui.transcript.styles import BlockStyles
 
 BETWEEN = " │ "
 NARROWEST = 4

@@ -14,8 +14,8 @@ from harness.views import DiffView, ImageView, TerminalView, TextView, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cinch_tui.transcript.look import BlockStyles
     from cinch_tui.transcript.picture import Picture
+    from cinch_tui.transcript.styles import BlockStyles
 
 # Of what comes out of a call that has only just come, so many lines are shown.
 FRESH = 8

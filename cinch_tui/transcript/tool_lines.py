@@ -20,7 +20,7 @@ from cinch_tui.transcript.replies import ReplyBlock, reply_lines
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
-    from cinch_tui.transcript.look import BlockStyles
+    from cinch_tui.transcript.styles import BlockStyles
     from cinch_tui.transcript.tool_block import ToolCallState, ToolStatus
 
 LONGEST = 200

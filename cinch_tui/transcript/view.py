@@ -19,7 +19,7 @@ from cinch_tui.transcript.layout import Row, row_key
 from cinch_tui.transcript.links import Link, links_in
 from cinch_tui.transcript.painting import Marks
 from cinch_tui.transcript.replies import ReplyBlock
-from cinch_tui.transcript.sheet import SLICE
+from cinch_tui.transcript.virtual_list import SLICE
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:

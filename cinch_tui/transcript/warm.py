@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cinch_tui.transcript.look import BlockStyles
 from cinch_tui.transcript.splitting import Piece
+from cinch_tui.transcript.styles import BlockStyles
 
 
 def warm_up() -> None:

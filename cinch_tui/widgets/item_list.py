@@ -16,7 +16,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from cinch_tui.matching import matched
+from cinch_tui.fuzzy_match import matched
 from cinch_tui.rendering.styles import component_style
 from cinch_tui.transcript.code import text_runs
 from harness.lazy_dataclass import dataclass

@@ -10,9 +10,9 @@ from textual.widget import Widget
 
 from cinch_tui.rendering.styles import DIFF_CLASSES
 from cinch_tui.transcript.lines import Line
-from cinch_tui.transcript.look import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
 from cinch_tui.transcript.painting import painted
 from cinch_tui.transcript.replies import ReplyBlock, reply_lines
+from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
 
 
 class MarkdownText(Widget):

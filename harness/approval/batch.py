@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from harness.approval.judging import PendingApproval, evaluate_policy, request_for
+from harness.agent.run import Run
+from harness.approval.assessment import PendingApproval, evaluate_policy, request_for
 from harness.approval.policy import Ask
 from harness.lazy_dataclass import dataclass
 from harness.messages import ToolCall
-from harness.person import ApprovalDecision, ApprovalRequest, BatchApproval, Denied
-from harness.run import Run
+from harness.ports.interaction import ApprovalDecision, ApprovalRequest, BatchApproval, Denied
 
 Preview: TypeAlias = Callable[[ToolCall], Awaitable[PendingApproval | None]]
 """What a person will be asked about a call whose turn has not come."""

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from harness.person import (
+from harness.ports.interaction import (
     AllowOnce,
     Answer,
     Approval,

@@ -8,8 +8,8 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import assert_never
 
-from harness.approval.batch import Batch, RecordedAnswer
-from harness.approval.judging import (
+from harness.agent.run import Run
+from harness.approval.assessment import (
     Allowed,
     Decision,
     PendingApproval,
@@ -20,13 +20,14 @@ from harness.approval.judging import (
     preview,
     reject,
 )
+from harness.approval.batch import Batch, RecordedAnswer
 from harness.approval.policy import Allow, Ask, Deny
 from harness.approval.revision import Revision, apply_revision, is_revisable, rejections, with_hunks
 from harness.approval.rules import Rule
 from harness.events import Notice, ToolApprovalRequested, ToolApprovalResolved
 from harness.execution.results import failure_of
 from harness.messages import JsonObject, StopReason, ToolCall
-from harness.person import (
+from harness.ports.interaction import (
     AllowAlways,
     AllowForSession,
     AllowHunks,
@@ -38,8 +39,7 @@ from harness.person import (
     Denied,
     ProposeRevision,
 )
-from harness.run import Run
-from harness.tool import Revisable, ToolContext, ToolOutput
+from harness.ports.tool import Revisable, ToolContext, ToolOutput
 from harness.views import DiffView
 
 logger = logging.getLogger(__name__)

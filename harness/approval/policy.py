@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 from harness.approval.rules import Grants, Rule, exact_rule_for, rule_for, session_rules_for
 from harness.lazy_dataclass import dataclass
-from harness.tool import Risk
+from harness.ports.tool import Risk
 
 ApprovalMode: TypeAlias = Literal["on", "smart", "off"]
 """on: everything that touches anything is asked about · smart: reading is free · off: nothing is asked."""

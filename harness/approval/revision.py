@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.hunks import Hunk, Sides, applied, hunks_of
 from harness.lazy_dataclass import dataclass
-from harness.person import RejectedHunk
-from harness.tool import Revisable, Tool
+from harness.ports.interaction import RejectedHunk
+from harness.ports.tool import Revisable, Tool
 from harness.views import DiffView, TerminalView, View
+from harness.workspace.hunks import Hunk, Sides, applied, hunks_of
 
 MOST_LINES = 20
 MOST_HUNKS = 20

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.disk import read_small_text
 from harness.errors import NotAFile
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, new_id
-from harness.tool import Risk
+from harness.ports.tool import Risk
+from harness.workspace.disk import read_small_text
 
 MAX_EXACT_CHARS = 200
 ALL_EDITS = "all edits"

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import Literal, TypeAlias
 
+from harness.agent.run import State, specs_of
+from harness.context.policy import ContextPolicy, fit
 from harness.context.tokens import estimate_message, estimate_overhead, estimate_text
-from harness.context.window import ContextPolicy, fit
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, CustomMessage, Message, Usage
-from harness.provider import ToolSpec
-from harness.run import State, specs_of
+from harness.ports.provider import ToolSpec
 
 Section: TypeAlias = Literal["tools", "system", "instructions", "start", "middle", "recent", "left out"]
 Cached: TypeAlias = Literal["all", "partly", "not"]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from harness.messages import AssistantMessage, CustomMessage, Image, Message, Text, Thinking, ToolCall
-from harness.provider import ToolSpec
+from harness.ports.provider import ToolSpec
 
 CHARS_PER_TOKEN = 4.0
 IMAGE_TOKENS = 1_200

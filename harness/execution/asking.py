@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.bus import Bus
 from harness.events import QuestionAnswered, QuestionAsked
-from harness.person import (
+from harness.ports.interaction import (
     Answer,
     Approval,
     ApprovalRequest,
@@ -18,6 +17,7 @@ from harness.person import (
     UserInteraction,
     ask_all,
 )
+from harness.publishing.bus import Bus
 
 
 class ObservedInteraction:

@@ -11,11 +11,11 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.disk import read_regular
 from harness.errors import NotAFile
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
-from harness.tool import ToolOutput
+from harness.ports.tool import ToolOutput
+from harness.workspace.disk import read_regular
 
 # File systems note a change in steps, some of two seconds: within one, a file can change and look as before.
 _STEP_NS = 2_000_000_000

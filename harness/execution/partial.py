@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
+from harness.function_tools.coerce_output import checked_output, output_of
 from harness.messages import JsonObject, Text, ToolCall, ToolResult
-from harness.returned import checked_output, output_of
-from harness.tool import ToolOutput
+from harness.ports.tool import ToolOutput
 from harness.views import TerminalView, TextView, View
 
 logger = logging.getLogger(__name__)

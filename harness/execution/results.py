@@ -7,16 +7,16 @@ import logging
 import time
 from collections.abc import Sequence
 
-from harness.bus import publish_message
+from harness.agent.run import Run
+from harness.concurrency.cancellation import cancel_tasks
 from harness.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
-from harness.execution.cap import capped_now
 from harness.execution.partial import PartialOutputs, interrupted
+from harness.execution.result_limit import capped_now
 from harness.execution.running import CANCELLED
 from harness.execution.spill import spill_name
 from harness.messages import Text, ToolCall, ToolResult
-from harness.run import Run
-from harness.stopping import cancel_tasks
-from harness.tool import Tool, ToolOutput
+from harness.ports.tool import Tool, ToolOutput
+from harness.publishing.bus import publish_message
 from harness.views import View
 
 logger = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from harness.concurrency.threads import call_in
 from harness.lazy_dataclass import dataclass
-from harness.threads import call_in
 
 if TYPE_CHECKING:
-    from harness.agent import Agent
+    from harness.agent.agent import Agent
 
 CANCELLED = "Cancelled by the user."
 

@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.approval.judging import Allowed
+from harness.agent.options import Concurrency
+from harness.approval.assessment import Allowed
 from harness.lazy_dataclass import dataclass
-from harness.options import Concurrency
-from harness.tool import Risk
+from harness.ports.tool import Risk
 
 
 def groups_of(calls: Sequence[Allowed], concurrency: Concurrency) -> list[Sequence[Allowed]]:

@@ -7,10 +7,10 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from harness.agent.options import Execution
+from harness.concurrency.cancellation import cancel_tasks
 from harness.lazy_dataclass import dataclass
-from harness.options import Execution
-from harness.stopping import cancel_tasks
-from harness.tool import RiskLevel, ToolOutput
+from harness.ports.tool import RiskLevel, ToolOutput
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from harness.errors import SessionError
 from harness.lazy_dataclass import dataclass
 from harness.messages import ToolResult
 from harness.session.journal import Journal
-from harness.session.lines import LineIndex, read_line, scan
-from harness.session.places import open_session_file
+from harness.session.line_index import LineIndex, read_line, scan
+from harness.session.paths import open_session_file
 from harness.session.reading import parse, text_at
 from harness.session.records import Envelope, placeholder_line, result_line, to_bytes
 from harness.session.resume import LoadedSession, load_session

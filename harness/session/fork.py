@@ -11,8 +11,8 @@ from harness.codec import encode
 from harness.errors import SessionError
 from harness.messages import JsonObject, JsonValue
 from harness.session.journal import make_private
-from harness.session.lines import conversation, read_line, scan
-from harness.session.places import SUFFIX, checked_id, open_session_file
+from harness.session.line_index import conversation, read_line, scan
+from harness.session.paths import SUFFIX, checked_id, open_session_file
 from harness.session.reading import parse, text_at, time_of
 from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
 from harness.session.reply_lines import usage_line

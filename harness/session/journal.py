@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import SessionLocked
-from harness.session.places import require_regular
+from harness.session.paths import require_regular
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

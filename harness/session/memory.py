@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.messages import JsonObject, ModelMessage
 from harness.session.chain import Chain
-from harness.session.lines import scan
+from harness.session.line_index import scan
 from harness.session.reading import text_at
 from harness.session.records import Envelope, to_bytes
 from harness.session.resume import SessionMessages

@@ -43,7 +43,7 @@ class Envelope:
     git_branch: str = ""
 
     def wrap(self, kind: str, line_id: str, parent: str | None, time: float) -> JsonObject:
-        """The start of a line. Its key order is what `harness.session.lines` recognises."""
+        """The start of a line. Its key order is what `harness.session.line_index` recognises."""
         return {"parentUuid": parent, "isSidechain": False, "type": kind, "uuid": line_id, "timestamp": iso(time)}
 
     def tail(self) -> JsonObject:

@@ -17,8 +17,8 @@ from harness.errors import SessionError, SessionMissing, SessionTooNew
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, ModelSpec, ToolResult, Usage
 from harness.session.chain import call_lines
-from harness.session.lines import Line, LineIndex, conversation, read_line, scan
-from harness.session.places import open_session_file, session_descriptor
+from harness.session.line_index import Line, LineIndex, conversation, read_line, scan
+from harness.session.paths import open_session_file, session_descriptor
 from harness.session.reading import (
     object_at,
     parse,

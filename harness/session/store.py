@@ -45,7 +45,7 @@ from harness.messages import (
 from harness.session.chain import Chain
 from harness.session.journal import Journal
 from harness.session.memory import SessionMemory
-from harness.session.places import git_branch, session_path
+from harness.session.paths import git_branch, session_path
 from harness.session.records import Envelope, header_line, note_line, title_line, to_bytes
 from harness.session.reply_lines import usage_line
 

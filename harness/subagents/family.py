@@ -9,8 +9,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from harness.options import Subagents
-from harness.person import (
+from harness.agent.options import Subagents
+from harness.ports.interaction import (
     Answer,
     Approval,
     ApprovalRequest,

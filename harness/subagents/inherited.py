@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.hooks.points import CallVerdict, Hooks, Stop, TurnVerdict
+from harness.agent.run import Run
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult
-from harness.provider import Request
-from harness.run import Run
+from harness.ports.hooks import CallVerdict, Hooks, Stop, TurnVerdict
+from harness.ports.provider import Request
 from harness.subagents.budget import SPENT, TokenReservation
 from harness.views import View
 

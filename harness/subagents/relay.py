@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 
-from harness.bus import Bus
 from harness.events import (
     AgentStart,
     Event,
@@ -14,7 +13,8 @@ from harness.events import (
     ToolExecutionStart,
     TurnStart,
 )
-from harness.tool import SubagentTask
+from harness.ports.tool import SubagentTask
+from harness.publishing.bus import Bus
 from harness.views import TextView
 
 STEPS_SHOWN = 10

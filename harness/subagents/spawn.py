@@ -9,26 +9,26 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from harness.agent.limits import Limits
+from harness.agent.options import AgentOptions
+from harness.agent.run import Run, State, specs_of
+from harness.approval.modes import SUBMIT_PLAN, Planning, tools_of
 from harness.context.tokens import estimate_overhead, estimate_text
 from harness.events import Event, TurnStart
 from harness.lazy_dataclass import dataclass
-from harness.limits import Limits
 from harness.messages import new_id
-from harness.modes import SUBMIT_PLAN, Planning, tools_of
-from harness.options import AgentOptions
-from harness.provider import Model
-from harness.run import Run, State, specs_of
+from harness.ports.provider import Model
+from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput
 from harness.subagents.agent_tool import SubAgentTool
 from harness.subagents.budget import SPENT, TokenReservation
 from harness.subagents.family import AttributedInteraction, ConcurrencySlot, SharedInteraction, SharedLimits
 from harness.subagents.inherited import inherited
 from harness.subagents.outcome import outcome, stopped
 from harness.subagents.relay import Relay
-from harness.tool import Delegate, Role, SubagentTask, Tool, ToolOutput
 from harness.views import TextView
 
 if TYPE_CHECKING:
-    from harness.agent import Agent
+    from harness.agent.agent import Agent
 
 DELEGATE = "delegate_sub_agent"
 NAME_CHARS = 40
@@ -186,7 +186,7 @@ def _who(delegation: SubagentTask) -> str:
 
 @cache
 def _prompt() -> str:
-    path = Path(__file__).parent.parent / "prompts" / "subagent.md"
+    path = Path(__file__).parent.parent / "instructions" / "prompts" / "subagent.md"
     return path.read_text(encoding="utf-8").strip()
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.messages import Citation, StopReason, Usage
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from providers.anthropic.shapes import ContentBlock, ErrorBody, StreamEvent, UsageCounts
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from providers.anthropic.wire_types import ContentBlock, ErrorBody, StreamEvent, UsageCounts
 from providers.endpoint import Endpoint
-from providers.net.failures import failure, plain
+from providers.net.http_errors import failure, plain
 from providers.wire.citations import Raw, as_object, citation, merged, objects
 
 if TYPE_CHECKING:

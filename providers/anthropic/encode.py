@@ -16,7 +16,7 @@ from harness.messages import (
     ToolResult,
     UserContent,
 )
-from harness.provider import Request
+from harness.ports.provider import Request
 from providers.anthropic.answer import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
 from providers.wire.answer import in_words

@@ -10,16 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.errors import RequestRejected
-from harness.provider import Delta, Provider, Request
+from harness.ports.provider import Delta, Provider, Request
 from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
-from providers.net.mending import learns, with_degradation
+from providers.model_catalog.metadata import ListedModel
+from providers.model_catalog.models import better_named, listed_models
+from providers.net.degradation import learns, with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import ListedModel
-from providers.offers.models import better_named, listed_models
 from providers.wire.caching import MarksTaken
 from providers.wire.turns import with_thoughts
 

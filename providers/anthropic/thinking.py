@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, ModelSpec
-from harness.thinking import ThinkingLevel
+from harness.thinking_level import ThinkingLevel
 
 LEAST_BUDGET = 1024
 BUDGETS: Mapping[ThinkingLevel, int] = {

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, StopReason, Usage, new_id
-from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
-from providers.bedrock.shapes import (
+from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from providers.bedrock.wire_types import (
     BlockDeltaEvent,
     BlockPiece,
     BlockStartEvent,
@@ -20,7 +20,7 @@ from providers.bedrock.shapes import (
     TokenUsage,
 )
 from providers.endpoint import Endpoint
-from providers.net.failures import failure
+from providers.net.http_errors import failure
 from providers.wire.citations import Raw, as_object, citation, merged, objects
 
 if TYPE_CHECKING:

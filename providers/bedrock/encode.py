@@ -18,7 +18,7 @@ from harness.messages import (
     ToolResult,
     UserContent,
 )
-from harness.provider import NO_CACHE, CacheStrategy, OutputSchema, Request, ToolSpec
+from harness.ports.provider import NO_CACHE, CacheStrategy, OutputSchema, Request, ToolSpec
 from providers.anthropic.answer import output_format
 from providers.bedrock.traits import Traits, traits_of
 from providers.wire.answer import in_words

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.messages import JsonValue
-from providers.offers.known import ListedModel, ModelMetadata
-from providers.offers.listing import entries_of, listed
+from providers.model_catalog.listing import entries_of, listed
+from providers.model_catalog.metadata import ListedModel, ModelMetadata
 
 MODELS = "/foundation-models?byOutputModality=TEXT"
 PROFILES = "/inference-profiles?maxResults=1000"

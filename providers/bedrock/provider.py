@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
-from harness.provider import Delta, Provider, Request
+from harness.ports.provider import Delta, Provider, Request
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THINKING, encode
 from providers.bedrock.frames import FrameDecoder
@@ -19,11 +19,11 @@ from providers.bedrock.listing import MODELS, PROFILES, models_in
 from providers.bedrock.signing import Asked
 from providers.bedrock.site import BedrockSite
 from providers.bedrock.traits import traits_of
-from providers.net.mending import learns, with_degradation
+from providers.model_catalog.metadata import ListedModel
+from providers.model_catalog.models import told_nearest
+from providers.net.degradation import learns, with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
-from providers.offers.known import ListedModel
-from providers.offers.models import told_nearest
 from providers.wire.turns import with_thoughts
 
 # What models refuse, by words of their refusal, and what it is about.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, cast
 
 from harness.errors import AuthenticationFailed, NetworkError
 from harness.lazy_dataclass import dataclass
-from providers.net.failures import plain
+from providers.net.http_errors import plain
 
 if TYPE_CHECKING:
-    from providers.bedrock.shapes import Credentials, FrozenCredentials, Session, SignedRequest
+    from providers.bedrock.wire_types import Credentials, FrozenCredentials, Session, SignedRequest
 
 SERVICE = "bedrock"
 HOW = "log in with: aws sso login, or give a key: export AWS_BEARER_TOKEN_BEDROCK=…"

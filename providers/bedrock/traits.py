@@ -11,7 +11,7 @@ from dataclasses import field
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue, ModelSpec
-from harness.thinking import ThinkingLevel
+from harness.thinking_level import ThinkingLevel
 from providers.anthropic.thinking import output_limit, thinking_form
 
 CLAUDE = r"anthropic\.claude"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError
 from harness.messages import AssistantMessage, ModelMessage, ModelSpec
-from harness.provider import Delta, Model, ModelInfo, ModelInfoSource, Price, Provider, Request
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import Delta, Model, ModelInfo, ModelInfoSource, Price, Provider, Request
+from harness.thinking_level import ThinkingLevel
 from providers.cassette.deck import Deck
 from providers.cassette.tape import Exchange, read_exchanges
 from providers.catalog import Secret
 from providers.endpoint import Endpoint
 from providers.installed import preset_for
-from providers.offers.prices import PricedFacts
+from providers.model_catalog.prices import PricedFacts
 
 if TYPE_CHECKING:
     import httpx

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from harness.errors import ProviderError
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, StopReason, Usage
-from harness.provider import Request
+from harness.ports.provider import Request
 
 
 @dataclass(frozen=True, slots=True)

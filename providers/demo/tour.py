@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from harness.messages import AssistantMessage, JsonValue, ToolResult
-from harness.provider import Request
+from harness.ports.provider import Request
 from providers.demo.script import Call, Reply, Say, Think
 
 Step: TypeAlias = Callable[[Request], Reply]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from harness.errors import InvalidReply
 from harness.messages import StopReason, Usage, new_id
-from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
-from providers.gemini.shapes import ErrorBody, FunctionCall, Part, PromptFeedback, StreamEvent, UsageMetadata
 from providers.gemini.sources import Sources
-from providers.net.failures import failure, plain
+from providers.gemini.wire_types import ErrorBody, FunctionCall, Part, PromptFeedback, StreamEvent, UsageMetadata
+from providers.net.http_errors import failure, plain
 
 if TYPE_CHECKING:
     from providers.net.stream import ReplyDecoder

@@ -18,7 +18,7 @@ from harness.messages import (
     ToolResult,
     UserContent,
 )
-from harness.provider import Request, ToolSpec
+from harness.ports.provider import Request, ToolSpec
 from providers.gemini.models import generation, thinking_config
 from providers.wire.answer import in_words
 from providers.wire.names import safe_name

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, cast
 
 from harness.errors import AuthenticationFailed, NetworkError
 from harness.lazy_dataclass import dataclass
-from providers.net.failures import plain
+from providers.net.http_errors import plain
 
 if TYPE_CHECKING:
-    from providers.gemini.shapes import GoogleCredentials
+    from providers.gemini.wire_types import GoogleCredentials
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 HOW = "log in with: gcloud auth application-default login"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from harness.messages import JsonObject, ModelSpec
-from harness.thinking import ThinkingLevel
+from harness.thinking_level import ThinkingLevel
 
 Version: TypeAlias = tuple[int, int]
 

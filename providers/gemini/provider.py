@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec
-from harness.provider import Delta, Provider, Request
+from harness.ports.provider import Delta, Provider, Request
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.models import thinking_config
 from providers.gemini.site import Site, Way, key_header
-from providers.net.mending import with_degradation
+from providers.model_catalog.metadata import ListedModel
+from providers.model_catalog.models import better_named, listed_models
+from providers.net.degradation import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import ListedModel
-from providers.offers.models import better_named, listed_models
 
 # What models refuse, by words of their refusal, and what it is about.
 REFUSABLE = (

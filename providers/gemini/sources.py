@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.messages import Citation
-from providers.gemini.shapes import Candidate
+from providers.gemini.wire_types import Candidate
 from providers.wire.citations import Raw, as_object, citation, items, joined, merged, objects
 
 KINDS = ("web", "retrievedContext", "maps", "image")

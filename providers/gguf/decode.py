@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from harness.messages import StopReason, Usage, new_id
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from providers.wire.written_calls import Piece, TextToolCalls, Thought, Words
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from providers.wire.text_tool_calls import Piece, TextToolCalls, Thought, Words
 
 Speech = Literal["text", "thinking"]
 

@@ -21,7 +21,7 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.provider import Request, ToolSpec
+from harness.ports.provider import Request, ToolSpec
 from providers.wire.answer import in_words
 from providers.wire.names import nine_letters, tool_name
 

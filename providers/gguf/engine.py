@@ -19,8 +19,8 @@ import llama_cpp
 from harness.errors import RequestRejected, StreamError
 from harness.lazy_dataclass import dataclass
 from providers.gguf.flag import Flag
-from providers.gguf.quiet import silenced
-from providers.gguf.spelling import parts
+from providers.gguf.log_capture import silenced
+from providers.gguf.token_escaping import parts
 
 # Reading stops between two batches at the latest.
 BATCH = 512

@@ -29,9 +29,9 @@ from harness.errors import (
     StreamError,
 )
 from harness.lazy_dataclass import dataclass
-from providers.net.failures import plain
+from providers.net.http_errors import plain
 from providers.net.inflate import InflateError, inflater
-from providers.net.trust import ssl_context
+from providers.net.tls import ssl_context
 
 ADDRESS = "https://huggingface.co"
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")

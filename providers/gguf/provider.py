@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ConfigError, ProviderError, RequestRejected
 from harness.messages import ModelSpec
-from harness.provider import Delta, Model, ModelInfo, ModelInfoSource, Provider, Request
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import Delta, Model, ModelInfo, ModelInfoSource, Provider, Request
+from harness.thinking_level import ThinkingLevel
 from providers.gguf.header import Header, read_header
 from providers.gguf.store import find_model, models_folder, pulled_models
 from providers.gguf.thread import ModelThread
 from providers.gguf.window import UNTOLD, wanted_window, window_of
-from providers.offers.local import FREE
+from providers.model_catalog.local import FREE
 
 NAME = "local"
 MISSING = "local models need llama.cpp: pip install 'cinch-tui[local]'"

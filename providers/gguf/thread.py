@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, RequestRejected
-from harness.provider import Delta, Request
+from harness.ports.provider import Delta, Request
 from providers.gguf.flag import Flag
 from providers.gguf.header import Header, missing_part
 from providers.gguf.window import window_of
@@ -18,7 +18,7 @@ from providers.gguf.window import window_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from providers.gguf.writing import Writer
+    from providers.gguf.generation import Writer
 
 
 class ModelThread:
@@ -81,7 +81,7 @@ def _opened(path: Path, header: Header, flag: Flag) -> Writer | None:
         raise RequestRejected(f"{path.name} has no chat template: take a model that was made to talk (instruct, chat)")
     # A second of import, and only here: most never load a model.
     from providers.gguf.engine import Halted, load
-    from providers.gguf.writing import Writer
+    from providers.gguf.generation import Writer
 
     try:
         engine = load(path, window_of(header), flag)

@@ -16,11 +16,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from harness.concurrency.cancellation import run_uninterrupted
 from harness.errors import RequestRejected
-from harness.stopping import run_uninterrupted
 from providers.endpoint import Endpoint
 from providers.net.proxies import Proxy, proxy_for
-from providers.net.trust import ssl_context, trusts_nobody
+from providers.net.tls import ssl_context, trusts_nobody
 
 if TYPE_CHECKING:
     import ssl

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 from harness.errors import NetworkError, StreamError
 from harness.messages import JsonObject
-from harness.provider import Delta
+from harness.ports.provider import Delta
 from providers.endpoint import Endpoint
-from providers.net.failures import plain
+from providers.net.http_errors import plain
 from providers.net.sse import EventDecoder
 from providers.net.transport import Transport
-from providers.wire.halves import SurrogateBuffer
+from providers.wire.surrogates import SurrogateBuffer
 
 DRAIN_SECONDS = 0.25
 EVENTLESS_SECONDS = 900.0

@@ -10,12 +10,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+from harness.concurrency.cancellation import run_cancelled_once, run_uninterrupted, stop_once
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
-from harness.stopping import run_cancelled_once, run_uninterrupted, stop_once
 from providers.endpoint import Endpoint
-from providers.net.breakdowns import connection_error, is_refused_by
-from providers.net.failures import failure, no_stream
+from providers.net.connection_errors import connection_error, is_refused_by
+from providers.net.http_errors import failure, no_stream
 from providers.net.inflate import inflater
 from providers.net.pool import Pool
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue
-from providers.offers.known import ModelMetadata
+from providers.model_catalog.metadata import ModelMetadata
 
 ASKED_WINDOW = 32_768
 EVERYTHING = frozenset(("completion", "tools", "vision", "thinking"))

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from harness.messages import StopReason, Usage, new_id
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, ToolSpec
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, ToolSpec
 from providers.endpoint import Endpoint
-from providers.net.failures import failure, plain
-from providers.ollama.shapes import CallPart, Line, MessagePart
-from providers.wire.written_calls import Piece, TextToolCalls, Thought, Words
+from providers.net.http_errors import failure, plain
+from providers.ollama.wire_types import CallPart, Line, MessagePart
+from providers.wire.text_tool_calls import Piece, TextToolCalls, Thought, Words
 from providers.wire.written_dialects import Call
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.provider import Request, ToolSpec
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 from providers.ollama.card import ModelCard
 from providers.wire.answer import in_words
+from providers.wire.image_support import without_images
 from providers.wire.names import safe_name, tool_name
-from providers.wire.sight import without_images
 
 NO_OUTPUT = "(no output)"
 

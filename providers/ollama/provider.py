@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
-from harness.provider import Delta, Provider, Request
+from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.net.lines import LineDecoder
-from providers.net.mending import with_degradation
+from providers.model_catalog.local import FactsSource, window_in
+from providers.model_catalog.metadata import ListedModel, ModelMetadata
+from providers.model_catalog.models import better_named, listed_models, model_names
+from providers.net.degradation import with_degradation
+from providers.net.ndjson import LineDecoder
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import ListedModel, ModelMetadata
-from providers.offers.local import FactsSource, window_in
-from providers.offers.models import better_named, listed_models, model_names
 from providers.ollama.card import ModelCard, card_of
 from providers.ollama.decode import LineReplyDecoder
 from providers.ollama.encode import encode

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.messages import JsonObject, JsonValue
-from harness.provider import OutputSchema
+from harness.ports.provider import OutputSchema
 from providers.wire.names import safe_name
 
 STRICT_KEYWORDS = frozenset(

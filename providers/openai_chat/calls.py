@@ -8,8 +8,8 @@ from dataclasses import field
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta
-from providers.openai_chat.shapes import CallPart
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta
+from providers.openai_chat.wire_types import CallPart
 
 
 @dataclass(slots=True)

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.messages import StopReason, Usage, new_id
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, ToolSpec
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, ToolSpec
 from providers.endpoint import Endpoint
-from providers.net.failures import failure, plain, status_inside
+from providers.net.http_errors import failure, plain, status_inside
 from providers.openai_chat.calls import CallAssembler
-from providers.openai_chat.shapes import Chunk, ChunkDelta, ChunkUsage
 from providers.openai_chat.sources import Sources
 from providers.openai_chat.thoughts import Thoughts
-from providers.wire.written_calls import Piece, TextToolCalls, Thought, Words
+from providers.openai_chat.wire_types import Chunk, ChunkDelta, ChunkUsage
+from providers.wire.text_tool_calls import Piece, TextToolCalls, Thought, Words
 from providers.wire.written_dialects import Call
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Literal
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject, JsonValue, ModelSpec
-from harness.provider import Request
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import Request
+from harness.thinking_level import ThinkingLevel
 from providers.catalog import CacheRule, ThinkingRule
 from providers.endpoint import Endpoint
 from providers.openai_chat.models import EFFORTS, effort_for, gpt_version, reasons

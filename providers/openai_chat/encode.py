@@ -20,7 +20,7 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.provider import CacheStrategy, Request, ToolSpec
+from harness.ports.provider import CacheStrategy, Request, ToolSpec
 from providers.openai_chat.answer import response_format
 from providers.openai_chat.dialect import Dialect
 from providers.openai_chat.thoughts import THOUGHT

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from harness.thinking import ThinkingLevel
+from harness.thinking_level import ThinkingLevel
 
 EFFORTS: Mapping[ThinkingLevel, str] = {
     "minimal": "minimal",

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
-from harness.provider import Delta, Provider, Request
+from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.net.mending import with_degradation
+from providers.model_catalog.listing import known_in
+from providers.model_catalog.local import FactsSource, known_of_model
+from providers.model_catalog.metadata import ListedModel, ModelMetadata
+from providers.model_catalog.models import better_named, listed_models, lists_of
+from providers.net.degradation import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import ListedModel, ModelMetadata
-from providers.offers.listing import known_in
-from providers.offers.local import FactsSource, known_of_model
-from providers.offers.models import better_named, listed_models, lists_of
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode, marking

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.messages import Citation
-from providers.openai_chat.shapes import Chunk, ChunkDelta
+from providers.openai_chat.wire_types import Chunk, ChunkDelta
 from providers.wire.citations import (
     Raw,
     annotated,

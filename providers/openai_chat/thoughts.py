@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from providers.openai_chat.shapes import ChunkDelta
+from providers.openai_chat.wire_types import ChunkDelta
 
 THOUGHT = "reasoning_content"
 FIELDS = (THOUGHT, "reasoning")

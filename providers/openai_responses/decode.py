@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import Citation, StopReason, Usage, new_id
-from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
-from providers.net.failures import failure, plain, status_inside
-from providers.openai_responses.shapes import OutputItem, ResponseBody, ResponseUsage, StreamEvent
+from providers.net.http_errors import failure, plain, status_inside
+from providers.openai_responses.wire_types import OutputItem, ResponseBody, ResponseUsage, StreamEvent
 from providers.wire.citations import Raw, annotated, as_object, joined, listed, merged, objects, page, placed
 
 if TYPE_CHECKING:

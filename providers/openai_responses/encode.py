@@ -22,7 +22,7 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.provider import Request, ToolSpec
+from harness.ports.provider import Request, ToolSpec
 from providers.catalog import CacheRule
 from providers.openai_chat.answer import is_strict
 from providers.openai_chat.models import effort_for, reasons

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec
-from harness.provider import Delta, Provider, Request
+from harness.ports.provider import Delta, Provider, Request
 from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
-from providers.net.mending import with_degradation
+from providers.model_catalog.metadata import ListedModel
+from providers.model_catalog.models import better_named, listed_models, lists_of
+from providers.net.degradation import with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import ListedModel
-from providers.offers.models import better_named, listed_models, lists_of
 from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode

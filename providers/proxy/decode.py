@@ -22,10 +22,10 @@ from harness.errors import (
     StreamError,
 )
 from harness.messages import Citation, Cost, StopReason, Usage, new_id
-from harness.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
+from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
-from providers.net.failures import OVERFLOW, plain
-from providers.proxy.shapes import StreamEvent, WireCost, WireUsage
+from providers.net.http_errors import OVERFLOW, plain
+from providers.proxy.wire_types import StreamEvent, WireCost, WireUsage
 from providers.wire.citations import citation, objects, placed
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.provider import Request, ToolSpec
+from harness.ports.provider import Request, ToolSpec
 
 
 def encode(request: Request) -> JsonObject:

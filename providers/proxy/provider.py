@@ -8,12 +8,12 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound
-from harness.provider import Delta, Provider, Request
+from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
+from providers.model_catalog.metadata import ListedModel
+from providers.model_catalog.models import better_named, listed_models
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.offers.known import ListedModel
-from providers.offers.models import better_named, listed_models
 from providers.proxy.decode import ProxyDecoder
 from providers.proxy.encode import encode
 

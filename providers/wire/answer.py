@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from harness.provider import OutputSchema
+from harness.ports.provider import OutputSchema
 
 
 def in_words(answer: OutputSchema) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.messages import JsonObject
-from harness.provider import NO_CACHE, CacheStrategy, Request
+from harness.ports.provider import NO_CACHE, CacheStrategy, Request
 from providers.catalog import CacheRule
 from providers.wire.names import safe_name
 

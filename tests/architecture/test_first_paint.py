@@ -9,16 +9,16 @@ from pathlib import Path
 # Whatever shows or makes a conversation comes after the paint.
 NOT_YET = {
     "cinch_tui.assembly",
-    "cinch_tui.desk.bridge",
+    "cinch_tui.controller.bridge",
     "cinch_tui.commands.registry",
     "cinch_tui.config.file",
     "cinch_tui.rendering.code",
     "cinch_tui.rendering.diff",
-    "cinch_tui.screens.board",
+    "cinch_tui.screens.chat_widgets",
     "cinch_tui.screens.dialog",
     "cinch_tui.transcript.view",
     "cinch_tui.widgets.tool_panel",
-    "harness.agent",
+    "harness.agent.agent",
     "harness.messages",
     "harness.views",
     "httpx",
@@ -32,7 +32,7 @@ NOT_YET = {
 REPORT = """
 import os, sys
 from textual.drivers.linux_driver import LinuxDriver
-from cinch_tui.cli import main
+from cinch_tui.cli.main import main
 write = LinuxDriver.write
 def stop_at_paint(driver, data):
     write(driver, data)

@@ -40,7 +40,7 @@ def test_print_mode_loads_no_screen(module: str) -> None:
 def test_an_answer_in_print_mode_loads_no_more_than_the_request_needs(tmp_path: Path) -> None:
     with ModelServer([Reply("done")]) as server:
         command = ["-p", "hi", "-m", "openai-chat/m", "--base-url", server.openai_url]
-        code = f"from cinch_tui.cli import main; assert main({command!r}) == 0"
+        code = f"from cinch_tui.cli.main import main; assert main({command!r}) == 0"
         loaded = loaded_by(code, CINCH_HOME=str(tmp_path), CINCH_KEYRING="off", OPENAI_API_KEY="none")
 
     assert "httpx" in loaded
@@ -56,7 +56,7 @@ def test_nobody_looks_for_packages_where_none_brings_a_provider() -> None:
 
 @pytest.mark.parametrize("flag", ["--version", "--help"])
 def test_version_and_help_load_nothing_heavy(flag: str) -> None:
-    loaded = loaded_by(f"from cinch_tui.cli import main; assert main([{flag!r}]) == 0")
+    loaded = loaded_by(f"from cinch_tui.cli.main import main; assert main([{flag!r}]) == 0")
 
     assert loaded.isdisjoint(HEAVY)
     assert "harness" not in loaded
@@ -102,10 +102,17 @@ def test_the_first_frame_loads_nothing_but_itself() -> None:
 
 
 def test_what_is_needed_later_is_not_loaded_before_the_first_paint() -> None:
-    loaded = loaded_by("import cinch_tui.app, cinch_tui.terminal.driver")
+    loaded = loaded_by("import cinch_tui.app.app, cinch_tui.terminal.driver")
 
     later = {"httpx", "hashlib", "pydantic", "jsonschema", "keyring", "genai_prices", "markdown_it", "PIL"}
-    ours = {"harness.agent", "harness.events", "providers", "tools", "cinch_tui.assembly", "cinch_tui.transcript.view"}
+    ours = {
+        "harness.agent.agent",
+        "harness.events",
+        "providers",
+        "tools",
+        "cinch_tui.assembly",
+        "cinch_tui.transcript.view",
+    }
     assert loaded.isdisjoint(later | ours)
 
 
@@ -113,7 +120,7 @@ def test_a_warm_app_has_what_the_first_reply_needs() -> None:
     loaded = loaded_by(
         "import asyncio\n"
         "from types import SimpleNamespace\n"
-        "from cinch_tui.warming import warm\n"
+        "from cinch_tui.app.preload import warm\n"
         "from providers import connect\n"
         "from tools import builtin_tools\n"
         "asyncio.run(warm(SimpleNamespace(model=connect('openai/gpt-5'), tools=builtin_tools())))",

@@ -30,8 +30,8 @@ def test_the_map_names_nothing_that_is_gone(package: str) -> None:
 
 
 def named(package: str) -> set[str]:
-    """What stands in the table of a package."""
+    """Modules and folders in the first column of a package's table."""
     section = (
         (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition(f"### {package}\n")[2].partition("\n#")[0]
     )
-    return {name for row in section.splitlines() if row.startswith("| ") for name in NAME.findall(row)}
+    return {name for row in section.splitlines() if row.startswith("| `") for name in NAME.findall(row.split("|")[1])}

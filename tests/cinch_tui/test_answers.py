@@ -9,16 +9,24 @@ from fakes.chat import until
 from fakes.dialogs import Host
 from textual.events import Key
 
-from cinch_tui.asking.answers import DialogInteraction, show_on
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.dialog import Dialog
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.plan_review import PlanScreen
 from cinch_tui.screens.question import QuestionScreen
+from cinch_tui.user_dialogs.interaction import DialogInteraction, show_on
 from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.person import AllowForSession, AllowOnce, Answer, ApprovalRequest, Choice, PlanDecision, Question
-from harness.tool import Risk
+from harness.ports.interaction import (
+    AllowForSession,
+    AllowOnce,
+    Answer,
+    ApprovalRequest,
+    Choice,
+    PlanDecision,
+    Question,
+)
+from harness.ports.tool import Risk
 
 QUESTION = Question("Which?", (Choice("a"), Choice("b")))
 

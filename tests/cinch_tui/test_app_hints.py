@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.app_hints import app_hints
+from cinch_tui.app.hints import app_hints
 from cinch_tui.models.connecting import connect
 from harness.errors import ConfigError
 from providers.catalog import EnvironmentCredentials

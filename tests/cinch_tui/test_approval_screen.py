@@ -14,8 +14,8 @@ from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
 from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.person import AllowAlways, AllowForSession, AllowOnce, Approval, ApprovalRequest, Denied
-from harness.tool import Risk
+from harness.ports.interaction import AllowAlways, AllowForSession, AllowOnce, Approval, ApprovalRequest, Denied
+from harness.ports.tool import Risk
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 
 EDIT = ApprovalRequest(

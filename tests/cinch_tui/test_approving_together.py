@@ -15,7 +15,7 @@ from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.diff_view import ViewPane
 from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.person import (
+from harness.ports.interaction import (
     AllowAlways,
     AllowForSession,
     AllowHunks,
@@ -29,7 +29,7 @@ from harness.person import (
     ProposeRevision,
     RejectedHunk,
 )
-from harness.tool import Risk, RiskLevel
+from harness.ports.tool import Risk, RiskLevel
 from harness.views import DiffView, TerminalView
 
 OLD = "".join(f"line {number}\n" for number in range(40))

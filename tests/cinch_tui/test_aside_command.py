@@ -13,7 +13,7 @@ from fakes.recording_front import RecordingFront
 from fakes.script import Hang, Item, Reply
 from fakes.transcript_stage import Stage
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
 from cinch_tui.transcript.aside_block import SideQuestionBlock

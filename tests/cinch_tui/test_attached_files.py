@@ -12,10 +12,10 @@ from fakes.model_server import ModelServer
 from fakes.pictures import png
 from fakes.script import Reply
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.attached_files import mentioned
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
-from cinch_tui.words import words_in
+from cinch_tui.user_input import words_in
 
 
 @pytest.fixture

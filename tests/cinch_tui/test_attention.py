@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cinch_tui.attention.presence import COMPOSING, IDLE, Presence
-from cinch_tui.attention.watch import APPROVE, QUESTION, REVIEW, Notifications
+from cinch_tui.notifications.presence import COMPOSING, IDLE, Presence
+from cinch_tui.notifications.watch import APPROVE, QUESTION, REVIEW, Notifications
 from harness.events import (
     AgentEnd,
     AgentStart,
@@ -18,7 +18,7 @@ from harness.events import (
     ToolApprovalResolved,
 )
 from harness.messages import ToolCall
-from harness.person import Answer, Question
+from harness.ports.interaction import Answer, Question
 
 APPROVAL = ToolApprovalRequested(call=ToolCall("1", "bash", {}), reason="")
 ASKED = QuestionAsked(call_id="2", question=Question("the secret?"))

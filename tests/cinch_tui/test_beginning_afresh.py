@@ -7,7 +7,7 @@ from fakes.chat import chat, ready, until
 from fakes.model_server import ModelServer
 from fakes.script import Hang, Reply
 
-from cinch_tui.fronts.effects import live
+from cinch_tui.command_host.setting_effects import live
 
 
 @pytest.mark.parametrize("command", ["/new", "/reset"])

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import io
 
-from cinch_tui.printing.printers import Narrator
-from cinch_tui.printing.stream_json import event_lines
+from cinch_tui.print_mode.printers import Narrator
+from cinch_tui.print_mode.stream_json import event_lines
 from harness.events import HookRan, ToolExecutionEnd
 from harness.messages import Text, ToolResult
 

@@ -4,8 +4,8 @@ import pytest
 from fakes.chat import until
 from fakes.widget_app import WidgetApp
 
-from cinch_tui.desk.bridge import Bridge
-from cinch_tui.screens.board import ChatWidgets
+from cinch_tui.controller.bridge import Bridge
+from cinch_tui.screens.chat_widgets import ChatWidgets
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import metric

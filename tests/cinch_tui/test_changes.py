@@ -17,8 +17,8 @@ from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.confirmation import Confirmation
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.errors import CinchError
-from harness.session.originals import Snapshots
-from harness.workspace import Workspace
+from harness.session.snapshots import Snapshots
+from harness.workspace.workspace import Workspace
 
 OLD = "".join(f"line {number}\n" for number in range(1, 31))
 NEW = OLD.replace("line 2\n", "two\n").replace("line 15\n", "fifteen\n").replace("line 29\n", "")

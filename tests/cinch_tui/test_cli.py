@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cinch_tui import __version__
-from cinch_tui.arguments import UsageError, parse_arguments
-from cinch_tui.cli import main
-from cinch_tui.options import Continue, Resume
-from cinch_tui.start import prepare
+from cinch_tui.cli.arguments import UsageError, parse_arguments
+from cinch_tui.cli.main import main
+from cinch_tui.cli.start import prepare
+from cinch_tui.config.options import Continue, Resume
 from harness.errors import ConfigError
 
 

@@ -8,7 +8,7 @@ from fakes.chat import until
 from fakes.pictures import png
 from fakes.prompt_app import PromptApp
 
-from cinch_tui.pictures.clipboard import Held, held
+from cinch_tui.images.clipboard import Held, held
 from cinch_tui.widgets.prompt.prompt import Prompt
 from harness.errors import CinchError
 
@@ -100,7 +100,7 @@ async def test_without_a_program_what_was_copied_here_is_pasted(programs: Path, 
 async def test_clipboard_that_does_not_answer_is_given_up_and_nothing_is_left(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("cinch_tui.pictures.clipboard.PATIENCE", 0.2)
+    monkeypatch.setattr("cinch_tui.images.clipboard.PATIENCE", 0.2)
     monkeypatch.setenv("DISPLAY", ":0")
     program(programs, "xclip", f"echo $$ > {tmp_path}/pid; exec /bin/sleep 60")
 

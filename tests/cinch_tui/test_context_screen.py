@@ -7,14 +7,14 @@ from fakes.dialogs import Host
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from cinch_tui.fronts.context_text import report, whole_text
+from cinch_tui.app.theming import BUILTIN_FOLDER, load_theme
+from cinch_tui.command_host.context_text import report, whole_text
 from cinch_tui.screens.context import ContextScreen, texts_of
-from cinch_tui.theming import BUILTIN_FOLDER, load_theme
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.item_list import ItemList
 from harness.context.breakdown import ContextInputs, breakdown
 from harness.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage, user
-from harness.provider import ToolSpec
+from harness.ports.provider import ToolSpec
 
 RULES = "# Instruction files\nWrite tests first."
 FRAME = ContextInputs(

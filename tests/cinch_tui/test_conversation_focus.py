@@ -6,7 +6,7 @@ import pytest
 from fakes.chat import chat, ready, until
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cinch_tui.crash import report_crash
+from cinch_tui.app.crash import report_crash
 
 
 def failure(text: str) -> RuntimeError:

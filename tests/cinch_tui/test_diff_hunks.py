@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinch_tui.rendering.hunks import changed_words, diff_rows
-from harness.hunks import SMALL_GAP, Sides, changed_lines
 from harness.views import DiffView
+from harness.workspace.hunks import SMALL_GAP, Sides, changed_lines
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "", "  d", "e f"]), max_size=30).map("\n".join)
 

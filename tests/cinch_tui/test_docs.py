@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.arguments import parse_arguments
+from cinch_tui.cli.arguments import parse_arguments
 from cinch_tui.commands.builtin import builtin_commands
 from providers.catalog import Preset, presets
 

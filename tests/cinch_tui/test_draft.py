@@ -11,8 +11,8 @@ from fakes.chat import until
 from fakes.prompt_app import PromptApp, type_text
 from textual.events import Paste
 
+from cinch_tui.user_input import Words
 from cinch_tui.widgets.prompt.draft import Draft
-from cinch_tui.words import Words
 
 MARK_IN = re.compile(r"\[image \d+: [^\]]*\]")
 
@@ -29,7 +29,7 @@ import os, sys
 from itertools import count
 from pathlib import Path
 from cinch_tui.widgets.prompt.draft import Draft
-from cinch_tui.words import Attachment, Words
+from cinch_tui.user_input import Attachment, Words
 from harness.messages import Image
 
 def said(name):

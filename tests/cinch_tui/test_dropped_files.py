@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from fakes.pictures import png
 
-from cinch_tui.pictures.dropped import dropped_paths, pasted_picture
-from cinch_tui.pictures.intake import PasteHandler, taken_in, with_pictures
-from cinch_tui.words import Words
+from cinch_tui.images.dropped_files import dropped_paths, pasted_picture
+from cinch_tui.images.paste_handler import PasteHandler, taken_in, with_pictures
+from cinch_tui.user_input import Words
 
 
 @pytest.fixture

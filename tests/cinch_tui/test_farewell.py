@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cinch_tui.farewell import last_exchange
+from cinch_tui.app.exit_summary import last_exchange
 from harness.messages import AssistantMessage, Message, Text, UserMessage
 
 

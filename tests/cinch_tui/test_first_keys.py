@@ -8,13 +8,13 @@ from fakes.dialogs import Host, until_listening
 from textual.events import Key
 from textual.pilot import Pilot
 
-from cinch_tui.attention.presence import COMPOSING, Presence
+from cinch_tui.notifications.presence import COMPOSING, Presence
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.dialog import GRACE, PAUSE, Dialog
 from cinch_tui.screens.picker import Item, Picker
 from harness.messages import ToolCall
-from harness.person import AllowOnce, ApprovalRequest
-from harness.tool import Risk
+from harness.ports.interaction import AllowOnce, ApprovalRequest
+from harness.ports.tool import Risk
 from harness.views import TerminalView
 
 RUN = ApprovalRequest(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from fakes.chat import chat, ready, until
 
-from cinch_tui.desk.channels import shows_thinking
+from cinch_tui.controller.channels import shows_thinking
 from cinch_tui.widgets.status_bar import StatusLine
 
 

@@ -15,8 +15,16 @@ from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.widgets.answer_bar import AnswerBar
 from cinch_tui.widgets.review_pane import ReviewPane
 from harness.messages import ToolCall
-from harness.person import AllowHunks, AllowOnce, Approval, ApprovalRequest, Denied, ProposeRevision, RejectedHunk
-from harness.tool import Risk
+from harness.ports.interaction import (
+    AllowHunks,
+    AllowOnce,
+    Approval,
+    ApprovalRequest,
+    Denied,
+    ProposeRevision,
+    RejectedHunk,
+)
+from harness.ports.tool import Risk
 from harness.views import DiffView, TerminalView
 
 OLD = "".join(f"line {number} of the file\n" for number in range(1, 41))

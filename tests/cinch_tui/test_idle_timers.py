@@ -8,7 +8,7 @@ from fakes.chat import chat, ready, until
 from fakes.model_server import ModelServer
 from fakes.script import Hang, Reply
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 
 FRAMES_A_SECOND = 4
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.assembly import assemble
+from cinch_tui.cli.start import sources_for
 from cinch_tui.config.names import build
-from cinch_tui.options import Options
-from cinch_tui.paths import find_paths
-from cinch_tui.start import sources_for
+from cinch_tui.config.options import Options
+from cinch_tui.config.paths import find_paths
 from harness.execution.spill import KEPT_SECONDS
-from harness.person import NonInteractive
+from harness.ports.interaction import NonInteractive
 
 
 def test_the_long_output_of_sessions_long_past_is_removed_at_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

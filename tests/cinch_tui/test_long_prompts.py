@@ -9,7 +9,7 @@ from fakes.script import Reply
 from textual.events import Paste
 
 from cinch_tui.transcript.blocks import UserBlock
-from cinch_tui.transcript.look import BlockStyles
+from cinch_tui.transcript.styles import BlockStyles
 
 PASTED = "".join(f"line {number}\n" for number in range(1, 301))
 

@@ -11,17 +11,17 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from cinch_tui.credentials import KeyStore
-from cinch_tui.models.market import ModelCatalog, items, pick_model, typed, used_in
+from cinch_tui.api_keys.credentials import KeyStore
+from cinch_tui.config.paths import find_paths
+from cinch_tui.models.model_catalog import ModelCatalog, items, pick_model, typed, used_in
 from cinch_tui.models.offer_text import summary
 from cinch_tui.models.offers import known_offers
-from cinch_tui.paths import find_paths
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.widgets.item_list import ItemList
 from harness.messages import AssistantMessage, ModelSpec, Text, UserMessage
-from harness.provider import Price
+from harness.ports.provider import Price
 from providers.installed import each_preset
-from providers.offers.known import ModelMetadata
+from providers.model_catalog.metadata import ModelMetadata
 
 CLAUDES: dict[str, Any] = {
     "data": [
@@ -43,7 +43,7 @@ def keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> KeyStore:
 
     async def nobody(*_: object) -> None: ...
 
-    monkeypatch.setattr("cinch_tui.models.market.ask_local", nobody)
+    monkeypatch.setattr("cinch_tui.models.model_catalog.ask_local", nobody)
     return KeyStore(find_paths(environ), environ)
 
 

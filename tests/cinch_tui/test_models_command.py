@@ -10,12 +10,12 @@ import pytest
 from fakes.list_server import ListServer
 
 from cinch_tui.models.offer_text import capabilities_text, capability_letters, price_text, summary, window_text
-from cinch_tui.printing.output import Output
+from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands.models import run_models
 from harness.errors import ConfigError
-from harness.provider import Price
+from harness.ports.provider import Price
 from providers.installed import each_preset
-from providers.offers.known import ModelMetadata
+from providers.model_catalog.metadata import ModelMetadata
 
 CLAUDES: dict[str, Any] = {
     "data": [

@@ -12,7 +12,7 @@ from textual.app import App
 from textual.events import AppBlur, AppFocus, MouseDown, Paste
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.approval import ApprovalScreen
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.widgets.prompt.prompt import Prompt

@@ -9,7 +9,7 @@ import pytest
 
 from cinch_tui.terminal.pager import page, pager_command
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.whole import whole_text
+from cinch_tui.transcript.plain_text import whole_text
 from harness.views import TerminalView
 
 

@@ -6,7 +6,7 @@ import pytest
 from fakes.chat import chat, ready, until
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.keys.table import KEYS
 from cinch_tui.screens.palette import KEYS_OF_COMMANDS, WITHOUT_COMMAND, Palette

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.log import KEPT_RECENT, MOST_RECENT, RecentRecords, recent_records
+from cinch_tui.cli.log import KEPT_RECENT, MOST_RECENT, RecentRecords, recent_records
 from cinch_tui.panels.registry import BESIDE, PANELS, find_panel
 from cinch_tui.panels.remembered import Shown, recall_panels, remember_panels
 from cinch_tui.panels.sub_agents import MOST, SubAgents
+from harness.agent.guardrails import without_secrets
 from harness.events import (
     AgentEnd,
     Event,
@@ -19,7 +20,6 @@ from harness.events import (
     TurnStart,
     UsageUpdate,
 )
-from harness.filters import without_secrets
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, Usage
 
 

@@ -13,9 +13,9 @@ from fakes.panels import SLEEPER, area, calls, lines, say
 from fakes.script import Reply
 from textual.events import Key
 
-from cinch_tui.app import CinchApp
-from cinch_tui.farewell import stopped_jobs
-from cinch_tui.log import recent_records
+from cinch_tui.app.app import CinchApp
+from cinch_tui.app.exit_summary import stopped_jobs
+from cinch_tui.cli.log import recent_records
 from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.reader import Reader
 from cinch_tui.transcript.tool_block import ToolBlock

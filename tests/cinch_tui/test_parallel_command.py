@@ -13,13 +13,13 @@ from fakes.recording_front import RecordingFront
 from fakes.script import Failure, Item, Reply
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
-from cinch_tui.arguments import parse_arguments
+from cinch_tui.app.app import CinchApp
+from cinch_tui.cli.arguments import parse_arguments
+from cinch_tui.cli.start import prepare
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation
-from cinch_tui.desk.branches import numbered
+from cinch_tui.controller.parallel_run import numbered
 from cinch_tui.screens.picker import Picker
-from cinch_tui.start import prepare
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, UserBlock
 from cinch_tui.transcript.branch_block import VariantBlock
 from cinch_tui.widgets.prompt.completion import CommandCompletion

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cinch_tui.paths import Paths, find_paths, project_config_file
+from cinch_tui.config.paths import Paths, find_paths, project_config_file
 
 
 def project_file(folder: Path) -> Path:

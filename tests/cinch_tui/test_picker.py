@@ -9,12 +9,12 @@ from fakes.dialogs import Host
 from textual.app import App
 from textual.widgets import Static
 
-from cinch_tui.fronts.session_details import DAY, ago
-from cinch_tui.matching import matched, rank_matches
+from cinch_tui.command_host.session_details import DAY, ago
+from cinch_tui.fuzzy_match import matched, rank_matches
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.sessions import SessionPicker, pick_session
 from cinch_tui.widgets.item_list import ItemList
-from harness.session.listing import SessionSummary
+from harness.session.index import SessionSummary
 
 MODELS = [
     Item("anthropic/claude-sonnet", "", 1),

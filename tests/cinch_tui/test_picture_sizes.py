@@ -8,8 +8,8 @@ import pytest
 from fakes.pictures import png
 from PIL import Image as Picture
 
-from cinch_tui.pictures.album import MOST, ImageStore
-from cinch_tui.pictures.taking import LARGEST, LoadedImage, shot_of
+from cinch_tui.images.image_loader import LARGEST, LoadedImage, shot_of
+from cinch_tui.images.image_store import MOST, ImageStore
 from harness.errors import CinchError
 from harness.messages import Image
 

@@ -8,10 +8,10 @@ from fakes.model_server import ModelServer
 from fakes.panels import say
 from fakes.script import Reply
 
-from cinch_tui.desk.bridge import PLAN_HINT
+from cinch_tui.controller.bridge import PLAN_HINT
 from cinch_tui.transcript.blocks import NoticeBlock
+from harness.approval.modes import EXECUTE, PLAN
 from harness.messages import UserMessage
-from harness.modes import EXECUTE, PLAN
 
 
 async def test_plan_written_as_a_reply_is_accepted_and_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

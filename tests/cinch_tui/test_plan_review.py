@@ -9,13 +9,13 @@ from fakes.dialogs import Host
 from textual.widgets import Static
 
 from cinch_tui.screens.plan_review import PlanScreen
-from cinch_tui.transcript.look import BlockStyles
-from cinch_tui.transcript.past import show_result
+from cinch_tui.transcript.history_blocks import show_result
+from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import body_lines
 from cinch_tui.widgets.markdown_text import MarkdownText
 from harness.messages import Text, ToolResult
-from harness.person import PlanDecision
+from harness.ports.interaction import PlanDecision
 from harness.views import TextView
 
 PLAN = """# Move prices to cents

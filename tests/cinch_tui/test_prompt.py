@@ -8,8 +8,8 @@ from fakes.prompt_app import PromptApp, type_text
 from textual.events import Key, Paste
 from textual.pilot import Pilot
 
+from cinch_tui.user_input import Words
 from cinch_tui.widgets.prompt.prompt import Prompt
-from cinch_tui.words import Words
 
 
 async def test_enter_posts_the_text_and_empties_the_prompt(tmp_path: Path):

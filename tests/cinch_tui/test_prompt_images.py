@@ -9,9 +9,9 @@ from fakes.pictures import png
 from fakes.prompt_app import PromptApp, type_text
 from textual.events import Paste
 
+from cinch_tui.user_input import Words
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.prompt import Prompt
-from cinch_tui.words import Words
 from harness.messages import Image, Text
 
 SHOT = png(1280, 720)

@@ -13,7 +13,7 @@ import pytest
 from fakes.hub_server import HubServer
 from fakes.tiny_gguf import write_model
 
-from cinch_tui.printing.output import Output
+from cinch_tui.print_mode.output import Output
 from cinch_tui.subcommands.pull import Bar, bytes_text, pull, pull_if_missing, run_pull
 from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, NetworkError, StreamError
 

@@ -11,7 +11,7 @@ from fakes.prompt_app import type_text
 from fakes.script import Hang, Reply
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.screens import panelled
 from cinch_tui.screens.chat import ChatScreen
 

@@ -7,7 +7,7 @@ import pytest
 from fakes.recording_front import RecordingFront
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.commands.front import CommandHost
+from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.installed import installed_groups
 from cinch_tui.commands.registry import DESTRUCTIVE, CommandGroup, Declined, Invocation, Registry, UnknownCommand
 from cinch_tui.commands.secrets import TypedKey, take_keys

@@ -12,7 +12,7 @@ from fakes.prompt_app import type_text
 from fakes.script import Hang, Reply
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 
 STEPS = [{"content": f"step {number} of 60", "status": "pending"} for number in range(60)]
 LEAST = 2

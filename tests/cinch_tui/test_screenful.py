@@ -12,7 +12,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from cinch_tui.terminal.screenful import ScreenCells
+from cinch_tui.terminal.cell_diff import ScreenCells
 
 COLUMNS, ROWS = 24, 3
 CONSOLE = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", legacy_windows=False)

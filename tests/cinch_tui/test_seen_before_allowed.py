@@ -14,8 +14,8 @@ from cinch_tui.screens.to_the_chat import Covered, ScrollConversation
 from cinch_tui.widgets.diff_view import ViewPane
 from harness.approval.rules import Rule
 from harness.messages import ToolCall
-from harness.person import ApprovalRequest, Denied
-from harness.tool import Risk
+from harness.ports.interaction import ApprovalRequest, Denied
+from harness.ports.tool import Risk
 from harness.views import DiffView, TerminalView, View
 
 EDIT = ApprovalRequest(

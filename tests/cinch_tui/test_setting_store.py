@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from cinch_tui.command_host.setting_effects import AT_ONCE, NEXT_PROMPT, NEXT_START, when
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.names import keys
 from cinch_tui.config.settings import Value
 from cinch_tui.config.store import SettingStore, Standing, settings_text
-from cinch_tui.fronts.effects import AT_ONCE, NEXT_PROMPT, NEXT_START, when
 from harness.errors import ConfigError
 
 

@@ -8,11 +8,11 @@ from fakes.chat import chat, ready, until
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
+from cinch_tui.command_host.setting_effects import AT_ONCE, NEXT_PROMPT, NEXT_START, apply, when
 from cinch_tui.config.names import build, keys
 from cinch_tui.config.settings import Value
-from cinch_tui.desk.channels import shows_thinking
-from cinch_tui.fronts.effects import AT_ONCE, NEXT_PROMPT, NEXT_START, apply, when
+from cinch_tui.controller.channels import shows_thinking
 from cinch_tui.rendering.styles import diff_styles
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.picker import Picker

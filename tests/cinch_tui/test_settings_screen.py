@@ -8,12 +8,12 @@ from fakes.dialogs import Host
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from cinch_tui.app.theming import BUILTIN_FOLDER, load_theme
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.names import value_of
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.config.store import SettingStore
 from cinch_tui.screens.settings import Hands, SettingsScreen
-from cinch_tui.theming import BUILTIN_FOLDER, load_theme
 from cinch_tui.widgets.item_list import ItemList
 from harness.errors import CinchError
 

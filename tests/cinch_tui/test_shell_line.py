@@ -13,9 +13,9 @@ from fakes.prompt_app import PromptApp, type_text
 from fakes.script import Hang, Reply
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.shell_line import ShellLine, report_of, shell_line
-from cinch_tui.transcript.past import blocks_of
+from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.prompt.input import PromptInput
 

@@ -10,8 +10,8 @@ from cinch_tui.rendering.diff import DiffLayout, Shape, diff_layout
 from cinch_tui.rendering.hunks import diff_pairs
 from cinch_tui.rendering.side_by_side import SideBySide
 from cinch_tui.rendering.styles import DiffStyles
-from harness.hunks import Sides
 from harness.views import DiffView
+from harness.workspace.hunks import Sides
 
 OLD = "".join(f"line {number}\n" for number in range(1, 9))
 SPLIT = Shape(split=True)

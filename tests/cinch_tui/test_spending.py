@@ -8,9 +8,9 @@ from fakes.chat import until
 from fakes.model_server import ModelServer
 from fakes.script import Hang, Reply
 
-from cinch_tui.app import CinchApp
-from cinch_tui.arguments import parse_arguments
-from cinch_tui.start import prepare
+from cinch_tui.app.app import CinchApp
+from cinch_tui.cli.arguments import parse_arguments
+from cinch_tui.cli.start import prepare
 
 
 @pytest.fixture

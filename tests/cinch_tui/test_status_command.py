@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.desk import status_command
-from cinch_tui.desk.status_command import StatusCommand
+from cinch_tui.controller import status_command as status_command
+from cinch_tui.controller.status_command import StatusCommand
 from cinch_tui.terminal.window_title import WindowTitle
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cinch_tui.attention.calls import Notification, desktop_command, known_kind, written
 from cinch_tui.config.settings import CallKind
+from cinch_tui.notifications.channels import Notification, desktop_command, known_kind, written
 
 CALL = Notification.about("shop", "waits for your approval")
 NINE = "\x1b]9;cinch – shop: waits for your approval\x07"

@@ -8,15 +8,15 @@ import pytest
 from fakes.model_server import Failure, ModelServer, Reply
 
 from cinch_tui.assembly import Assembly, assemble
+from cinch_tui.cli.start import sources_for
 from cinch_tui.config.names import build
+from cinch_tui.config.options import Options
+from cinch_tui.config.paths import find_paths
 from cinch_tui.config.settings import Value
-from cinch_tui.options import Options
-from cinch_tui.paths import find_paths
-from cinch_tui.start import sources_for
+from harness.agent.options import Execution, Subagents
 from harness.events import AgentEnd, Event, ModelFallback
-from harness.options import Execution, Subagents
-from harness.person import NonInteractive
-from harness.provider import NO_CACHE, CacheStrategy
+from harness.ports.interaction import NonInteractive
+from harness.ports.provider import NO_CACHE, CacheStrategy
 
 
 def assembled(folder: Path, values: dict[str, Value]) -> Assembly:

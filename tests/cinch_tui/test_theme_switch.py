@@ -7,10 +7,10 @@ import pytest
 from fakes.chat import chat, ready, until
 from textual.events import AppFocus
 
-from cinch_tui.paths import find_paths
+from cinch_tui.app.theme_switch import TerminalColours
+from cinch_tui.config.paths import find_paths
 from cinch_tui.screens.picker import Picker
 from cinch_tui.terminal.background import TerminalBackground
-from cinch_tui.theme_switch import TerminalColours
 from harness.errors import ConfigError
 
 SIZE = (80, 24)

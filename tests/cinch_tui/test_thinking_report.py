@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cinch_tui.fronts.reports import thinking_in_effect
-from harness.agent import Agent
+from cinch_tui.command_host.reports import thinking_in_effect
+from harness.agent.agent import Agent
 from providers import connect
 
 

@@ -7,7 +7,7 @@ from fakes.chat import until
 from fakes.widget_app import WidgetApp
 from textual.pilot import Pilot
 
-from cinch_tui.theming import DEFAULT_THEME
+from cinch_tui.app.theming import DEFAULT_THEME
 from cinch_tui.widgets.todo_panel import TodoPanel, window_around_current
 from cinch_tui.widgets.tool_panel import ToolPanel
 from harness.views import TodoItem, TodoView
@@ -273,8 +273,8 @@ def test_panels_picture(snap_compare, clock: Clock, theme: str):
 
     async def fill(pilot: Pilot[None]) -> None:
         tools.started("1", "Shell", "pytest -q")
-        tools.started("2", "Read", "harness/loop.py")
-        tools.started("3", "Edit", "harness/act.py")
+        tools.started("2", "Read", "harness/agent/loop.py")
+        tools.started("3", "Edit", "harness/agent/tool_calls.py")
         clock.now += 8
         tools.finished("2", ok=True)
         tools.finished("3", ok=False)

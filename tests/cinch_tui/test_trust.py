@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from cinch_tui.app.theming import load_theme
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import Config, Sources, load_config
 from cinch_tui.config.trust import TrustStore
-from cinch_tui.theming import load_theme
 from harness.errors import ConfigError
 
 STRANGER = """\

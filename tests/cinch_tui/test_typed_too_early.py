@@ -10,13 +10,13 @@ from fakes.talk import tell
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.picker import Picker
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
+from harness.approval.modes import PLAN
 from harness.messages import new_id, user
-from harness.modes import PLAN
-from harness.provider import Model
+from harness.ports.provider import Model
 from harness.session.store import SessionStore
 
 Gate = Callable[[], None]

@@ -5,13 +5,13 @@ from fakes.script import Reply
 
 TRACE = "Traceback"
 BROKEN = """
-import cinch_tui.headless
+import cinch_tui.print_mode.run
 
 def broken(*_):
     secret = "sk-hidden"
     raise RuntimeError("\x1b[31mbroken")
 
-cinch_tui.headless.run_print = broken
+cinch_tui.print_mode.run.run_print = broken
 """
 
 

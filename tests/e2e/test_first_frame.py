@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fakes.script import Reply
 
-from cinch_tui.paths import find_paths
+from cinch_tui.config.paths import find_paths
 from cinch_tui.terminal.first_frame import (
     ENTER,
     LEAVE,

@@ -10,7 +10,9 @@ import pytest
 from e2e.conftest import ROOT
 from fakes.script import Failure, Reply
 
-MODULES = "import sys; from cinch_tui.cli import main; status = main({argv!r}); print(*sys.modules, file=sys.stderr)"
+MODULES = (
+    "import sys; from cinch_tui.cli.main import main; status = main({argv!r}); print(*sys.modules, file=sys.stderr)"
+)
 
 
 @pytest.fixture
@@ -99,7 +101,7 @@ def test_no_screen_is_loaded(piped):
     done = piped("hello\n", [Reply(text="Hi.")], command=("-c", code))
 
     loaded = set(done.stderr.split())
-    assert "cinch_tui.plain.talk" in loaded
+    assert "cinch_tui.plain.line_app" in loaded
     assert loaded.isdisjoint({"textual", "rich"})
 
 

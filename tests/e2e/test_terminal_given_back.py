@@ -85,7 +85,7 @@ def test_a_kill_before_anything_was_said_leaves_nothing_to_go_on_with(shell):
 
 @pytest.mark.parametrize("by", ["import os; os._exit(9)", "import signal, os; os.kill(os.getpid(), signal.SIGKILL)"])
 def test_an_end_from_within_gives_the_terminal_back(terminal, tmp_path, model_env, by: str):
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.fronts.reports - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})
     before = screen.attributes
     screen.see("anthropic/claude")
 
@@ -101,7 +101,7 @@ def test_an_end_from_within_gives_the_terminal_back(terminal, tmp_path, model_en
 def test_a_kill_is_heard_while_the_app_stands_still(terminal, tmp_path, model_env, number: int, by: str):
     sign = tmp_path / "stands-still"
     by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\n{by}"
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.fronts.reports - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})
     before = screen.attributes
     screen.see("anthropic/claude")
     screen.type("/usage\r")
@@ -116,7 +116,7 @@ def test_a_kill_is_heard_while_the_app_stands_still(terminal, tmp_path, model_en
 
 @pytest.mark.parametrize("by", ["raise MemoryError", "def deep(): deep()\n    deep()"])
 def test_a_fault_leaves_a_report_and_the_terminal_as_it_was(terminal, tmp_path, own_home, model_env, by: str):
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.desk.talking Talk run", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.controller.prompt_sender Talk run", by)})
     before = screen.attributes
     screen.see("anthropic/claude")
 
@@ -132,7 +132,7 @@ def test_a_fault_leaves_a_report_and_the_terminal_as_it_was(terminal, tmp_path, 
 
 def test_a_fault_in_a_thread_is_in_the_log_and_the_app_goes_on(terminal, tmp_path, own_home, model_env):
     by = "import threading; t = threading.Thread(target=lambda: 1 / 0); t.start(); t.join()"
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.fronts.reports - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})
     screen.see("anthropic/claude")
 
     screen.type("/usage\r")
@@ -150,7 +150,7 @@ def test_killed_during_the_first_frame_it_gives_the_terminal_back(shell, own_hom
     before.start()
     before.screen.until(lambda: list(pictures.glob("[!.]*")), "a picture to be kept")
     os.kill(before.pid, signal.SIGKILL)
-    now = shell(**sabotaged(tmp_path, "cinch_tui.cli - main", WAITS))
+    now = shell(**sabotaged(tmp_path, "cinch_tui.cli.main - main", WAITS))
     now.start()
     assert ENTER in now.screen.raw
 
@@ -180,7 +180,7 @@ def test_when_its_shell_was_killed_it_ends_and_the_session_is_whole(shell, own_h
 def test_whoever_kills_it_twice_does_not_wait(terminal, tmp_path, model_env):
     sign = tmp_path / "stands-still"
     by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\ntime.sleep(1000)"
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.fronts.reports - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})
     screen.see("anthropic/claude")
     screen.type("/usage\r")
     screen.until(sign.exists, "the app to stand still")
@@ -196,7 +196,7 @@ def test_whoever_kills_it_twice_does_not_wait(terminal, tmp_path, model_env):
 def test_a_terminal_that_is_closed_ends_an_app_that_stands_still(terminal, tmp_path, model_env):
     sign = tmp_path / "stands-still"
     by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\ntime.sleep(1000)"
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.fronts.reports - usage_report", by)})
+    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})
     screen.see("anthropic/claude")
     screen.type("/usage\r")
     screen.until(sign.exists, "the app to stand still")

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from fakes.model_server import ModelServer
 from fakes.script import Script
 
-from harness.provider import Delta, Model
+from harness.ports.provider import Delta, Model
 
 Serve: TypeAlias = Callable[[Script], ModelServer]
 """Starts a server that answers from a script."""

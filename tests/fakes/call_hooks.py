@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from harness.events import Event, HookRan, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
-from harness.hooks.points import CallVerdict, Hooks
 from harness.messages import ToolCall, ToolResult
+from harness.ports.hooks import CallVerdict, Hooks
 from harness.views import View
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
-from cinch_tui.arguments import parse_arguments
-from cinch_tui.start import prepare
+from cinch_tui.app.app import CinchApp
+from cinch_tui.cli.arguments import parse_arguments
+from cinch_tui.cli.start import prepare
 
 
 def chat(cwd: Path, *arguments: str) -> CinchApp:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.errors import RequestRejected
 from harness.events import BranchEvent, Event, MessageUpdate, ParallelStart
-from harness.judging import Outcome, Selection, Strategy
 from harness.messages import Message, Usage
-from harness.provider import Model
+from harness.ports.provider import Model
+from harness.ports.selection import Outcome, Selection, Strategy
 from providers.demo import Break, Reply, Say, scripted
 
 ONE_REPLY = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", "RequestStart", "MessageStart"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from fakes.people import ScriptedPerson
 
-from harness.tool import ToolContext
+from harness.ports.tool import ToolContext
 from harness.views import View
-from harness.workspace import Workspace
+from harness.workspace.workspace import Workspace
 
 
 def tool_context(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.provider import ModelInfo, ModelInfoSource, Price
+from harness.ports.provider import ModelInfo, ModelInfoSource, Price
 
 
 class SlowFacts:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.events import Event, MessageUpdate, SubagentEvent
 from harness.messages import ModelSpec, Usage, UserMessage
-from harness.provider import Model, ModelInfo, Price, Request, StaticModelInfo
+from harness.ports.provider import Model, ModelInfo, Price, Request, StaticModelInfo
 from providers.demo import Call, DemoProvider, Reply, Say
 
 

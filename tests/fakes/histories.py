@@ -12,16 +12,16 @@ from typing import Protocol
 from fakes import anthropic_wire, bedrock_wire, gemini_wire, ollama_wire, openai_wire, proxy_wire, responses_wire
 from fakes.script import Arguments, Reply
 
+from harness.agent.reply import ReplyBuilder
 from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, Thinking, ToolResult, UserMessage
-from harness.provider import BlockStart, Delta
-from harness.reply import ReplyBuilder
+from harness.ports.provider import BlockStart, Delta
 from providers.anthropic.decode import MessageDecoder
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
-from providers.net.lines import LineDecoder
+from providers.net.ndjson import LineDecoder
 from providers.net.sse import EventDecoder
 from providers.net.stream import Framing, ReplyDecoder, decoded
 from providers.ollama.decode import LineReplyDecoder

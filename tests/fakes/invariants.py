@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from fakes.whims import Stage, WhimHooks
 
+from harness.approval.modes import EXECUTE, PLAN
 from harness.codec import decode, encode
 from harness.context.normalise import normalise
 from harness.events import (
@@ -41,8 +42,7 @@ from harness.events import (
     TurnStart,
 )
 from harness.messages import AssistantMessage, Message, ToolResult, UserMessage
-from harness.modes import EXECUTE, PLAN
-from harness.provider import Request
+from harness.ports.provider import Request
 
 BY_HAND = (ModelChanged, ModeChanged, Notice)
 """What a person may cause at any time."""

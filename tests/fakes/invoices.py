@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+from harness.agent.structured import ANSWER
 from harness.messages import JsonObject, JsonValue
-from harness.structured import ANSWER
 from providers.demo import Call, Reply, Say
 
 BEGINNING = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fakes.runs import results_of, texts_of
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from providers.demo import Call, Reply
 
 

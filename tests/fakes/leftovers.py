@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.agent import Agent
-from harness.answers import PendingRequests
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.approval.pending import PendingRequests
 from harness.events import AgentEnd, Event, JobStarted, MessageUpdate, ToolApprovalRequested, ToolExecutionUpdate
-from harness.options import AgentOptions
-from harness.workspace import Workspace
+from harness.workspace.workspace import Workspace
 from providers import connect
 from tools import builtin_tools
 from tools.process_guard import process_guard

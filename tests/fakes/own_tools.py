@@ -9,10 +9,10 @@ from pathlib import Path
 from fakes.contexts import tool_context
 from pydantic import BaseModel
 
-from harness.function_tool import FunctionTool, tool
+from harness.function_tools.function_tool import FunctionTool, tool
+from harness.function_tools.schema_tool import SchemaTool
 from harness.messages import JsonValue
-from harness.schema_tool import SchemaTool
-from harness.tool import ToolOutput
+from harness.ports.tool import ToolOutput
 
 REPLIED = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
 BEGUN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", *REPLIED]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fakes.chat import ready, until
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.widgets.panel_area import PanelArea
 
 SLEEPER = "echo begun; sleep 300"

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question, UserInteraction
+from harness.ports.interaction import (
+    AllowOnce,
+    Answer,
+    Approval,
+    ApprovalRequest,
+    Denied,
+    PlanDecision,
+    Question,
+    UserInteraction,
+)
 
 
 class ScriptedPerson:

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.pictures.album import ImageStore
+from cinch_tui.images.image_store import ImageStore
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.history import PromptHistory

@@ -24,7 +24,7 @@ from harness.messages import (
     Usage,
     UserMessage,
 )
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Provider, Request, ToolSpec
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Provider, Request, ToolSpec
 from providers.proxy.decode import ERRORS
 from providers.proxy.encode import cost_of, usage_of
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cinch_tui.commands.front import ApprovalMode, CommandHost, DiffBase, NoticeLevel, TranscriptPart
+from cinch_tui.commands.host import ApprovalMode, CommandHost, DiffBase, NoticeLevel, TranscriptPart
 from cinch_tui.commands.registry import Choice
 from harness.errors import ConfigError, SessionMissing
-from harness.thinking import ThinkingLevel
+from harness.thinking_level import ThinkingLevel
 
 
 @dataclass

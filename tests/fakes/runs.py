@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.events import Event, HookRan, ToolExecutionEnd, ToolExecutionStart
 from harness.messages import ToolResult, UserMessage
 from providers.demo import Call, Reply

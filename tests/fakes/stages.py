@@ -32,7 +32,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from cinch_tui.api_keys.check import KeyAccepted, KeyRefused
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.changes import Ledger
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.store import SettingStore
@@ -56,12 +56,12 @@ from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.panel_area import PanelArea
 from harness.approval.rules import Rule
 from harness.context.breakdown import ContextInputs, breakdown
-from harness.person import ApprovalRequest, Question
-from harness.provider import ToolSpec
-from harness.session.listing import SessionSummary
-from harness.session.originals import Snapshots
-from harness.workspace import Workspace
-from providers.offers.local import LocalServer
+from harness.ports.interaction import ApprovalRequest, Question
+from harness.ports.provider import ToolSpec
+from harness.session.index import SessionSummary
+from harness.session.snapshots import Snapshots
+from harness.workspace.workspace import Workspace
+from providers.model_catalog.local import LocalServer
 
 Show = Callable[[Pilot[object], CinchApp], Awaitable[None]]
 SPOKEN = [Hang(Reply("The loader reads **every** line first, which is"), after_events=9)]

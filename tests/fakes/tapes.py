@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fakes.model_server import ModelServer
 
-from harness.provider import Model
+from harness.ports.provider import Model
 from providers import Secret, connect
 
 KEY = "sk-canary-3f9a77c1e5"

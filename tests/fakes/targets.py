@@ -18,7 +18,7 @@ from fakes.judges import (
 )
 
 from harness.messages import JsonObject, JsonValue, ModelSpec
-from harness.provider import Request
+from harness.ports.provider import Request
 from providers.anthropic.encode import encode as to_anthropic
 from providers.anthropic.thinking import thinking_form
 from providers.bedrock.encode import encode as to_bedrock

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.messages import ModelSpec, StopReason, Usage
-from harness.provider import (
+from harness.ports.provider import (
     BlockDelta,
     BlockEnd,
     BlockStart,

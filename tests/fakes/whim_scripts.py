@@ -13,6 +13,9 @@ from fakes.whim_tools import DOINGS
 from fakes.whims import Act, Deed, Picky, Stage, behave
 from hypothesis import strategies as st
 
+from harness.agent.options import AgentOptions
+from harness.agent.routing import ByTurn, CheapThenPowerful
+from harness.approval.modes import PLAN
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -22,13 +25,10 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
-from harness.hooks.points import Block, Inject, Modify, Stop
 from harness.messages import JsonObject, Message, Usage
-from harness.modes import PLAN
-from harness.options import AgentOptions
-from harness.person import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Approval, Denied
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Done, Model
-from harness.routing import ByTurn, CheapThenPowerful
+from harness.ports.hooks import Block, Inject, Modify, Stop
+from harness.ports.interaction import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Approval, Denied
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Done, Model
 from providers.demo import Call, Hang, Say, Think
 
 Twist: TypeAlias = tuple[str, object]

@@ -11,8 +11,8 @@ from fakes.whims import Stage
 
 from harness.errors import FileMissing, InvalidArguments
 from harness.messages import Image, JsonObject
-from harness.person import Question
-from harness.tool import Risk, RiskLevel, Tool, ToolContext, ToolOutput
+from harness.ports.interaction import Question
+from harness.ports.tool import Risk, RiskLevel, Tool, ToolContext, ToolOutput
 from harness.views import TextView, View
 
 

@@ -11,15 +11,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fakes.whim_model import Wire, model_of
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.guardrails import GuardrailVerdict, InputGuardrail, Pass, Reject, Warn
+from harness.approval.modes import EXECUTE, PLAN
 from harness.events import AgentEnd, Event, ToolCacheHit, ToolExecutionEnd, ToolExecutionStart, TurnEnd, TurnStart
-from harness.filters import GuardrailVerdict, InputGuardrail, Pass, Reject, Warn
-from harness.hooks.points import Block, CallVerdict, Hooks, Inject, Modify, Stop, TurnVerdict
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult, UserMessage, user
-from harness.modes import EXECUTE, PLAN
-from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, Denied, PlanDecision, Question, UserInteraction
-from harness.provider import Request
-from harness.tool import Risk, Tool
+from harness.ports.hooks import Block, CallVerdict, Hooks, Inject, Modify, Stop, TurnVerdict
+from harness.ports.interaction import (
+    AllowOnce,
+    Answer,
+    Approval,
+    ApprovalRequest,
+    Denied,
+    PlanDecision,
+    Question,
+    UserInteraction,
+)
+from harness.ports.provider import Request
+from harness.ports.tool import Risk, Tool
 from harness.views import View
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from fakes.people import ScriptedPerson
 
 from harness.messages import JsonValue
-from harness.tool import Tool, ToolContext, ToolOutput
+from harness.ports.tool import Tool, ToolContext, ToolOutput
 from harness.views import View
-from harness.workspace import Workspace
+from harness.workspace.workspace import Workspace
 
 
 class Workplace:

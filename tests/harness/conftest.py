@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from fakes.people import ScriptedPerson
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.agent.retry import RetryPolicy
 from harness.events import Event
-from harness.options import AgentOptions
-from harness.provider import Model
-from harness.retry import RetryPolicy
-from harness.tool import Tool
-from harness.workspace import Workspace
+from harness.ports.provider import Model
+from harness.ports.tool import Tool
+from harness.workspace.workspace import Workspace
 from providers.demo import DemoProvider, Reply, scripted
 from tools import builtin_tools
 

@@ -10,10 +10,10 @@ from subprocess import PIPE
 from fakes.runs import calls
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.limits import Limits
 from harness.events import MessageUpdate
-from harness.limits import Limits
 from harness.messages import Usage
-from harness.provider import ModelInfo, Price
+from harness.ports.provider import ModelInfo, Price
 from providers.demo import Call, Hang, Reply, Say, scripted
 
 ROOT = Path(__file__).parents[2]

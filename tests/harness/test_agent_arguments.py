@@ -13,13 +13,13 @@ import pytest
 from fakes.model_server import ModelServer, Reply
 from fakes.simple_tools import SimpleTool
 
-from harness import model_name
-from harness.agent import Agent
+from harness.agent import model_name as model_name
+from harness.agent.agent import Agent
 from harness.errors import ConfigError
-from harness.function_tool import tool
+from harness.function_tools.function_tool import tool
+from harness.function_tools.schema_tool import SchemaTool
 from harness.messages import JsonObject
-from harness.schema_tool import SchemaTool
-from harness.tool import ToolContext
+from harness.ports.tool import ToolContext
 from providers.demo import scripted
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +82,8 @@ def test_the_harness_imports_no_provider_for_a_model_object() -> None:
     code = (
         "import sys; from harness import Agent; from providers.demo import scripted; model = scripted('Hi');"
         "before = set(sys.modules); Agent(model);"
-        "print(sorted({'importlib.metadata', 'harness.function_tool', 'pydantic'} & (set(sys.modules) - before)))"
+        "watched = {'importlib.metadata', 'harness.function_tools.function_tool', 'pydantic'};"
+        "print(sorted(watched & (set(sys.modules) - before)))"
     )
 
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from harness.answer_form import output_type
 from harness.errors import (
     ConfigError,
     InvalidArguments,
 )
+from harness.function_tools.output_type import output_type
 
 
 async def test_a_schema_gives_plain_json(make_agent):

@@ -8,7 +8,8 @@ import pytest
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool
 
-from harness.answers import PendingRequest, PendingRequests
+from harness.approval.modes import PLAN
+from harness.approval.pending import PendingRequest, PendingRequests
 from harness.errors import NoPendingRequest
 from harness.events import (
     BranchEvent,
@@ -21,9 +22,8 @@ from harness.events import (
     ToolExecutionEnd,
 )
 from harness.messages import ToolCall
-from harness.modes import PLAN
-from harness.parallel import ParallelVariant, run_parallel
-from harness.person import (
+from harness.parallel.run import ParallelVariant, run_parallel
+from harness.ports.interaction import (
     AllowOnce,
     AllowWithArguments,
     Answer,
@@ -33,7 +33,7 @@ from harness.person import (
     PlanDecision,
     Question,
 )
-from harness.tool import Risk, ToolOutput
+from harness.ports.tool import Risk, ToolOutput
 from providers.demo import Call, Reply, scripted
 from tools.delegate import DelegateTool
 

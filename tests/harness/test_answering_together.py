@@ -6,11 +6,11 @@ import pytest
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool
 
-from harness.answers import PendingRequests
+from harness.approval.pending import PendingRequests
 from harness.errors import NoPendingRequest
 from harness.events import QuestionAnswered, QuestionAsked, SubagentEvent
-from harness.person import Answer, Question, ask_all
-from harness.tool import ToolOutput
+from harness.ports.interaction import Answer, Question, ask_all
+from harness.ports.tool import ToolOutput
 from providers.demo import Call, Reply, scripted
 from tools.delegate import DelegateTool
 

@@ -9,12 +9,13 @@ from fakes.family import one
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.agent import Agent
-from harness.answers import ANSWER_SECONDS, PendingRequests, innermost
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.agent.presets import preset
+from harness.approval.pending import ANSWER_SECONDS, PendingRequests, innermost
 from harness.events import SubagentEvent, ToolApprovalRequested
 from harness.messages import ToolCall
-from harness.options import AgentOptions
-from harness.person import (
+from harness.ports.interaction import (
     AllowForSession,
     AllowOnce,
     AllowWithArguments,
@@ -24,8 +25,7 @@ from harness.person import (
     NonInteractive,
     Question,
 )
-from harness.presets import preset
-from harness.tool import Risk
+from harness.ports.tool import Risk
 from providers.demo import scripted
 from tools.delegate import DelegateTool
 
@@ -123,7 +123,7 @@ async def test_a_request_that_a_loop_overlooks_is_denied_in_the_end(monkeypatch:
         limits.append(options["timeout"])
         return await wait(tasks, timeout=0)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr("harness.answers.asyncio.wait", at_once)
+    monkeypatch.setattr("harness.approval.pending.asyncio.wait", at_once)
 
     assert await PendingRequests().approve(_request()) == Denied(
         "nobody answered in time; continue without it", non_interactive=True

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from fakes.simple_tools import SimpleTool
 
-from harness.aside import NO_TOOLS, UNDER_WAY
+from harness.agent.guardrails import MaxLength
+from harness.agent.side_question import NO_TOOLS, UNDER_WAY
 from harness.errors import NetworkError, Rejected
-from harness.filters import MaxLength
 from harness.messages import ToolResult, Usage
-from harness.tool import ToolOutput
+from harness.ports.tool import ToolOutput
 from providers.demo.script import Break, Call, Hang, Reply, Say
 
 

@@ -7,10 +7,10 @@ from fakes.people import ScriptedPerson
 from fakes.runs import calls, deeds, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.answers import PendingRequests
+from harness.approval.pending import PendingRequests
 from harness.events import ToolApprovalRequested, ToolApprovalResolved
 from harness.messages import JsonObject
-from harness.person import (
+from harness.ports.interaction import (
     AllowAlways,
     AllowForSession,
     AllowHunks,
@@ -24,7 +24,7 @@ from harness.person import (
     ProposeRevision,
     RejectedHunk,
 )
-from harness.tool import RiskLevel, ToolContext
+from harness.ports.tool import RiskLevel, ToolContext
 from harness.views import TextView, View
 from providers.demo import Call, Reply
 from tools.write import WriteTool

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from harness.context.breakdown import Breakdown, ContextInputs, breakdown
+from harness.context.policy import ContextPolicy
 from harness.context.tokens import estimate_message, estimate_text
-from harness.context.window import ContextPolicy
 from harness.messages import AssistantMessage, CustomMessage, Message, Text, ToolCall, ToolResult, Usage, user
-from harness.provider import ToolSpec
+from harness.ports.provider import ToolSpec
 
 SYSTEM = "You are cinch. " * 100
 RULES = "Write tests. " * 20

@@ -8,11 +8,11 @@ import pytest
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
+from harness.agent.options import Execution
 from harness.events import SubagentEvent, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from harness.execution.running import CANCELLED
 from harness.messages import JsonObject
-from harness.options import Execution
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Call, Reply
 from tools import builtin_tools
 from tools.delegate import DelegateTool

@@ -8,15 +8,15 @@ import pytest
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.policies import Budget
+from harness.agent.retry import RetryPolicy
 from harness.codec import decode, encode
 from harness.errors import ConfigError, NetworkError
 from harness.events import AgentEnd, Event, HookRan
-from harness.hooks.points import Hooks, Stop
 from harness.messages import ModelSpec, Text
-from harness.policies import Budget
-from harness.provider import BlockDelta, BlockStart, Done, Model, StaticModelInfo
-from harness.retry import RetryPolicy
-from harness.tool import ToolOutput
+from harness.ports.hooks import Hooks, Stop
+from harness.ports.provider import BlockDelta, BlockStart, Done, Model, StaticModelInfo
+from harness.ports.tool import ToolOutput
 from providers.demo import Break, Reply, scripted
 
 TURN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", "RequestStart"]

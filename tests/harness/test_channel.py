@@ -11,7 +11,6 @@ from fakes.simple_tools import SimpleTool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.channel import Channel
 from harness.events import (
     AgentEnd,
     BranchEvent,
@@ -23,8 +22,9 @@ from harness.events import (
     ToolExecutionUpdate,
 )
 from harness.messages import ToolResult
-from harness.provider import BlockDelta, BlockEnd, BlockStart
-from harness.tool import ToolOutput
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart
+from harness.ports.tool import ToolOutput
+from harness.publishing.channel import Channel
 from harness.views import TextView
 
 

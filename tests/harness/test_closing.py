@@ -6,7 +6,7 @@ from fakes.runs import until
 
 from harness.events import AgentEnd
 from harness.messages import ModelSpec
-from harness.provider import Model, StaticModelInfo
+from harness.ports.provider import Model, StaticModelInfo
 from providers.demo import DemoProvider, Hang, Reply, Say, replies
 
 

@@ -7,7 +7,9 @@ import pytest
 from fakes.runs import calls, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool
 
-from harness.context.window import ContextPolicy
+from harness.agent.options import to_llm
+from harness.agent.retry import RetryPolicy
+from harness.context.policy import ContextPolicy
 from harness.errors import Aborted, ContextWindowOverflow, RequestRejected, StreamError
 from harness.events import (
     AgentEnd,
@@ -21,10 +23,8 @@ from harness.events import (
     UsageUpdate,
 )
 from harness.messages import CustomMessage, UserMessage, user
-from harness.options import to_llm
-from harness.provider import ModelInfo, StaticModelInfo
-from harness.retry import RetryPolicy
-from harness.tool import ToolOutput
+from harness.ports.provider import ModelInfo, StaticModelInfo
+from harness.ports.tool import ToolOutput
 from providers.demo import Break, Call, Reply, Say, Think, scripted
 
 TOO_LONG = Reply((Break(ContextWindowOverflow("too long")),))

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from harness.cost import Ledger, priced
+from harness.agent.cost import Ledger, priced
 from harness.messages import Cost, Usage
-from harness.provider import Price
+from harness.ports.provider import Price
 
 
 def test_what_came_before_a_price_was_known_is_priced_when_it_is():

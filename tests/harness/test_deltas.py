@@ -4,7 +4,7 @@ from fakes.simple_tools import SimpleTool
 
 from harness.codec import decode, encode
 from harness.events import Event, MessageUpdate
-from harness.provider import BlockDelta
+from harness.ports.provider import BlockDelta
 from providers.demo import Call, Reply, Say, Think
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.earlier_jobs import jobs_gone, word_of_gone
+from harness.execution.earlier_jobs import jobs_gone, word_of_gone
 from harness.messages import Message, Text, ToolResult, UserMessage
 from providers.demo import Call, Reply
 from tools import builtin_tools

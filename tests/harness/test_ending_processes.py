@@ -7,7 +7,7 @@ from asyncio.subprocess import PIPE
 
 import pytest
 
-from harness.stopping import end_process
+from harness.concurrency.cancellation import end_process
 
 OFTEN = 100
 """What is to be seen happens to every fourth process that is killed while it ends."""

@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.guardrails import Reject
+from harness.agent.limits import Limits
+from harness.agent.routing import ByTurn
+from harness.approval.modes import PLAN
 from harness.codec import decode, encode
 from harness.errors import ContextWindowOverflow, NetworkError, RequestRejected
 from harness.events import BranchEvent, Event, EventHeader, Notice, SubagentEvent, TurnStart
-from harness.filters import Reject
-from harness.hooks.points import Hooks, Stop
-from harness.limits import Limits
 from harness.messages import ModelSpec, Usage
-from harness.modes import PLAN
-from harness.parallel import ParallelVariant, run_parallel
-from harness.person import Question
-from harness.routing import ByTurn
-from harness.tool import ToolOutput
+from harness.parallel.run import ParallelVariant, run_parallel
+from harness.ports.hooks import Hooks, Stop
+from harness.ports.interaction import Question
+from harness.ports.tool import ToolOutput
 from harness.views import TextView
 from providers.demo import Break, Call, Reply, Say, scripted
 from tools import builtin_tools

@@ -4,10 +4,10 @@ import pytest
 from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.guardrails import GuardrailVerdict, MaxLength, Pass, Reject, SecretGuardrail, Warn, apply_guardrails
 from harness.events import AgentEnd, InputRejected, MessageEnd
-from harness.filters import GuardrailVerdict, MaxLength, Pass, Reject, SecretGuardrail, Warn, apply_guardrails
 from harness.messages import Image, JsonObject, UserMessage, user
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 
 PICTURE = Image("image/png", "aGk=")
 HEARD = ["MessageStart", "MessageEnd"]

@@ -10,9 +10,9 @@ from fakes.contexts import tool_context
 from fakes.own_tools import ASKED, BEGUN, CALLED, LAST, Colour, Part, Place, Till, forecast, output, whole
 from fakes.runs import calls, results_of
 
-from harness.function_tool import FunctionTool, tool
+from harness.function_tools.function_tool import FunctionTool, tool
 from harness.messages import Image, Text
-from harness.tool import ToolOutput
+from harness.ports.tool import ToolOutput
 from harness.views import TextView
 from providers.demo import Call, Reply
 

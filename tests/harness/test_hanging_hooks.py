@@ -8,9 +8,9 @@ from fakes.runs import calls, deeds, steer_now, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.execution.results import STOPPED
-from harness.hooks.points import CallVerdict
 from harness.messages import JsonObject, ToolCall
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.hooks import CallVerdict
+from harness.ports.tool import ToolContext, ToolOutput
 
 
 def busy() -> list[asyncio.Task]:

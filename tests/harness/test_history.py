@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.channel import Channel
+from harness.context.history import History
 from harness.events import MessageUpdate, Notice
-from harness.history import History
 from harness.messages import AssistantMessage, CustomMessage, Text, ToolCall, ToolResult, user
-from harness.provider import BlockDelta
+from harness.ports.provider import BlockDelta
+from harness.publishing.channel import Channel
 
 
 def asking(*ids: str) -> AssistantMessage:

@@ -8,11 +8,11 @@ from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool, sleeper
 
 from harness.events import MessageEnd, MessageStart, ToolExecutionEnd, TurnEnd
-from harness.hooks.points import Block, Hooks
-from harness.judging import PickFirst
 from harness.messages import CustomMessage, ToolResult, user
-from harness.parallel import ParallelVariant, run_parallel
-from harness.person import Denied
+from harness.parallel.run import ParallelVariant, run_parallel
+from harness.ports.hooks import Block, Hooks
+from harness.ports.interaction import Denied
+from harness.ports.selection import PickFirst
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
 from providers.demo import Reply, Say, scripted

@@ -6,10 +6,10 @@ import pytest
 from fakes.runs import calls, texts_of, until
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.guardrails import Reject
 from harness.errors import RequestRejected
 from harness.events import AgentEnd, HookRan, MessageUpdate, UsageUpdate
-from harness.filters import Reject
-from harness.hooks.points import Block, Hooks, Inject, Stop
+from harness.ports.hooks import Block, Hooks, Inject, Stop
 from providers.demo import Break, Hang, Reply
 
 

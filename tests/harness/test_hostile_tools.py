@@ -17,7 +17,7 @@ from harness.events import (
     ToolExecutionUpdate,
 )
 from harness.messages import JsonObject
-from harness.tool import Risk, ToolContext, ToolOutput
+from harness.ports.tool import Risk, ToolContext, ToolOutput
 from harness.views import TextView
 from providers.demo import Call, Hang, Reply, Say
 from tools import builtin_tools

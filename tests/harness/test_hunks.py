@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.hunks import Hunk, Sides, applied, hunks_of, lines_of
 from harness.views import DiffView
+from harness.workspace.hunks import Hunk, Sides, applied, hunks_of, lines_of
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "", "  d", "é\tf", "x\r", "\u2028"]), max_size=25).map("\n".join)
 subsets = st.sets(st.integers(0, 12))

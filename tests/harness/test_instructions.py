@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.instructions import (
+from harness.approval.modes import PLAN
+from harness.instructions.loading import (
     LIMIT_BYTES,
     Environment,
     Instruction,
@@ -15,7 +16,6 @@ from harness.instructions import (
     describe_environment,
     load_instructions,
 )
-from harness.modes import PLAN
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from harness.events import (
     ToolExecutionStart,
 )
 from harness.messages import AssistantMessage, JsonObject
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Break, Call, Hang, Reply, Say
 
 

@@ -9,7 +9,8 @@ from fakes.jobs import Silent, answers, background, lives, news
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
 from harness.codec import decode, encode
 from harness.events import (
     Event,
@@ -18,11 +19,10 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.jobs import MOST_KEPT, MOST_RUNNING, Jobs, JobSpec
+from harness.execution.jobs import MOST_KEPT, MOST_RUNNING, Jobs, JobSpec
 from harness.messages import JsonObject
-from harness.options import AgentOptions
-from harness.tool import ToolContext, ToolOutput
-from harness.workspace import Workspace
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.workspace.workspace import Workspace
 from providers.demo import Call, Reply, scripted
 from tools import builtin_tools
 

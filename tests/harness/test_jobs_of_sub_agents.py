@@ -7,11 +7,11 @@ from fakes.jobs import Silent, answers, background, news
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.inbox import Queue
 from harness.events import JobEnded, JobStarted, MessageEnd, SubagentEvent
-from harness.inbox import Queue
-from harness.jobs import Jobs, JobSpec
+from harness.execution.jobs import Jobs, JobSpec
 from harness.messages import JsonObject, UserMessage
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 
 
 async def test_a_job_of_a_sub_agent_outlives_it_and_is_told_to_its_caller(agents, record, tmp_path: Path):

@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.agent.options import AgentOptions
+from harness.agent.result import AgentResult
+from harness.agent.retry import RetryPolicy
 from harness.errors import ConfigError, ModelThrottled
-from harness.evaluation.judge import LlmJudge, named
-from harness.evaluation.shortening import (
+from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Text, Usage, user
+from harness.parallel.judge import LlmJudge, named
+from harness.parallel.shortening import (
     LEAST,
     Reading,
     fair_share,
@@ -18,12 +22,8 @@ from harness.evaluation.shortening import (
     middle_cut,
     shortened,
 )
-from harness.judging import Elaborate, Outcome, PickFirst, Strategy, TokenEfficient, Transparent
-from harness.messages import AssistantMessage, Message, ModelSpec, StopReason, Text, Usage, user
-from harness.options import AgentOptions
-from harness.provider import Model, ModelInfo, Price, StaticModelInfo
-from harness.result import AgentResult
-from harness.retry import RetryPolicy
+from harness.ports.provider import Model, ModelInfo, Price, StaticModelInfo
+from harness.ports.selection import Elaborate, Outcome, PickFirst, Strategy, TokenEfficient, Transparent
 from providers.demo import Break, Reply, Say, scripted
 from providers.demo.provider import DemoProvider
 

@@ -289,7 +289,7 @@ def test_no_function_is_compiled_before_an_instance_is_made() -> None:
         "    setattr(owner, name, lambda *rest, **more: made.append(rest[nth]) or real(*rest, **more))\n"
         "if hasattr(dataclasses, '_FuncBuilder'): watched(dataclasses._FuncBuilder, 'add_fn', 1)\n"
         "else: watched(dataclasses, '_create_fn', 0)\n"
-        "import harness.events, harness.agent\n"
+        "import harness.events, harness.agent.agent\n"
         "raise SystemExit(len(made))"
     )
 

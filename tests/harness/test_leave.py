@@ -4,10 +4,10 @@ from fakes.family import cast, delegates
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
+from harness.approval.modes import EXECUTE, PLAN
 from harness.events import ModeChanged, PlanSubmitted, ToolApprovalRequested, ToolApprovalResolved, ToolExecutionEnd
-from harness.modes import EXECUTE, PLAN
-from harness.person import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanDecision
-from harness.tool import ToolOutput
+from harness.ports.interaction import AllowAlways, AllowForSession, AllowOnce, AllowWithArguments, Denied, PlanDecision
+from harness.ports.tool import ToolOutput
 from providers.demo import Reply
 from tools.delegate import DelegateTool
 from tools.shell_risk import assess
@@ -231,7 +231,7 @@ async def test_calls_beside_an_accepted_plan_are_still_blocked(make_agent, perso
 
 
 async def test_nobody_allows_nothing_and_is_marked_as_unasked(make_agent, record):
-    from harness.person import NonInteractive
+    from harness.ports.interaction import NonInteractive
 
     tool = SimpleTool("write", risk="edit")
     agent = make_agent(calls("write"), "done", tools=[tool], user=NonInteractive())

@@ -8,7 +8,7 @@ import pytest
 from fakes.leftovers import break_off_runs, held, model_server
 from fakes.runs import until
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.events import MessageUpdate
 from providers import connect
 

@@ -5,14 +5,14 @@ import asyncio
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
+from harness.agent.limits import Limits
 from harness.events import (
     LimitReached,
     MessageUpdate,
     ToolExecutionEnd,
 )
-from harness.limits import Limits
 from harness.messages import Thinking, UserMessage
-from harness.provider import BlockDelta
+from harness.ports.provider import BlockDelta
 from providers.demo import Call, Hang, Reply, Say, Think
 
 
@@ -90,7 +90,7 @@ async def test_mutating_tools_run_one_after_another_in_call_order(make_agent):
 
     def writer(name: str, seconds: float) -> SimpleTool:
         async def work(arguments, context):
-            from harness.tool import ToolOutput
+            from harness.ports.tool import ToolOutput
 
             seen.append(f"{name} begins")
             await asyncio.sleep(seconds)

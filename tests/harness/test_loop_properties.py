@@ -27,14 +27,14 @@ from fakes.whim_tools import WhimTool
 from fakes.whims import Stage, WhimHooks, WhimPerson, meddle
 from hypothesis import HealthCheck, given, settings
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.limits import Limits
+from harness.agent.options import AgentOptions
+from harness.approval.modes import Planning
 from harness.errors import AgentError
 from harness.events import AgentEnd
-from harness.limits import Limits
 from harness.messages import AssistantMessage, CustomMessage, Text
-from harness.modes import Planning
-from harness.options import AgentOptions
-from harness.workspace import Workspace
+from harness.workspace.workspace import Workspace
 from providers.demo import scripted
 
 # `FUZZ=20000 make test ARGS=tests/harness/test_loop_properties.py` looks at so many of each, other ones each time.

@@ -10,12 +10,12 @@ from fakes.family import cast, delegates
 from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool, sleeper
 
+from harness.agent.limits import Limits
 from harness.errors import RequestRejected
 from harness.events import Notice, SubagentEvent, TurnStart
-from harness.hooks.points import Hooks, Stop
-from harness.limits import Limits
 from harness.messages import user
-from harness.tool import ToolOutput
+from harness.ports.hooks import Hooks, Stop
+from harness.ports.tool import ToolOutput
 from providers.demo import Break, Reply, Say
 from tools.delegate import DelegateTool
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from harness.approval.modes import EXECUTE, MODES, PLAN, permits, tools_of
 from harness.messages import JsonObject, JsonValue
-from harness.modes import EXECUTE, MODES, PLAN, permits, tools_of
-from harness.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
 
 
 @dataclass

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from fakes.leftovers import SLEEP, Held, held, model_server
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions, Execution
+from harness.agent.retry import RetryPolicy
 from harness.events import Event, MessageUpdate, ToolExecutionStart, ToolExecutionUpdate
-from harness.options import AgentOptions, Execution
-from harness.retry import RetryPolicy
-from harness.workspace import Workspace
+from harness.workspace.workspace import Workspace
 from providers import connect
 from tools import builtin_tools
 
@@ -103,7 +103,7 @@ async def settled(before: Held, expected: Held) -> Held:
 async def test_a_run_that_ends_so_leaves_nothing_behind(way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     # Each delta gives way to the rest of the program, so that an abort also comes while the stream itself is at rest.
-    monkeypatch.setattr("harness.think.BREATH", -1.0)
+    monkeypatch.setattr("harness.agent.model_call.BREATH", -1.0)
     nothing = Held(tasks=0, threads=0, commands=0, sockets=0, files=0)
 
     with model_server(tmp_path, json.dumps(way.script)) as base_url:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from harness.errors import FileChanged, FileNotRead, OutsideWorkspace
-from harness.filetext import digest
-from harness.session import originals
-from harness.session.originals import Snapshot, Snapshots
-from harness.workspace import Workspace
+from harness.session import snapshots as originals
+from harness.session.snapshots import Snapshot, Snapshots
+from harness.workspace.file_text import digest
+from harness.workspace.workspace import Workspace
 
 
 @pytest.fixture

@@ -22,9 +22,9 @@ from harness.events import (
     ParallelEnd,
     TurnStart,
 )
-from harness.judging import PickFirst, Transparent
 from harness.messages import AssistantMessage, ToolResult, UserMessage, user
-from harness.parallel import ParallelVariant, run_parallel
+from harness.parallel.run import ParallelVariant, run_parallel
+from harness.ports.selection import PickFirst, Transparent
 from providers.demo import Break, Hang, Reply, Say
 
 

@@ -6,13 +6,13 @@ from fakes.contests import failing, model, own, said, spent
 from fakes.runs import calls, deeds
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.guardrails import Warn
+from harness.agent.options import AgentOptions
+from harness.agent.routing import Single
 from harness.events import BranchEvent, ToolCacheHit, UsageUpdate
-from harness.filters import Warn
 from harness.messages import Cost, UserMessage
-from harness.options import AgentOptions
-from harness.parallel import ParallelVariant, run_parallel
-from harness.provider import ModelInfo, Price
-from harness.routing import Single
+from harness.parallel.run import ParallelVariant, run_parallel
+from harness.ports.provider import ModelInfo, Price
 from providers.demo import Reply, Say
 
 

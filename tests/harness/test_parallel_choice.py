@@ -10,22 +10,22 @@ from fakes.contests import Take, failing, model, own, said, spent
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.guardrails import Reject
+from harness.agent.limits import Limits
+from harness.agent.options import AgentOptions, Execution
+from harness.agent.policies import Budget, DenyList
+from harness.agent.retry import RetryPolicy
 from harness.codec import decode, encode
 from harness.errors import ConfigError, FileNotRead, ModelOverloaded
-from harness.evaluation.judge import LlmJudge
 from harness.events import BranchEvent, Event, Notice, ParallelEnd, RequestStart
-from harness.filters import Reject
-from harness.hooks.points import Hooks
-from harness.judging import Transparent
-from harness.limits import Limits
 from harness.messages import AssistantMessage, JsonObject, Message, ToolResult, Usage, UserMessage
-from harness.options import AgentOptions, Execution
-from harness.parallel import ParallelVariant, run_parallel
-from harness.policies import Budget, DenyList
-from harness.retry import RetryPolicy
+from harness.parallel.judge import LlmJudge
+from harness.parallel.run import ParallelVariant, run_parallel
+from harness.ports.hooks import Hooks
+from harness.ports.selection import Transparent
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
-from harness.tool import ToolContext, ToolOutput
 from providers.demo import Break, Call, Reply, Say
 
 

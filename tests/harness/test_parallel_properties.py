@@ -11,16 +11,16 @@ from fakes.simple_tools import SimpleTool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.limits import Limits
+from harness.agent.options import AgentOptions, Execution
+from harness.agent.policies import DenyList
+from harness.agent.retry import RetryPolicy
 from harness.errors import ModelOverloaded, RequestRejected
 from harness.events import AgentEnd, AgentStart, BranchEvent, Event, ToolExecutionEnd, ToolExecutionStart
-from harness.hooks.points import Hooks
-from harness.limits import Limits
-from harness.options import AgentOptions, Execution
-from harness.parallel import ParallelResult, ParallelVariant, run_parallel
-from harness.policies import DenyList
-from harness.retry import RetryPolicy
-from harness.workspace import Workspace
+from harness.parallel.run import ParallelResult, ParallelVariant, run_parallel
+from harness.ports.hooks import Hooks
+from harness.workspace.workspace import Workspace
 from providers.demo import Break, Call, Reply, Say
 
 AT_ONCE = RetryPolicy(max_retries=2, initial=0.0, max_delay=0.0, empty_delay=0.0)

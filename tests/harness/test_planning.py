@@ -9,14 +9,14 @@ from fakes.family import cast, delegates
 from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.limits import Limits
+from harness.agent.options import AgentOptions
+from harness.agent.presets import preset
+from harness.approval.modes import EXECUTE, PLAN, Planning
+from harness.approval.plan import LAST_TURN, MOVED_ON
 from harness.events import LimitReached, ModeChanged, PlanSubmitted
-from harness.limits import Limits
-from harness.modes import EXECUTE, PLAN, Planning
-from harness.options import AgentOptions
-from harness.plan import LAST_TURN, MOVED_ON
-from harness.presets import preset
-from harness.tool import Tool
+from harness.ports.tool import Tool
 from providers.demo import Reply, scripted
 from tools.delegate import DelegateTool
 from tools.plan import UNASKED, PlanTool

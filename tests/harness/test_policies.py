@@ -9,15 +9,15 @@ from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 from fakes.talk import call, reply
 
+from harness.agent.limits import Limits
+from harness.agent.policies import Budget, DenyList, LoopDetection, MaxTurns, recommended
 from harness.errors import ConfigError
 from harness.events import HookRan, TurnEnd
 from harness.execution.results import STEERED
-from harness.hooks.points import Block, Hooks, Stop
-from harness.limits import Limits
 from harness.messages import Cost, JsonObject, Text, ToolCall, ToolResult, Usage
-from harness.policies import Budget, DenyList, LoopDetection, MaxTurns, recommended
-from harness.provider import Price
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.hooks import Block, Hooks, Stop
+from harness.ports.provider import Price
+from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Call, Reply, Say, scripted
 
 TEN = Usage(6, 4, cost=Cost(0.5, 0.5))

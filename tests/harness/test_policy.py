@@ -4,7 +4,7 @@ import pytest
 
 from harness.approval.policy import APPROVAL_MODES, Allow, ApprovalMode, Ask, Deny, decide
 from harness.approval.rules import Grants, Rule
-from harness.tool import Risk
+from harness.ports.tool import Risk
 
 READ, EDIT = Risk("read"), Risk("edit")
 PYTEST = Risk("execute", scope="pytest")

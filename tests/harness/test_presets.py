@@ -9,18 +9,18 @@ from fakes.people import ScriptedPerson
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.act import STEERING_GRACE_S
-from harness.agent import Agent
-from harness.context.window import ContextPolicy
+from harness.agent.agent import Agent
+from harness.agent.limits import Limits
+from harness.agent.options import AgentOptions, Execution
+from harness.agent.presets import preset, preset_model, preset_names
+from harness.agent.retry import RetryPolicy
+from harness.agent.tool_calls import STEERING_GRACE_S
+from harness.context.policy import ContextPolicy
 from harness.errors import ConfigError, ModelThrottled
 from harness.events import RetryScheduled
-from harness.limits import Limits
 from harness.messages import JsonObject
-from harness.options import AgentOptions, Execution
-from harness.presets import preset, preset_model, preset_names
-from harness.retry import RetryPolicy
-from harness.tool import ToolContext, ToolOutput
-from harness.workspace import Workspace
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.workspace.workspace import Workspace
 from providers.demo import Break, Reply, scripted
 
 NAMES = ("cinch", "trustee", "swink", "phi", "cersei")

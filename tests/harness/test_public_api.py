@@ -73,20 +73,20 @@ def test_a_name_that_is_not_there_is_no_attribute():
     "code",
     [
         "from harness import tool",
-        "import harness.tool; from harness import tool",
+        "import harness.ports.tool; from harness import tool",
         "from harness import Agent, tool",
-        "from harness import tool; import harness.tool; from harness import tool",
+        "from harness import tool; import harness.ports.tool; from harness import tool",
     ],
 )
 def test_tool_is_the_decorator_whatever_was_imported_before(code: str):
-    check = f"{code}; assert callable(tool); from harness.tool import Tool"
+    check = f"{code}; assert callable(tool); from harness.ports.tool import Tool"
 
-    assert "harness.tool" in modules_after(check)
+    assert "harness.ports.tool" in modules_after(check)
 
 
 def test_a_name_loads_no_more_than_it_needs():
-    assert "harness.agent" not in modules_after("import harness.errors")
-    assert "harness.agent" not in modules_after("from harness import ConfigError, Event")
+    assert "harness.agent.agent" not in modules_after("import harness.errors")
+    assert "harness.agent.agent" not in modules_after("from harness import ConfigError, Event")
 
 
 @pytest.mark.parametrize("code", ["import harness", "from harness import Agent, AgentOptions, run_parallel, tool"])

@@ -15,9 +15,9 @@ from harness.continuation import Continuation
 from harness.errors import SessionError, SessionLocked, SessionMissing
 from harness.events import AgentEnd, AgentStart, Notice
 from harness.messages import CustomMessage, ModelSpec, Usage, user
-from harness.recorder import TraceRecorder
-from harness.recording.files import TraceFiles
-from harness.recording.records import ChildRunRef, ParallelGroup, RunTrace, SessionTrace, SpawnRef
+from harness.tracing.files import TraceFiles
+from harness.tracing.recorder import TraceRecorder
+from harness.tracing.records import ChildRunRef, ParallelGroup, RunTrace, SessionTrace, SpawnRef
 
 LOOP = RunTrace(
     loop_id="s.c.1",

@@ -8,6 +8,7 @@ import pytest
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.guardrails import Reject
 from harness.errors import RequestRejected
 from harness.events import (
     AgentEnd,
@@ -25,13 +26,12 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.filters import Reject
-from harness.hooks.points import Hooks, Stop
 from harness.messages import ToolCall, ToolResult, Usage, user
-from harness.parallel import ParallelVariant, run_parallel
-from harness.recorder import TraceRecorder
-from harness.recording.records import ChildRunRef, ParallelGroup, SpawnRef
-from harness.tool import ToolOutput
+from harness.parallel.run import ParallelVariant, run_parallel
+from harness.ports.hooks import Hooks, Stop
+from harness.ports.tool import ToolOutput
+from harness.tracing.recorder import TraceRecorder
+from harness.tracing.records import ChildRunRef, ParallelGroup, SpawnRef
 from harness.views import TextView
 from providers.demo import Break, Hang, Reply, Say, scripted
 from tools.delegate import DelegateTool

@@ -11,12 +11,12 @@ import pytest
 from fakes.runs import calls, deeds, results_of
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.options import Execution
 from harness.events import Event, ToolCacheHit, ToolExecutionEnd
 from harness.execution.cache import ResultCache, lookup_of
-from harness.hooks.points import Hooks, Modify
 from harness.messages import JsonObject, ToolCall
-from harness.options import Execution
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.hooks import Hooks, Modify
+from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Call, Reply
 from tools import builtin_tools
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.agent.retry import RetryPolicy
 from harness.errors import ModelThrottled, NetworkError, ProviderError, RequestRejected, StreamError
 from harness.events import AgentEnd, RetryScheduled
-from harness.retry import RetryPolicy
 from providers.demo import Break, Reply
 
 GONE = Reply((Break(NetworkError("gone")),))

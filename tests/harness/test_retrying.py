@@ -9,6 +9,7 @@ from fakes.runs import until
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.agent.retry import RetryPolicy
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -24,7 +25,6 @@ from harness.events import (
     UsageUpdate,
 )
 from harness.messages import AssistantMessage, ModelSpec, Usage
-from harness.retry import RetryPolicy
 from providers.demo import Break, Reply, Say, scripted
 
 

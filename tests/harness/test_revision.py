@@ -11,11 +11,10 @@ from fakes.simple_tools import SimpleTool
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
 from harness.events import ToolApprovalResolved
-from harness.hunks import applied, hunks_of
-from harness.options import AgentOptions
-from harness.person import (
+from harness.ports.interaction import (
     AllowHunks,
     AllowOnce,
     Answer,
@@ -28,7 +27,8 @@ from harness.person import (
     RejectedHunk,
 )
 from harness.views import DiffView, TerminalView
-from harness.workspace import Workspace
+from harness.workspace.hunks import applied, hunks_of
+from harness.workspace.workspace import Workspace
 from providers.demo import Call, Reply, scripted
 from tools import builtin_tools
 

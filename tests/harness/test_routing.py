@@ -8,6 +8,9 @@ from fakes.facts import SlowFacts
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.limits import Limits
+from harness.agent.retry import RetryPolicy
+from harness.agent.routing import ByTurn, CheapThenPowerful, Routing, Single
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -17,11 +20,8 @@ from harness.errors import (
     ProviderError,
 )
 from harness.events import MessageDiscarded, MessageEnd, ModelFallback, ModelRouted, RetryScheduled
-from harness.limits import Limits
 from harness.messages import AssistantMessage, Usage
-from harness.provider import Model, Price
-from harness.retry import RetryPolicy
-from harness.routing import ByTurn, CheapThenPowerful, Routing, Single
+from harness.ports.provider import Model, Price
 from providers.demo import Break, Call, DemoProvider, Hang, Reply, Say, replies, scripted
 
 HEARD = ["MessageStart", "MessageEnd"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.approval.rules import Grants, Rule, describe, exact_rule_for, load_rules, matches, rule_for
-from harness.tool import Risk
+from harness.ports.tool import Risk
 
 GIT_STATUS = Rule("bash", "git status")
 

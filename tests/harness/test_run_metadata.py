@@ -9,15 +9,15 @@ from fakes.family import cast, delegates
 from fakes.runs import calls
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.routing import ByTurn, Routing
+from harness.approval.modes import PLAN
 from harness.codec import decode, encode
 from harness.continuation import Continuation
 from harness.events import AgentStart, Event, ToolApprovalRequested, ToolCallsReceived, UsageUpdate
 from harness.messages import Usage
-from harness.modes import PLAN
-from harness.recorder import TraceRecorder
-from harness.recording.records import SessionTrace
-from harness.routing import ByTurn, Routing
 from harness.run_config import RunConfig
+from harness.tracing.recorder import TraceRecorder
+from harness.tracing.records import SessionTrace
 from providers.demo import scripted
 from tools.delegate import DelegateTool
 

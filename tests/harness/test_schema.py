@@ -7,8 +7,8 @@ import pytest
 from fakes.model_server import ModelServer
 
 from harness.errors import ConfigError, InvalidArguments
+from harness.function_tools.schema import Checker
 from harness.messages import JsonObject, JsonValue
-from harness.schema import Checker
 
 NAME: JsonObject = {"type": "string"}
 ITEM: JsonObject = {
@@ -178,7 +178,8 @@ def test_a_schema_or_value_without_end_is_a_problem_and_not_a_crash():
 
 def test_checking_loads_jsonschema_and_nothing_before_it_does():
     code = (
-        "import sys, harness.agent; from harness.schema import Checker; checker = Checker('t', {'type': 'object'});"
+        "import sys, harness.agent.agent; from harness.function_tools.schema import Checker;"
+        "checker = Checker('t', {'type': 'object'});"
         "print('jsonschema' in sys.modules, 'pydantic' in sys.modules); checker.check({});"
         "print('jsonschema' in sys.modules)"
     )

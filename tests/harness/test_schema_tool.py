@@ -6,9 +6,9 @@ import pytest
 from fakes.own_tools import output
 
 from harness.errors import InvalidArguments
+from harness.function_tools.schema_tool import SchemaTool
 from harness.messages import JsonObject
-from harness.schema_tool import SchemaTool
-from harness.tool import ToolContext
+from harness.ports.tool import ToolContext
 
 WEATHER: JsonObject = {
     "type": "object",

@@ -12,9 +12,9 @@ from harness.events import AgentStart
 from harness.messages import AssistantMessage, Text, UserMessage, new_id, user
 from harness.session.doctor import examine, repair
 from harness.session.fork import fork_session
+from harness.session.index import find_session, list_sessions, search_sessions, summarise
 from harness.session.journal import Journal
-from harness.session.listing import find_session, list_sessions, search_sessions, summarise
-from harness.session.places import project_dir
+from harness.session.paths import project_dir
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
 

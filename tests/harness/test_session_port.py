@@ -11,11 +11,11 @@ from fakes.simple_tools import SimpleTool
 from filelock import FileLock
 
 from harness.errors import SessionError, SessionLocked, SessionMissing
-from harness.judging import PickFirst
-from harness.parallel import ParallelVariant, run_parallel
-from harness.recorder import TraceRecorder
-from harness.recording.records import SessionTrace
-from harness.recording.store import AsyncSessionStore, FileSessionStore
+from harness.parallel.run import ParallelVariant, run_parallel
+from harness.ports.selection import PickFirst
+from harness.tracing.recorder import TraceRecorder
+from harness.tracing.records import SessionTrace
+from harness.tracing.store import AsyncSessionStore, FileSessionStore
 from providers.demo import scripted
 
 

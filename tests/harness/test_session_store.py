@@ -35,8 +35,8 @@ from harness.messages import (
     new_id,
     user,
 )
-from harness.provider import BlockDelta
-from harness.session.places import git_branch, project_name, session_path
+from harness.ports.provider import BlockDelta
+from harness.session.paths import git_branch, project_name, session_path
 from harness.session.resume import load_session
 from harness.session.store import SessionStore
 from harness.views import DiffView

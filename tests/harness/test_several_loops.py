@@ -8,8 +8,8 @@ from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 
 from harness.errors import AlreadyRunning
-from harness.function_tool import tool
-from harness.tool import ToolOutput
+from harness.function_tools.function_tool import tool
+from harness.ports.tool import ToolOutput
 from providers.demo import Hang, Reply
 
 

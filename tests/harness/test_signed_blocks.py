@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from fakes.talk import result, written
 
+from harness.agent.reply import ReplyBuilder
 from harness.codec import decode, encode
 from harness.messages import AssistantMessage, ModelSpec, Text, Thinking, ToolCall, user
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from harness.reply import ReplyBuilder
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from harness.session.resume import load_session
 
 SIGNED = (

@@ -9,12 +9,12 @@ from fakes.cited_chat_tapes import NASA, PERPLEXITY, SKY, TEXT
 from fakes.talk import written
 
 from harness.codec import decode, encode
+from harness.context.citations import Source, sources_markdown, sources_of, sources_text, text_with_sources
 from harness.events import Event, MessageEnd, MessageUpdate
 from harness.messages import AssistantMessage, Citation, Text, ToolCall, user
-from harness.provider import BlockEnd
+from harness.ports.provider import BlockEnd
 from harness.session.reading import parse, read_assistant
 from harness.session.resume import load_session
-from harness.sources import Source, sources_markdown, sources_of, sources_text, text_with_sources
 
 CITED = Text(TEXT, None, (Citation(SKY, "Sky", "It is blue", 0, 5), Citation(NASA)))
 

@@ -9,11 +9,11 @@ import pytest
 from fakes.runs import calls, deeds, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
-from harness.act import STEERING_GRACE_S
+from harness.agent.options import Execution
+from harness.agent.tool_calls import STEERING_GRACE_S
 from harness.events import ToolExecutionEnd
 from harness.messages import JsonObject
-from harness.options import Execution
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
 from tools import builtin_tools
 
 SKIPPED = "Skipped due to queued user message."

@@ -12,11 +12,11 @@ import pytest
 from fakes.runs import calls
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.limits import Limits
 from harness.errors import LimitExceeded, RequestRejected
 from harness.events import AgentEnd
-from harness.hooks.points import Hooks, Stop
-from harness.limits import Limits
 from harness.messages import StopReason
+from harness.ports.hooks import Hooks, Stop
 from providers.demo import Break, Reply
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,8 @@ import pytest
 from fakes.runs import calls, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool, Work, sleeper
 
-from harness.answers import PendingRequests
+from harness.approval.modes import PLAN
+from harness.approval.pending import PendingRequests
 from harness.errors import AgentError, AlreadyRunning, InvalidContinue, NoMessages
 from harness.events import (
     AgentEnd,
@@ -21,12 +22,11 @@ from harness.events import (
     ToolApprovalRequested,
     ToolExecutionUpdate,
 )
-from harness.hooks.points import Hooks
 from harness.messages import CustomMessage, Text, UserMessage
-from harness.modes import PLAN
-from harness.person import AllowOnce, Answer, Denied, PlanDecision, Question
-from harness.provider import BlockDelta
-from harness.tool import ToolOutput
+from harness.ports.hooks import Hooks
+from harness.ports.interaction import AllowOnce, Answer, Denied, PlanDecision, Question
+from harness.ports.provider import BlockDelta
+from harness.ports.tool import ToolOutput
 from harness.views import TextView
 from providers.demo import Call, Hang, Reply, Say, Think
 

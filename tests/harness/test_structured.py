@@ -22,6 +22,9 @@ from fakes.invoices import (
 from fakes.runs import calls, results_of, texts_of
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.guardrails import Pass, Reject
+from harness.agent.limits import Limits
+from harness.approval.modes import PLAN
 from harness.errors import (
     Aborted,
     AgentError,
@@ -32,10 +35,7 @@ from harness.errors import (
     StructuredOutputFailed,
 )
 from harness.events import MessageUpdate, ToolExecutionEnd, UsageUpdate
-from harness.filters import Pass, Reject
-from harness.hooks.points import Hooks, Stop
-from harness.limits import Limits
-from harness.modes import PLAN
+from harness.ports.hooks import Hooks, Stop
 from providers.demo import Break, Call, Hang, Reply, Say, scripted
 
 

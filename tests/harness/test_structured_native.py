@@ -19,7 +19,7 @@ from fakes.invoices import (
 )
 from fakes.runs import texts_of
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.errors import (
     StructuredOutputFailed,
 )

@@ -7,14 +7,14 @@ from fakes.family import cast, inside, outline
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.options import Subagents
+from harness.agent.routing import Single
 from harness.errors import InvalidArguments
 from harness.events import AgentEnd, AgentStart, RequestStart, ToolApprovalRequested, ToolExecutionStart
 from harness.messages import JsonObject
-from harness.options import Subagents
-from harness.provider import Model
-from harness.routing import Single
+from harness.ports.provider import Model
+from harness.ports.tool import Role, ToolContext, ToolOutput
 from harness.subagents.agent_tool import SubAgentTool
-from harness.tool import Role, ToolContext, ToolOutput
 from providers.demo import Call, DemoProvider, Reply, scripted
 from tools.delegate import DelegateTool
 

@@ -8,19 +8,19 @@ from fakes.people import ScriptedPerson
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
-from harness.answers import PendingRequests
+from harness.agent.policies import DenyList
+from harness.approval.modes import EXECUTE, PLAN
+from harness.approval.pending import PendingRequests
 from harness.events import (
     HookRan,
     ToolApprovalRequested,
     ToolApprovalResolved,
     ToolExecutionEnd,
 )
-from harness.hooks.points import Hooks
 from harness.messages import JsonObject
-from harness.modes import EXECUTE, PLAN
-from harness.person import AllowForSession, AllowOnce, Answer, Approval, ApprovalRequest, Question
-from harness.policies import DenyList
-from harness.tool import Risk, ToolContext, ToolOutput
+from harness.ports.hooks import Hooks
+from harness.ports.interaction import AllowForSession, AllowOnce, Answer, Approval, ApprovalRequest, Question
+from harness.ports.tool import Risk, ToolContext, ToolOutput
 from providers.demo import Call, Reply
 from tools.ask import AskTool
 from tools.delegate import DelegateTool

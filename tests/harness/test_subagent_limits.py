@@ -7,10 +7,10 @@ from fakes.family import cast, delegates, heard, inside, one, said
 from fakes.runs import calls, results_of
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.limits import Limits
+from harness.agent.options import Subagents
+from harness.agent.policies import Budget, LoopDetection
 from harness.events import LimitReached, UsageUpdate
-from harness.limits import Limits
-from harness.options import Subagents
-from harness.policies import Budget, LoopDetection
 from harness.subagents.inherited import InheritedHooks
 from providers.demo import Reply
 from tools.delegate import DelegateTool

@@ -7,6 +7,7 @@ from fakes.family import cast, delegates, inside, outline
 from fakes.runs import calls, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool
 
+from harness.agent.options import Execution, Subagents
 from harness.codec import decode, encode
 from harness.errors import RequestRejected
 from harness.events import (
@@ -21,9 +22,8 @@ from harness.events import (
     TurnStart,
 )
 from harness.messages import JsonObject, Text
-from harness.options import Execution, Subagents
-from harness.recorder import TraceRecorder
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.tool import ToolContext, ToolOutput
+from harness.tracing.recorder import TraceRecorder
 from harness.views import TextView
 from providers.demo import Break, Hang, Reply, Say
 from tools.delegate import DelegateTool

@@ -7,9 +7,9 @@ from fakes.talk import call, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.agent.tool_filter import RelevantTools, ToolCategory
+from harness.approval.modes import PLAN
 from harness.messages import Message, Text, UserMessage, user
-from harness.modes import PLAN
-from harness.tool_filter import RelevantTools, ToolCategory
 
 NAMES = [
     "read_file",

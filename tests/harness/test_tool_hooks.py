@@ -9,10 +9,10 @@ from fakes.runs import calls, deeds, results_of, texts_of
 from fakes.simple_tools import SimpleTool
 
 from harness.events import HookRan, ToolExecutionStart, TurnEnd
-from harness.hooks.points import Block, CallVerdict, Inject, Modify
 from harness.messages import JsonObject, ToolCall
-from harness.person import AllowOnce, Approval, ApprovalRequest, Denied
-from harness.tool import Risk, ToolContext, ToolOutput
+from harness.ports.hooks import Block, CallVerdict, Inject, Modify
+from harness.ports.interaction import AllowOnce, Approval, ApprovalRequest, Denied
+from harness.ports.tool import Risk, ToolContext, ToolOutput
 from harness.views import TextView
 from providers.demo import Call, Reply
 

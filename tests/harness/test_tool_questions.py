@@ -7,11 +7,11 @@ from fakes.people import ScriptedPerson
 from fakes.runs import calls, deeds, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool
 
+from harness.approval.modes import PLAN
 from harness.events import QuestionAnswered, QuestionAsked, ToolExecutionEnd
 from harness.messages import JsonObject
-from harness.modes import PLAN
-from harness.person import AllowOnce, Answer, Approval, ApprovalRequest, PlanDecision, Question
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.interaction import AllowOnce, Answer, Approval, ApprovalRequest, PlanDecision, Question
+from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Call, Reply
 from tools import builtin_tools
 

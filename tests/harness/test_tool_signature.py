@@ -11,9 +11,9 @@ from fakes.own_tools import Colour, Part, Place, Till, output
 from pydantic import Field, SecretStr
 
 from harness.errors import ConfigError, InvalidArguments
-from harness.function_tool import FunctionTool, tool
+from harness.function_tools.function_tool import FunctionTool, tool
 from harness.messages import JsonObject, JsonValue, Text
-from harness.tool import ToolContext
+from harness.ports.tool import ToolContext
 
 
 @tool

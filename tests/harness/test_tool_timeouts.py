@@ -8,11 +8,11 @@ from fakes.people import ScriptedPerson
 from fakes.runs import calls, deeds, results_of, steer_now, until
 from fakes.simple_tools import SimpleTool, sleeper
 
+from harness.agent.options import Execution
+from harness.approval.modes import PLAN
 from harness.messages import JsonObject
-from harness.modes import PLAN
-from harness.options import Execution
-from harness.person import Answer, PlanDecision, Question
-from harness.tool import ToolContext, ToolOutput
+from harness.ports.interaction import Answer, PlanDecision, Question
+from harness.ports.tool import ToolContext, ToolOutput
 from harness.views import TextView
 from providers.demo import Call, Reply
 from tools import builtin_tools

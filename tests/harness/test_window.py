@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.context.normalise import normalise
-from harness.context.squeeze import NO_IMAGE, limit_lines
+from harness.context.policy import MIN_BUDGET, ContextPolicy, FittedContext, fit
 from harness.context.tokens import estimate_message
-from harness.context.window import MIN_BUDGET, ContextPolicy, FittedContext, fit
+from harness.context.truncation import NO_IMAGE, limit_lines
 from harness.messages import (
     AssistantMessage,
     CustomMessage,

@@ -12,8 +12,8 @@ from harness.errors import (
     FileNotRead,
     OutsideWorkspace,
 )
-from harness.filetext import FileText, Splice
-from harness.workspace import Change, Workspace
+from harness.workspace.file_text import FileText, Splice
+from harness.workspace.workspace import Change, Workspace
 
 
 def upper(file: FileText) -> FileText:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.disk
+import harness.workspace.disk
 from harness.errors import (
     FileChanged,
     FileMissing,
@@ -21,7 +21,7 @@ from harness.errors import (
     NotAFile,
     WorkspaceError,
 )
-from harness.workspace import Workspace
+from harness.workspace.workspace import Workspace
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ FULL_DISK = """
 import asyncio, resource, signal, sys
 from pathlib import Path
 from harness.errors import WorkspaceError
-from harness.workspace import Workspace
+from harness.workspace.workspace import Workspace
 
 async def main(root):
     workspace = Workspace(root)
@@ -166,7 +166,7 @@ def test_full_disk_leaves_the_old_file_and_no_trace(root: Path):
 
     done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(root)],
-        cwd=Path(harness.disk.__file__).parents[1],
+        cwd=Path(harness.workspace.disk.__file__).parents[1],
         capture_output=True,
         text=True,
         check=True,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.encoding import decode
 from harness.errors import FileNotText
-from harness.excerpt import excerpt_of
-from harness.filetext import FileText, Splice, difference, file_text
+from harness.workspace.encoding import decode
+from harness.workspace.excerpt import excerpt_of
+from harness.workspace.file_text import FileText, Splice, difference, file_text
 
 SAMPLES = {
     "utf-8": "naïve 漢字 🙂",

@@ -12,7 +12,7 @@ from fakes.model_server import ModelServer
 from fakes.script import Script
 
 from harness.messages import ModelMessage, user
-from harness.provider import Delta, Model, Request
+from harness.ports.provider import Delta, Model, Request
 from providers import connect
 
 

@@ -10,7 +10,7 @@ from fakes.script import Reply
 
 from harness.errors import AuthenticationFailed, ContextWindowOverflow, ModelOverloaded, ModelThrottled, ProviderError
 from harness.messages import Usage
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.anthropic.decode import MessageDecoder
 from providers.catalog import presets
 from providers.endpoint import Endpoint

@@ -16,8 +16,8 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import Request, ToolSpec
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import thinking_form
 

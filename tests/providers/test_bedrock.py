@@ -11,12 +11,12 @@ from fakes.bedrock_judge import accepted_by_bedrock, is_signed
 from fakes.model_server import ModelServer, Reply
 from fakes.simple_tools import SimpleTool
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.errors import (
     AuthenticationFailed,
     ConfigError,
 )
-from harness.provider import Done
+from harness.ports.provider import Done
 from providers import connect, endpoint_of, list_models
 from providers.bedrock.signing import Asked
 from providers.bedrock.site import BedrockSite

@@ -12,6 +12,7 @@ from fakes.script import Reply
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.agent.reply import ReplyBuilder
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -24,8 +25,7 @@ from harness.errors import (
     StreamError,
 )
 from harness.messages import AssistantMessage, ModelSpec, Text, Thinking, ToolCall, Usage
-from harness.provider import BlockStart, Delta, Done
-from harness.reply import ReplyBuilder
+from harness.ports.provider import BlockStart, Delta, Done
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.frames import FrameDecoder
 from providers.catalog import presets

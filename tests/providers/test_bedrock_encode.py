@@ -20,8 +20,8 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import OutputSchema, Request, ToolSpec
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import OutputSchema, Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 from providers.bedrock.encode import CACHING, SCHEMA, TEMPERATURE, THINKING, encode
 from providers.bedrock.site import BedrockSite
 from providers.catalog import Secret, presets

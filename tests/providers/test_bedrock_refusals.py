@@ -8,7 +8,9 @@ from fakes.bedrock_access import CLAUDE, KEY, KEYS, STREAM, key, keys
 from fakes.bedrock_wire import event, exception
 from fakes.model_server import Failure, Raw, Reply
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.agent.retry import RetryPolicy
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -21,9 +23,7 @@ from harness.errors import (
     RequestRejected,
 )
 from harness.messages import AssistantMessage, JsonObject, Text, Thinking, user
-from harness.options import AgentOptions
-from harness.provider import Model, OutputSchema, Request
-from harness.retry import RetryPolicy
+from harness.ports.provider import Model, OutputSchema, Request
 from providers import connect
 
 __all__ = ["key", "keys"]

@@ -11,7 +11,7 @@ from fakes.model_server import Failure, Raw, Reply
 
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec, Usage, user
-from harness.provider import NO_CACHE, CacheStrategy, Done, Request, ToolSpec
+from harness.ports.provider import NO_CACHE, CacheStrategy, Done, Request, ToolSpec
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from harness.errors import ConfigError, ProviderError
 from harness.messages import user
-from harness.provider import Request
+from harness.ports.provider import Request
 from providers import connect
 from providers.cassette.listening import listen
 from providers.cassette.recorder import Origin, Recorder

@@ -14,9 +14,9 @@ from fakes.model_server import Reply
 from fakes.relays import Relay
 
 from harness.errors import RequestRejected
-from harness.provider import Done
+from harness.ports.provider import Done
 from providers import connect
-from providers.net.trust import OWN_CERTIFICATE, OWN_KEY, VARIABLES, issuer_in, ssl_context
+from providers.net.tls import OWN_CERTIFICATE, OWN_KEY, VARIABLES, issuer_in, ssl_context
 
 Behind = Callable[[ssl.SSLContext], str]
 """Starts a model server behind TLS; its base URL."""

@@ -17,7 +17,7 @@ from harness.errors import (
     QuotaExhausted,
 )
 from harness.messages import Usage
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.decode import ChatDecoder

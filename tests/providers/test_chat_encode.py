@@ -19,8 +19,8 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import Request, ToolSpec
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.dialect import Dialect, dialect_of

@@ -13,9 +13,9 @@ from fakes.targets import TARGETS, Target
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.agent.reply import ReplyBuilder
 from harness.messages import AssistantMessage, Citation, ModelMessage, ModelSpec, Text, user
-from harness.provider import BlockEnd, Delta, Done, Request
-from harness.reply import ReplyBuilder
+from harness.ports.provider import BlockEnd, Delta, Done, Request
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.net.stream import decoded

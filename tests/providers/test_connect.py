@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from harness.errors import ConfigError
-from harness.provider import ModelInfo
+from harness.ports.provider import ModelInfo
 from providers import connect
 from providers.catalog import EnvironmentCredentials, Secret, presets
-from providers.offers.prices import PricedFacts
+from providers.model_catalog.prices import PricedFacts
 
 
 class Stored:

@@ -25,8 +25,8 @@ from harness.messages import AssistantMessage, Text, Thinking, user
 from providers import connect
 from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
-from providers.net.failures import failure
-from providers.net.waits import retry_after
+from providers.net.http_errors import failure
+from providers.net.retry_after import retry_after
 
 KEY = "sk-very-secret-0123456789"
 ENDPOINT = Endpoint(presets()["anthropic"], "https://me:pass@api.example.com/x?token=t", Secret(KEY, "keyring"))

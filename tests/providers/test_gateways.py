@@ -7,7 +7,7 @@ from fakes.asking import Asker, Serve
 from fakes.model_server import Failure, Reply
 
 from harness.messages import AssistantMessage, ModelMessage, Text, ToolCall, ToolResult, user
-from harness.provider import Model, ModelInfo, Request, StaticModelInfo
+from harness.ports.provider import Model, ModelInfo, Request, StaticModelInfo
 from providers import connect
 
 

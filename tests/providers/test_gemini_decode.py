@@ -11,6 +11,7 @@ from fakes.script import Reply
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.agent.reply import ReplyBuilder
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -24,8 +25,7 @@ from harness.errors import (
     StreamError,
 )
 from harness.messages import ModelSpec, Text, Thinking, ToolCall, Usage
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from harness.reply import ReplyBuilder
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder

@@ -18,8 +18,8 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import OutputSchema, Request, ToolSpec
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import OutputSchema, Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 from providers.gemini.encode import FOREIGN_CALL, FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 
 OLD, NEW = "gemini-2.5-flash", "gemini-3.8-flash"

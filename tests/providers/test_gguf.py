@@ -13,12 +13,12 @@ import pytest
 from fakes.simple_tools import SimpleTool
 from fakes.tiny_gguf import TEMPLATE, write_model
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.errors import ConfigError, ContextWindowOverflow, ModelNotFound, ProviderError, RequestRejected
 from harness.events import MessageUpdate
 from harness.messages import AssistantMessage, Text, Thinking, ToolCall, ToolResult, UserMessage, user
-from harness.provider import BlockDelta, Delta, Done, Model, ModelInfo, OutputSchema, Price, Request, ToolSpec
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import BlockDelta, Delta, Done, Model, ModelInfo, OutputSchema, Price, Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 from providers import connect
 
 READ = ToolSpec("read_file", "Reads.", {"type": "object", "properties": {"path": {"type": "string"}}})

@@ -15,7 +15,7 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import Request
+from harness.ports.provider import Request
 from providers.gguf.encode import MANNERS, Manner, encode
 from providers.gguf.names import HubName, choose, quantisation_of, read_name
 

@@ -8,9 +8,9 @@ import pytest
 from fakes.tiny_gguf import write_model
 
 from harness.messages import AssistantMessage, JsonObject, Text, ToolCall, ToolResult, user
-from harness.provider import Done, Model, Request, ToolSpec
+from harness.ports.provider import Done, Model, Request, ToolSpec
 from providers import connect
-from providers.gguf.spelling import Spelling, parts
+from providers.gguf.token_escaping import Spelling, parts
 
 
 @pytest.fixture

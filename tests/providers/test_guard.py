@@ -7,7 +7,7 @@ from fakes.asking import Asker
 
 from harness.errors import AuthenticationFailed, ConfigError, StreamError
 from harness.messages import ModelSpec, Usage
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Done, Model, Request, StaticModelInfo
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Done, Model, Request, StaticModelInfo
 from providers.endpoint import Endpoint
 from providers.guard import open_guarded
 from providers.plugins import Preset, ProviderPlugin

@@ -6,8 +6,8 @@ from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Raw
 
 from harness.messages import JsonObject
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta
-from providers.wire.halves import SurrogateBuffer
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta
+from providers.wire.surrogates import SurrogateBuffer
 
 
 def pieces(*texts: str) -> Raw:

@@ -12,9 +12,9 @@ from fakes.turns import Said, said_by
 
 from harness.context.normalise import normalise
 from harness.messages import AssistantMessage, JsonObject, ModelMessage, Text, ToolCall, ToolResult, user
-from harness.provider import Request, ToolSpec
-from harness.thinking import ThinkingLevel
-from providers.wire.sight import without_images
+from harness.ports.provider import Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
+from providers.wire.image_support import without_images
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 CANARIES = (THOUGHT, SIGNATURE, REDACTED)

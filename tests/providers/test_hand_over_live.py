@@ -19,7 +19,7 @@ from fakes.model_server import Reply
 from fakes.simple_tools import SimpleTool
 from fakes.turns import said_by
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.events import Event, TurnEnd
 from harness.messages import AssistantMessage, JsonObject, ToolResult
 

@@ -14,7 +14,7 @@ from fakes.asking import AnswerRaw, Asker
 from fakes.model_server import Reply
 
 from harness.errors import ModelOverloaded, ProviderError, StreamError
-from harness.provider import BlockDelta
+from harness.ports.provider import BlockDelta
 from providers import connect, list_models
 from providers.gguf.hub import Hub, HubFile
 from providers.net.inflate import LARGEST_INFLATED, PIECE_BYTES, InflateError, inflater

@@ -10,11 +10,11 @@ from fakes.bedrock_wire import exception
 from fakes.model_server import Failure, ModelServer, Raw, Reply
 from fakes.simple_tools import SimpleTool
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
 from harness.errors import AuthenticationFailed, ConfigError, ProviderError
 from harness.messages import ModelSpec, user
-from harness.options import AgentOptions
-from harness.provider import Model, Request
+from harness.ports.provider import Model, Request
 from providers import ApiKey, EnvironmentCredentials, connect, presets
 from providers.catalog import Preset
 

@@ -4,10 +4,10 @@ import pytest
 from fakes import model_lists as lists
 
 from harness.messages import JsonValue
-from harness.provider import ModelInfo, Price
+from harness.ports.provider import ModelInfo, Price
 from providers.bedrock.listing import models_in
-from providers.offers.known import ListedModel, ModelMetadata
-from providers.offers.listing import is_talkative, known_in, listed
+from providers.model_catalog.listing import is_talkative, known_in, listed
+from providers.model_catalog.metadata import ListedModel, ModelMetadata
 
 EACH: dict[str, tuple[JsonValue, dict[str, ModelMetadata]]] = {
     "anthropic": (

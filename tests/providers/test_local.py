@@ -10,10 +10,10 @@ from fakes import model_lists as lists
 from fakes.asking import Serve
 
 from harness.messages import JsonValue
-from harness.provider import ModelInfo
+from harness.ports.provider import ModelInfo
 from providers import connect, list_models
-from providers.offers.known import ModelMetadata
-from providers.offers.local import FREE, LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
+from providers.model_catalog.local import FREE, LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
+from providers.model_catalog.metadata import ModelMetadata
 
 
 @contextmanager

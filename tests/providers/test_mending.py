@@ -8,9 +8,9 @@ from fakes.model_server import Failure, Raw, Reply
 
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec, user
-from harness.provider import BlockDelta, Delta, Request
+from harness.ports.provider import BlockDelta, Delta, Request
 from providers import connect
-from providers.net.mending import MOST, with_degradation
+from providers.net.degradation import MOST, with_degradation
 
 REFUSAL = "temperature is not supported"
 BEGUN = (

@@ -8,10 +8,10 @@ from fakes.asking import ModelAt, Serve, said_in
 from fakes.judges import accepted_by_anthropic, accepted_by_openai
 from fakes.model_server import Failure, ModelServer, Reply
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.messages import JsonObject, JsonValue, ModelSpec, user
-from harness.provider import Model, OutputSchema, Request, ToolSpec
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import Model, OutputSchema, Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 from providers import Secret, connect
 from providers.anthropic.answer import output_format
 from providers.anthropic.encode import encode as encode_messages

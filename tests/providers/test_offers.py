@@ -8,14 +8,14 @@ from fakes.asking import Serve
 from fakes.list_server import ListServer
 
 from harness.errors import ConfigError, NetworkError, ProviderError
-from harness.provider import ModelInfo, Price
+from harness.ports.provider import ModelInfo, Price
 from providers import endpoint_of
 from providers.catalog import presets
 from providers.installed import service_at
-from providers.offers.abilities import capabilities_by_name
-from providers.offers.known import MetadataSource, ModelMetadata
-from providers.offers.offers import Offer, priced_offers, served_offers
-from providers.offers.prices import PricedFacts
+from providers.model_catalog.capabilities import capabilities_by_name
+from providers.model_catalog.metadata import MetadataSource, ModelMetadata
+from providers.model_catalog.offers import Offer, priced_offers, served_offers
+from providers.model_catalog.prices import PricedFacts
 
 
 async def offered(preset: str, answers: dict[str, Any], path: str = "/v1") -> tuple[list[Offer], list[str]]:

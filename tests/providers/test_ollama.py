@@ -5,13 +5,13 @@ from fakes.asking import Asker, ModelAt, Serve, said_in
 from fakes.model_server import Failure, ModelServer, Reply
 from fakes.simple_tools import SimpleTool
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.errors import ModelNotFound, ModelOverloaded, ProviderError, RequestRejected
 from harness.messages import AssistantMessage, ToolResult, Usage, UserMessage, user
-from harness.provider import Model, ModelInfo, Request, ToolSpec
+from harness.ports.provider import Model, ModelInfo, Request, ToolSpec
 from providers import connect, list_models
 from providers.endpoint import address_in
-from providers.offers.local import FREE, LocalFacts
+from providers.model_catalog.local import FREE, LocalFacts
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {}})
 PLAIN = {"capabilities": ["completion"]}

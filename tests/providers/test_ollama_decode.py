@@ -13,10 +13,10 @@ from ollama import ChatResponse
 
 from harness.errors import ContextWindowOverflow, ModelOverloaded, NetworkError, ProviderError, RequestRejected
 from harness.messages import Usage
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
-from providers.net.lines import LineDecoder
+from providers.net.ndjson import LineDecoder
 from providers.net.stream import decoded
 from providers.ollama.decode import LineReplyDecoder
 

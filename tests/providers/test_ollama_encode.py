@@ -19,8 +19,8 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import OutputSchema, Request, ToolSpec
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import OutputSchema, Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 from providers.ollama.card import ModelCard, card_of
 from providers.ollama.encode import encode
 

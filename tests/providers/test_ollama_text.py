@@ -5,9 +5,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.agent.reply import ReplyBuilder
 from harness.messages import AssistantMessage, ModelSpec, Text, Thinking
-from harness.provider import ToolSpec
-from harness.reply import ReplyBuilder
+from harness.ports.provider import ToolSpec
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.ollama.decode import LineReplyDecoder

@@ -15,7 +15,7 @@ from fakes.model_server import Reply
 from fakes.relays import Relay
 
 from harness.errors import NetworkError
-from harness.provider import Done
+from harness.ports.provider import Done
 from providers import connect
 from providers.net import pool
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.provider import Price
-from providers.offers.known import ModelMetadata
-from providers.offers.prices import priced
-from providers.offers.prices_apart import priced_apart
-from providers.offers.shelf import PriceCache
+from harness.ports.provider import Price
+from providers.model_catalog.metadata import ModelMetadata
+from providers.model_catalog.price_cache import PriceCache
+from providers.model_catalog.prices import priced
+from providers.model_catalog.prices_apart import priced_apart
 
 LOOK_UPS = [priced, priced_apart]
 
@@ -40,8 +40,8 @@ def test_what_was_looked_up_today_is_not_looked_up_again(
 def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
     PriceCache(tmp_path).keep("openai", "gpt-5", ModelMetadata(400_000, price=Price(1, 2, 0.5, 0, None)))
     code = (
-        "import sys; from pathlib import Path; from providers.offers.prices import priced\n"
-        "from providers.offers.shelf import Shelf\n"
+        "import sys; from pathlib import Path; from providers.model_catalog.prices import priced\n"
+        "from providers.model_catalog.price_cache import Shelf\n"
         f"print(priced('openai', 'gpt-5', Shelf(Path({str(tmp_path)!r}))))\n"
         "assert not {'genai_prices', 'pydantic', 'importlib.metadata'} & set(sys.modules)"
     )

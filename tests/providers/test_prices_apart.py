@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from providers.offers.prices import priced
-from providers.offers.prices_apart import priced_apart
+from providers.model_catalog.prices import priced
+from providers.model_catalog.prices_apart import priced_apart
 
 MODEL = ("anthropic", "claude-sonnet-4-5")
 LOOKS = """

@@ -9,7 +9,7 @@ from fakes.prompt_cache import PromptCache, blocks_of, last_mark
 from fakes.targets import TARGETS
 
 from harness.messages import AssistantMessage, ModelMessage, Text, ToolCall, ToolResult, user
-from harness.provider import NO_CACHE, CacheStrategy, Request, ToolSpec
+from harness.ports.provider import NO_CACHE, CacheStrategy, Request, ToolSpec
 from providers.catalog import presets
 from providers.openai_responses.encode import encode as encode_responses
 

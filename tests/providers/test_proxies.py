@@ -15,7 +15,7 @@ from fakes.model_server import Reply
 from fakes.relays import HttpProxy, Relay, SocksProxy
 
 from harness.errors import NetworkError, ProviderError, RequestRejected
-from harness.provider import Done
+from harness.ports.provider import Done
 from providers import connect
 from providers.net.proxies import proxy_for
 

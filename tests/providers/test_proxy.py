@@ -12,7 +12,10 @@ from fakes.simple_tools import SimpleTool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.agent.reply import ReplyBuilder
+from harness.agent.retry import RetryPolicy
 from harness.errors import (
     AuthenticationFailed,
     ConfigError,
@@ -37,10 +40,7 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.options import AgentOptions
-from harness.provider import Delta, Done, Model, OutputSchema, Request, ToolSpec
-from harness.reply import ReplyBuilder
-from harness.retry import RetryPolicy
+from harness.ports.provider import Delta, Done, Model, OutputSchema, Request, ToolSpec
 from providers import Secret, connect
 from providers.catalog import presets
 from providers.demo import Break, Call, Reply, Say, Think, scripted

@@ -12,11 +12,11 @@ from fakes.model_server import Cut, Failure, Raw, Reply
 from fakes.refusals import KEY, REFUSALS, WITHIN
 from fakes.simple_tools import SimpleTool
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.agent.retry import RetryPolicy
 from harness.errors import ContextWindowOverflow, ModelThrottled, NetworkError, ProviderError
-from harness.options import AgentOptions
-from harness.provider import Model
-from harness.retry import RetryPolicy
+from harness.ports.provider import Model
 from providers import connect, presets
 
 STEADY = RetryPolicy(random=lambda: 0.5)

@@ -12,13 +12,13 @@ from fakes.model_server import Cut, Failure, Hang, ModelServer, Reply
 from fakes.simple_tools import SimpleTool
 from fakes.tapes import HEAD, close_all, recording, replaying
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.agent.retry import RetryPolicy
 from harness.errors import ConfigError, ModelThrottled, NetworkError, ProviderError, RequestRejected
 from harness.events import MessageUpdate
 from harness.messages import Message, ToolResult, user
-from harness.options import AgentOptions
-from harness.provider import Model
-from harness.retry import RetryPolicy
+from harness.ports.provider import Model
 from providers import connect
 from providers.cassette.deck import difference
 from providers.cassette.listening import listen

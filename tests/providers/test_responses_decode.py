@@ -12,11 +12,11 @@ from fakes.runs import results_of
 from fakes.script import Reply
 from fakes.simple_tools import SimpleTool
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.reply import ReplyBuilder
 from harness.errors import ContextWindowOverflow, ModelThrottled, NetworkError, ProviderError, QuotaExhausted
 from harness.messages import Usage
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from harness.reply import ReplyBuilder
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers import connect
 from providers.catalog import presets
 from providers.endpoint import Endpoint

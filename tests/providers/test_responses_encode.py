@@ -18,8 +18,8 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import OutputSchema, Request, ToolSpec
-from harness.thinking import ThinkingLevel
+from harness.ports.provider import OutputSchema, Request, ToolSpec
+from harness.thinking_level import ThinkingLevel
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
 
 READ = ToolSpec("read_file", "Reads.", {"type": "object", "properties": {"path": {"type": "string"}}})

@@ -8,7 +8,7 @@ from fakes.model_server import Failure, Reply
 from fakes.script import Item
 
 from harness.messages import AssistantMessage, ModelMessage, ModelSpec, Text, Thinking, ToolCall, ToolResult, user
-from harness.provider import Request, ToolSpec
+from harness.ports.provider import Request, ToolSpec
 from providers import Secret, endpoint_of
 from providers.catalog import presets
 from providers.endpoint import Endpoint

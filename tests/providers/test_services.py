@@ -16,7 +16,7 @@ from fakes.simple_tools import SimpleTool
 from genai_prices.data_snapshot import get_snapshot
 
 import providers
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.errors import ConfigError
 from harness.messages import (
     AssistantMessage,
@@ -31,8 +31,8 @@ from harness.messages import (
     UserMessage,
     user,
 )
-from harness.provider import Model, Request, StaticModelInfo, ToolSpec
-from harness.thinking import THINKING_LEVELS, ThinkingLevel
+from harness.ports.provider import Model, Request, StaticModelInfo, ToolSpec
+from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 from providers import Secret, connect
 from providers.catalog import Preset, presets
 from providers.endpoint import Endpoint

@@ -13,7 +13,7 @@ from fakes.asking import Serve
 from fakes.model_server import Reply
 from fakes.runs import until
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from providers import connect
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"

@@ -9,7 +9,7 @@ from fakes.asking import ModelAt, Serve
 from fakes.histories import PICTURE
 from fakes.model_server import Failure, Reply
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.errors import (
     AuthenticationFailed,
     ContextWindowOverflow,
@@ -20,11 +20,11 @@ from harness.errors import (
 )
 from harness.events import Event, Notice
 from harness.messages import AssistantMessage, Image, ModelMessage, ModelSpec, Text, ToolCall, ToolResult, UserMessage
-from harness.provider import Delta, Model, ModelInfo, Request, StaticModelInfo
+from harness.ports.provider import Delta, Model, ModelInfo, Request, StaticModelInfo
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.openai_chat.provider import ChatProvider
-from providers.wire.sight import ImageFallback, rejects_images, without_images
+from providers.wire.image_support import ImageFallback, rejects_images, without_images
 
 LEFT_OUT = "left out, since this model sees no images"
 LOOK = ToolCall("call_1", "look", {})

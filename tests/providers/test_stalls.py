@@ -13,7 +13,7 @@ from fakes.asking import Asker, ModelAt, Serve
 from fakes.model_server import Raw, Reply
 
 from harness.errors import ModelOverloaded, NetworkError, StreamError
-from harness.provider import BlockDelta
+from harness.ports.provider import BlockDelta
 from providers import connect, list_models
 from providers.catalog import presets
 from providers.endpoint import Endpoint

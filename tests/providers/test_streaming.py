@@ -10,10 +10,10 @@ from fakes.model_server import Cut, Failure, Hang, ModelServer, Raw, Reply
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.agent.reply import ReplyBuilder
 from harness.errors import NetworkError, ProviderError, StreamError
 from harness.messages import ModelSpec, Usage, user
-from harness.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Request
-from harness.reply import ReplyBuilder
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done, Request
 from providers import connect
 from providers.anthropic.decode import MessageDecoder
 from providers.bedrock.decode import ConverseDecoder
@@ -22,7 +22,7 @@ from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.decode import ContentDecoder
 from providers.net import pool
-from providers.net.lines import LineDecoder
+from providers.net.ndjson import LineDecoder
 from providers.net.sse import EventDecoder
 from providers.net.stream import Framing, ReplyDecoder, decoded
 from providers.ollama.decode import LineReplyDecoder

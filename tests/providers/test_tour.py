@@ -4,12 +4,12 @@ from pathlib import Path
 
 from fakes.people import ScriptedPerson
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
 from harness.messages import ModelSpec
-from harness.options import AgentOptions
-from harness.person import Answer, Denied
-from harness.provider import Model, StaticModelInfo
-from harness.workspace import Workspace
+from harness.ports.interaction import Answer, Denied
+from harness.ports.provider import Model, StaticModelInfo
+from harness.workspace.workspace import Workspace
 from providers.demo import DemoProvider
 from providers.demo.sample import SAMPLE
 from providers.demo.tour import STEPS, tour

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 LATE = """
 import asyncio, sys
 from harness.messages import user
-from harness.provider import Request
+from harness.ports.provider import Request
 from providers import connect
 
 async def ask(model):

@@ -9,7 +9,9 @@ from fakes.model_server import Failure, Raw, Reply
 from fakes.refusals import KEY
 from fakes.vendor_refusals import VENDOR_REFUSALS, VendorRefusal
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.agent.retry import RetryPolicy
 from harness.errors import (
     ContextWindowOverflow,
     InvalidReply,
@@ -21,9 +23,7 @@ from harness.errors import (
     RequestRejected,
     StreamError,
 )
-from harness.options import AgentOptions
-from harness.provider import Model
-from harness.retry import RetryPolicy
+from harness.ports.provider import Model
 from providers import connect
 from providers.catalog import presets
 

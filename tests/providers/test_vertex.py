@@ -11,7 +11,7 @@ from fakes.model_server import Failure, Reply
 from fakes.simple_tools import SimpleTool
 from fakes.token_server import TokenServer, write_key_file
 
-from harness.agent import Agent
+from harness.agent.agent import Agent
 from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, NetworkError
 from providers import connect, endpoint_of, list_models
 from providers.catalog import presets

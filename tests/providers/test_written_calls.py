@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.provider import ToolSpec
-from providers.wire.written_calls import Piece, TextToolCalls, Thought, Words, dialects_in
+from harness.ports.provider import ToolSpec
+from providers.wire.text_tool_calls import Piece, TextToolCalls, Thought, Words, dialects_in
 from providers.wire.written_dialects import Call
 
 BASH = ToolSpec(

@@ -19,7 +19,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.worker import Worker
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.chat import ChatScreen
 from cinch_tui.transcript.block import Block
 

@@ -10,8 +10,8 @@ from fakes.people import ScriptedPerson
 
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
-from harness.person import Answer, Choice, NonInteractive, Question
-from harness.tool import Risk, ToolOutput
+from harness.ports.interaction import Answer, Choice, NonInteractive, Question
+from harness.ports.tool import Risk, ToolOutput
 from harness.views import TextView
 from tools.ask import AskTool
 

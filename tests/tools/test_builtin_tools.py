@@ -5,10 +5,10 @@ import sys
 from ast import literal_eval
 from pathlib import Path
 
-from harness.modes import EXECUTE, PLAN, tools_of
+from harness.approval.modes import EXECUTE, PLAN, tools_of
 from tools import builtin_tools, load
 from tools.builtin import loaders
-from tools.cards import CARDS, as_text
+from tools.manifest import CARDS, as_text
 from tools.read import ReadTool
 
 ORDER = [

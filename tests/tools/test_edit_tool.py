@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FileMissing, FileNotRead, InvalidArguments
-from harness.filetext import file_text
-from harness.tool import Risk, ToolOutput
+from harness.ports.tool import Risk, ToolOutput
 from harness.views import DiffView
+from harness.workspace.file_text import file_text
 from tools.edit import EditTool
 from tools.text.edits import Edit, Edited, Refused, apply_edits
 

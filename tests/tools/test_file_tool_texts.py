@@ -5,7 +5,7 @@ import json
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from harness.tool import Tool
+from harness.ports.tool import Tool
 from tools.edit import EditTool
 from tools.find import FindTool
 from tools.grep import GrepTool

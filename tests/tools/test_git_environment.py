@@ -9,8 +9,8 @@ from fakes.contexts import tool_context
 from fakes.hostile_repository import GIT, HostileRepository, bare_layout
 
 from harness.errors import WorkspaceError
-from harness.tool import Tool
-from harness.workspace import Workspace
+from harness.ports.tool import Tool
+from harness.workspace.workspace import Workspace
 from tools.bash import BashTool
 from tools.edit import EditTool
 from tools.git_environment import GitUse, git_environment

@@ -9,13 +9,13 @@ from fakes.workplace import Workplace
 
 from harness.errors import FileMissing, NotAFile, OutsideWorkspace, WorkspaceError
 from harness.messages import JsonValue
-from harness.tool import Tool
+from harness.ports.tool import Tool
 from harness.views import ListingView
 from tools.find import FindTool
 from tools.grep import GrepTool
 from tools.list import ListTool
-from tools.matches import Matches
 from tools.read import ReadTool
+from tools.ripgrep_output import Matches
 
 GREP = GrepTool()
 

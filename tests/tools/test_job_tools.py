@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from fakes.contexts import tool_context
 
+from harness.agent.inbox import Queue
 from harness.events import Event, Notice
-from harness.inbox import Queue
-from harness.jobs import MOST_RUNNING, Jobs, JobSpec
+from harness.execution.jobs import MOST_RUNNING, Jobs, JobSpec
 from harness.messages import JsonObject
-from harness.tool import ToolOutput
+from harness.ports.tool import ToolOutput
 from tools.bash import BashTool
 from tools.job_kill import JobKillTool
 from tools.job_output import JobOutputTool

@@ -6,7 +6,7 @@ import pytest
 from fakes.workplace import Workplace
 
 from harness.errors import FileNotRead, WorkspaceError
-from harness.tool import Tool, ToolOutput
+from harness.ports.tool import Tool, ToolOutput
 from harness.views import DiffView
 from tools.edit import EditTool
 from tools.read import ReadTool

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from harness.filetext import FileText, Splice, difference, occurrences
 from harness.lazy_dataclass import dataclass
+from harness.workspace.file_text import FileText, Splice, difference, occurrences
 from tools.text.fuzzy import nearest_block
 from tools.text.matching import Found, Hit, find
 

@@ -11,8 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
-from harness.filetext import FileText, occurrences
 from harness.lazy_dataclass import dataclass
+from harness.workspace.file_text import FileText, occurrences
 
 _TYPOGRAPHY = str.maketrans(
     dict.fromkeys("‘’‚‛′", "'")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.hunks import Hunk, hunks_of, lines_of
 from harness.views import DiffView
+from harness.workspace.hunks import Hunk, hunks_of, lines_of
 from tools.text.edits import Edit
 
 

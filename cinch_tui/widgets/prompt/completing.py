@@ -8,12 +8,12 @@ from textual.containers import Vertical
 from textual.reactive import var
 
 from cinch_tui.keys.keymap import bound
+from cinch_tui.user_input import Said, as_words
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from cinch_tui.widgets.prompt.paths import PathCompletion
 from cinch_tui.widgets.prompt.popup import CompletionPopup
-from cinch_tui.words import Said, as_words
 
 
 class CompletingField(Vertical):

@@ -12,7 +12,7 @@ from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.commands.front import CommandHost
+    from cinch_tui.commands.host import CommandHost
     from cinch_tui.commands.registry import Command, Registry
 
 MAX_CANDIDATES = 50

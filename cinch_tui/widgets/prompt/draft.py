@@ -12,8 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.pictures.album import ImageStore
-from cinch_tui.words import Words
+from cinch_tui.images.image_store import ImageStore
+from cinch_tui.user_input import Words
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -66,7 +66,7 @@ class Draft:
     def write(self, words: Words) -> None:
         """Keep this in the place of what was kept. API keys are left out."""
         from cinch_tui.commands.secrets import without_keys  # not before the first paint
-        from cinch_tui.private_file import write_private
+        from cinch_tui.config.private_file import write_private
 
         kept = words.saying(without_keys(words.text))
         if self._file is None or kept == self._written or len(kept.text) > MAX_CHARACTERS:

@@ -10,8 +10,8 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
+from cinch_tui.user_input import Words, joined
 from cinch_tui.widgets.prompt.draft import Draft
-from cinch_tui.words import Words, joined
 from harness.lazy_dataclass import dataclass
 
 SECONDS = 0.5

@@ -12,9 +12,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 
-from harness.disk import is_there
+from harness.concurrency.cancellation import end_process
 from harness.errors import NotAFile
-from harness.stopping import end_process
+from harness.workspace.disk import is_there
 
 MAX_PATHS = 1_000_000
 PATIENCE_SECONDS = 60.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cinch_tui.pictures.album import ImageStore
-from cinch_tui.words import Said, Words, as_words
+from cinch_tui.images.image_store import ImageStore
+from cinch_tui.user_input import Said, Words, as_words
 
 MAX_WRITTEN_CHARACTERS = 20_000
 

@@ -10,7 +10,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import cast
 
-from cinch_tui.private_file import write_private
+from cinch_tui.config.private_file import write_private
 from harness.lazy_dataclass import dataclass
 
 MAX_ENTRIES = 5_000

@@ -13,13 +13,13 @@ from textual.message import Message
 from textual.widget import Widget
 
 from cinch_tui.keys.keymap import bound
+from cinch_tui.user_input import Said, Words, as_words
 from cinch_tui.widgets.prompt.line_input import LineInput
 from cinch_tui.widgets.prompt.pastes import Pastes, is_large, typeable
-from cinch_tui.words import Said, Words, as_words
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.pictures.taking import LoadedImage
+    from cinch_tui.images.image_loader import LoadedImage
     from cinch_tui.widgets.prompt.vim_keys import VimKeys
 
 # A whole prompt that comes back, from the history or an editor, is shown as it was up to here.

@@ -9,10 +9,10 @@ import re
 from typing import TYPE_CHECKING
 
 from cinch_tui.transcript.plain import harmless
-from cinch_tui.words import MARK, Attachment, Words, mark_of
+from cinch_tui.user_input import MARK, Attachment, Words, mark_of
 
 if TYPE_CHECKING:
-    from cinch_tui.pictures.taking import LoadedImage
+    from cinch_tui.images.image_loader import LoadedImage
     from harness.messages import Image
 
 MAX_LINES = 12

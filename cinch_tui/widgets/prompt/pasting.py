@@ -13,7 +13,7 @@ from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.pictures.intake import PasteHandler
+    from cinch_tui.images.paste_handler import PasteHandler
 
 PATIENCE = 3.0
 """Seconds that a paste may take to be looked at."""
@@ -32,7 +32,7 @@ class PastingField(CompletingField):
             self._input.put(text)
             return
         # Nothing is pasted before the first paint.
-        from cinch_tui.pictures.intake import taken_in
+        from cinch_tui.images.paste_handler import taken_in
 
         intake = None
         # A folder on a machine that does not answer must not hold up the keys.
@@ -46,8 +46,8 @@ class PastingField(CompletingField):
 
     async def action_paste(self) -> None:
         """From the system's clipboard, where there is a way to it; else what was copied here."""
-        from cinch_tui.pictures.clipboard import held
-        from cinch_tui.pictures.intake import shown
+        from cinch_tui.images.clipboard import held
+        from cinch_tui.images.paste_handler import shown
 
         # Textual leaves open what an app returns, and so the app's type.
         copied: str = self.app.clipboard  # pyright: ignore[reportUnknownMemberType]

@@ -15,6 +15,7 @@ from textual.reactive import var
 from textual.widgets import TextArea
 
 from cinch_tui.keys.keymap import bindings, hint, read_chords_of_plain_terminals
+from cinch_tui.user_input import Said, Words, as_words, joined
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.draft_keeper import DraftKeeper
@@ -23,7 +24,6 @@ from cinch_tui.widgets.prompt.history_search import FOUND_HINT, NO_MATCH_HINT, H
 from cinch_tui.widgets.prompt.input import PromptInput
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
 from cinch_tui.widgets.prompt.pasting import PastingField
-from cinch_tui.words import Said, Words, as_words, joined
 from harness.lazy_dataclass import dataclass
 
 IDLE_HINT = ("Ask for a change", "/ commands", "@ files", "chat.help help")

@@ -11,7 +11,7 @@ import pytest
 from fakes.model_server import ModelServer
 from fakes.script import Script
 
-from providers.net.trust import OWN_CERTIFICATE, OWN_KEY, VARIABLES
+from providers.net.tls import OWN_CERTIFICATE, OWN_KEY, VARIABLES
 
 T = TypeVar("T")
 Start = Callable[[AbstractContextManager[T]], T]

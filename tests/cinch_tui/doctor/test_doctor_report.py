@@ -7,9 +7,9 @@ from pathlib import Path
 
 from fakes.model_server import ModelServer, Reply
 
+from cinch_tui.config.paths import find_paths
 from cinch_tui.doctor.report import WIDTH, report_block
 from cinch_tui.models.last_choice import Choice
-from cinch_tui.paths import find_paths
 
 
 async def test_the_app_tells_of_the_model_in_use_in_one_block(tmp_path: Path) -> None:

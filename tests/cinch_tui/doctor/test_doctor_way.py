@@ -18,7 +18,7 @@ from fakes.relays import HttpProxy, Relay, SocksProxy
 
 from cinch_tui.doctor.network import ConnectionCheck
 from cinch_tui.doctor.route import Route
-from providers.net.trust import ssl_context, trusts_nobody
+from providers.net.tls import ssl_context, trusts_nobody
 
 HOST = "models.example"
 PASSWORD = "sesame-sesame"

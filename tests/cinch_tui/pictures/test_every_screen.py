@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual.pilot import Pilot
 
-from cinch_tui.app import CinchApp
+from cinch_tui.app.app import CinchApp
 from cinch_tui.screens.conversation import ConversationScreen
 from cinch_tui.screens.dialog import Dialog
 from cinch_tui.screens.docked import DockedDialog

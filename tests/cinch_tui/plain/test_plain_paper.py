@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from cinch_tui.plain.paper import LineWriter
+from cinch_tui.plain.line_writer import LineWriter
 
 
 def test_what_is_said_stands_on_lines_of_its_own():

@@ -6,8 +6,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
+from cinch_tui.app.theming import load_theme
 from cinch_tui.rendering.few_colours import FewColours, nearest
-from cinch_tui.theming import load_theme
 
 
 def rgb(number: int) -> tuple[int, int, int]:

@@ -7,8 +7,8 @@ import pytest
 from fakes.transcript_stage import Stage, screen
 from textual.pilot import Pilot
 
-from cinch_tui.desk.branches import VariantView
-from cinch_tui.screens.board import ChatWidgets
+from cinch_tui.controller.parallel_run import VariantView
+from cinch_tui.screens.chat_widgets import ChatWidgets
 from cinch_tui.transcript.branch_block import VariantBlock
 from cinch_tui.transcript.view import Transcript
 from cinch_tui.widgets.status_bar import StatusBar
@@ -25,7 +25,7 @@ from harness.events import (
     ToolExecutionStart,
 )
 from harness.messages import Cost, ToolCall, Usage
-from harness.provider import BlockDelta, BlockKind, BlockStart
+from harness.ports.provider import BlockDelta, BlockKind, BlockStart
 
 WRITTEN = "▾ ◆ demo/a  10 tokens"
 

@@ -9,9 +9,9 @@ from fakes.transcript_stage import Stage, numbered
 from PIL import Image as Pillow
 
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.look import Ways
-from cinch_tui.transcript.past import show_result
+from cinch_tui.transcript.history_blocks import show_result
 from cinch_tui.transcript.pictured import Gallery
+from cinch_tui.transcript.styles import Ways
 from harness.messages import Image, Text, ToolResult
 from harness.views import DiffView
 

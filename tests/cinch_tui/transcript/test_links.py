@@ -9,7 +9,7 @@ from fakes.transcript_stage import Stage, screen
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.layout import Layout
 from cinch_tui.transcript.links import Link, links_in, place_in_file, safe_url
-from cinch_tui.transcript.look import BlockStyles, Ways
+from cinch_tui.transcript.styles import BlockStyles, Ways
 from cinch_tui.transcript.view import Transcript
 from harness.views import ListingView, TerminalView
 

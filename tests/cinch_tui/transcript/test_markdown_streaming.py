@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from cinch_tui.transcript import splitting
 from cinch_tui.transcript.blocks import ReplyBlock
-from cinch_tui.transcript.look import BlockStyles
 from cinch_tui.transcript.markdown import Page, element_lines
 from cinch_tui.transcript.splitting import parser
+from cinch_tui.transcript.styles import BlockStyles
 
 WIDTH = 40
 LOOK = BlockStyles.bare()

@@ -15,8 +15,8 @@ from wcwidth import wcswidth
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.layout import START, Layout
 from cinch_tui.transcript.lines import Line
-from cinch_tui.transcript.look import BlockStyles
 from cinch_tui.transcript.painting import painted
+from cinch_tui.transcript.styles import BlockStyles
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView
 
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")

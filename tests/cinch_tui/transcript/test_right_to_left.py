@@ -11,8 +11,8 @@ from wcwidth import wcswidth
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 from cinch_tui.transcript.layout import START, Layout
-from cinch_tui.transcript.look import BlockStyles
 from cinch_tui.transcript.painting import painted
+from cinch_tui.transcript.styles import BlockStyles
 
 SMALL = (44, 24)
 HEBREW, ARABIC = "שָׁלוֹם עוֹלָם", "مَرْحَبًا بِالْعَالَمِ لا"

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.needle import SearchQuery
+from cinch_tui.transcript.search_query import SearchQuery
 from cinch_tui.widgets.search_bar import LONGEST
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 

@@ -8,8 +8,8 @@ from fakes.transcript_stage import Stage, screen
 
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.look import Ways
-from cinch_tui.transcript.past import blocks_of
+from cinch_tui.transcript.history_blocks import blocks_of
+from cinch_tui.transcript.styles import Ways
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, UserMessage
 
 SMALL = (40, 14)

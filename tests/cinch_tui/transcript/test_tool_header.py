@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cinch_tui.transcript.blocks import NoticeBlock
-from cinch_tui.transcript.look import BlockStyles
+from cinch_tui.transcript.styles import BlockStyles
 from cinch_tui.transcript.tool_block import ToolBlock, ToolStatus
 from cinch_tui.transcript.tool_lines import body_lines, header_line
 from harness.views import TerminalView

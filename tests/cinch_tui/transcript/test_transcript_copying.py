@@ -11,7 +11,7 @@ from textual.selection import SELECT_ALL, Selection
 from cinch_tui.transcript.blocks import ReplyBlock, ToolBlock, UserBlock
 from cinch_tui.transcript.copying import selected_text
 from cinch_tui.transcript.layout import Layout
-from cinch_tui.transcript.look import BlockStyles
+from cinch_tui.transcript.styles import BlockStyles
 from harness.views import TerminalView
 
 SMALL = (40, 12)

@@ -9,19 +9,19 @@ from fakes.widget_app import WidgetApp
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
-from cinch_tui.commands.front import TranscriptPart
-from cinch_tui.desk.bridge import Bridge
-from cinch_tui.fronts.reports import source
-from cinch_tui.screens.board import ChatWidgets
+from cinch_tui.command_host.reports import source
+from cinch_tui.commands.host import TranscriptPart
+from cinch_tui.controller.bridge import Bridge
+from cinch_tui.screens.chat_widgets import ChatWidgets
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
-from cinch_tui.transcript.past import blocks_of
+from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.widgets.status_bar import StatusBar
+from harness.context.citations import Source
 from harness.events import MessageDiscarded, MessageEnd, MessageStart, MessageUpdate
 from harness.messages import AssistantMessage, Citation, Text, ToolCall, user
-from harness.provider import BlockDelta, BlockEnd, BlockStart
-from harness.sources import Source
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart
 
 SMALL = (40, 14)
 PAGES = (Citation(SKY, "Sky"), Citation(NASA, "Why is the sky blue?"))

@@ -8,7 +8,7 @@ from fakes.transcript_stage import Stage, screen
 from cinch_tui.transcript.block import Block, Part
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.lines import Line
-from cinch_tui.transcript.look import BlockStyles
+from cinch_tui.transcript.styles import BlockStyles
 
 
 class Faulty(Part):

@@ -1,0 +1,177 @@
+"""API keys: from the environment, else the system's keyring, else a file that only its owner may read.
+
+A key is stored in one of the last two; the file also notes which keys are in the keyring.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from cinch_tui.config.paths import Paths
+from cinch_tui.config.private_file import write_private
+from harness.errors import ConfigError
+from harness.lazy_dataclass import dataclass
+from providers.catalog import EnvironmentCredentials, Secret
+from providers.installed import find_preset
+
+if TYPE_CHECKING:
+    from providers.catalog import Credentials
+
+logger = logging.getLogger(__name__)
+
+SERVICE = "cinch"
+KEYRING = "system keyring"
+# Stands in the file for a key that is in the keyring.
+IN_KEYRING = "@keyring"
+KEYRING_PATIENCE_S = 3.0
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStore:
+    """Finds and keeps keys. `CINCH_KEYRING=off` leaves the system's keyring alone."""
+
+    paths: Paths
+    environ: Mapping[str, str] = field(repr=False)
+    _unanswered: list[threading.Thread] = field(
+        default_factory=list[threading.Thread], init=False, repr=False, compare=False
+    )
+    """Who still waits for the keyring: while somebody does, nobody else asks."""
+
+    _entered: dict[str, str] = field(default_factory=dict[str, str], init=False, repr=False, compare=False)
+    """Keys that win over the environment, in this process."""
+
+    @property
+    def file(self) -> Path:
+        return self.paths.credentials_file
+
+    def find(self, preset_name: str, variables: Sequence[str]) -> Secret | None:
+        """The key for a preset, with the name of where it came from; None when there is none anywhere.
+
+        Raises:
+            ConfigError: the file of keys is damaged.
+        """
+        if entered := self._entered.get(preset_name):
+            return Secret(entered, "your input")
+        found = EnvironmentCredentials(self.environ).find(preset_name, variables)
+        if found:
+            return found
+        kept = _read(self.file).get(preset_name, "")
+        if kept and kept != IN_KEYRING:
+            return Secret(kept, str(self.file))
+        # Asking the keyring costs a fifth of a second: a server that needs no key is not to wait for that.
+        preset = find_preset(preset_name)
+        is_worth_asking = kept == IN_KEYRING or (preset is not None and preset.key_required)
+        value = self._from_keyring(preset_name) if is_worth_asking else None
+        return Secret(value, KEYRING) if value else None
+
+    def store(self, preset_name: str, key: str) -> str:
+        """Keep a key; tells where.
+
+        Raises:
+            ConfigError: it could be kept nowhere.
+        """
+        in_keyring = self._to_keyring(preset_name, key)
+        self._write(_read(self.file) | {preset_name: IN_KEYRING if in_keyring else key})
+        return KEYRING if in_keyring else str(self.file)
+
+    def use_now(self, preset_name: str, key: str) -> None:
+        """Use the key in this process although the environment has another, one that was refused."""
+        self._entered[preset_name] = key
+
+    def overrides(self, preset_name: str) -> bool:
+        """True if a key that was entered wins over the environment's."""
+        return preset_name in self._entered
+
+    def forget(self, preset_name: str) -> None:
+        """Remove a stored key; one in the environment is not ours to remove.
+
+        Raises:
+            ConfigError: the file of keys cannot be changed.
+        """
+        if self._uses_keyring:
+            self._within_patience(lambda: _delete_in_keyring(preset_name))
+        known = _read(self.file)
+        if known.pop(preset_name, None) is not None:
+            self._write(known)
+
+    @property
+    def _uses_keyring(self) -> bool:
+        return self.environ.get("CINCH_KEYRING", "").lower() not in ("off", "0", "no", "false")
+
+    def _from_keyring(self, preset_name: str) -> str | None:
+        return self._within_patience(lambda: _get_in_keyring(preset_name)) if self._uses_keyring else None
+
+    def _to_keyring(self, preset_name: str, key: str) -> bool:
+        return self._uses_keyring and bool(self._within_patience(lambda: _set_in_keyring(preset_name, key)))
+
+    def _within_patience(self, work: Callable[[], T]) -> T | None:
+        """The result, or None when the keyring fails or is silent, as it is behind a password dialog nobody sees."""
+        if any(thread.is_alive() for thread in self._unanswered):
+            return None
+        results: list[T] = []
+        # A daemon thread, since one that waits for ever must not keep the process alive.
+        thread = threading.Thread(target=_attempt, args=(work, results), name="cinch-keyring", daemon=True)
+        thread.start()
+        thread.join(KEYRING_PATIENCE_S)
+        if thread.is_alive():
+            self._unanswered.append(thread)
+        return results[0] if results else None
+
+    def _write(self, known: dict[str, str]) -> None:
+        try:
+            write_private(self.file, json.dumps(known, indent=2) + "\n")
+        except OSError as error:
+            raise ConfigError(f"{self.file}: the key cannot be kept: {error.strerror}") from error
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        data: object = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError(f"{file}: is not valid JSON; mend or delete it, then enter your keys again") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{file}: must be an object of provider names and keys")
+    return {str(name): str(key) for name, key in data.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] made texts here
+
+
+def _attempt(work: Callable[[], T], results: list[T]) -> None:
+    try:
+        results.append(work())
+    except Exception as error:  # noqa: BLE001 whichever backend is installed may raise anything
+        logger.info("the system keyring failed: %s", type(error).__name__)
+
+
+# The import takes 80 ms and the search for a backend 100 more, and only those without a key in the environment need it.
+def _get_in_keyring(preset_name: str) -> str | None:
+    import keyring
+
+    return keyring.get_password(SERVICE, preset_name)
+
+
+def _set_in_keyring(preset_name: str, key: str) -> bool:
+    import keyring
+
+    keyring.set_password(SERVICE, preset_name, key)
+    return keyring.get_password(SERVICE, preset_name) == key
+
+
+def _delete_in_keyring(preset_name: str) -> None:
+    import keyring
+
+    keyring.delete_password(SERVICE, preset_name)
+
+
+if TYPE_CHECKING:
+    _: type[Credentials] = KeyStore

@@ -1,0 +1,1 @@
+"""The full-screen app: start, themes, crash reports and the end."""

@@ -1,0 +1,304 @@
+"""CinchApp: the theme, the style sheets, the chat screen, and how the program leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import PurePath
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.events import Event, Key, Paste
+from textual.screen import Screen
+from textual.theme import Theme
+from textual.worker import WorkerFailed
+
+from cinch_tui.app.theme_switch import ThemeSwitch
+from cinch_tui.command_host.chat import ChatCommandHost
+from cinch_tui.config.options import Options
+from cinch_tui.config.settings import Settings
+from cinch_tui.controller.controller import SessionController
+from cinch_tui.images.image_store import ImageStore
+from cinch_tui.keys.keymap import bindings, label_of, use_own_keys
+from cinch_tui.rendering.backgrounds import remember_backgrounds_by_colour
+from cinch_tui.rendering.colourless import Colourless
+from cinch_tui.screens.chat import ChatScreen
+from cinch_tui.terminal.background import ASK, ENOUGH, TerminalBackground, remember
+from cinch_tui.terminal.caret import caret_of
+from cinch_tui.terminal.cell_diff import ScreenCells
+from cinch_tui.terminal.guard import Guard
+from cinch_tui.terminal.leaving import CLOSING, Kills, has_shell
+from cinch_tui.terminal.multiplexers import around, holds_esc_back
+from cinch_tui.terminal.window_title import WindowTitle
+from cinch_tui.widgets.prompt.completion import CommandCompletion
+from cinch_tui.widgets.prompt.draft import Draft
+from cinch_tui.widgets.prompt.history import PromptHistory
+from cinch_tui.widgets.prompt.mentions import MentionCompletion
+from cinch_tui.widgets.prompt.prompt import Prompt
+from harness.errors import CinchError, ConfigError
+from harness.session.paths import project_dir
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from textual.actions import ActionParseResult
+    from textual.dom import DOMNode
+    from textual.driver import Driver
+
+    from cinch_tui.commands.registry import Registry
+    from cinch_tui.notifications.notifying import UserNotified
+    from cinch_tui.terminal.first_frame import FirstFrame
+    from cinch_tui.widgets.status_bar import StatusBar
+
+REFUSED = 2
+
+
+def _stylesheets(*names: str) -> list[str | PurePath]:
+    return [f"../styles/{name}.tcss" for name in names]
+
+
+class CinchApp(App[object]):
+    """The whole program on the screen."""
+
+    TITLE = "cinch"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
+    CSS_PATH = _stylesheets("chat", "prompt", "status")
+    ENABLE_COMMAND_PALETTE = False
+    NOTIFICATION_TIMEOUT = 4
+
+    def __init__(self, options: Options, settings: Settings, frame: FirstFrame | None = None) -> None:
+        super().__init__(driver_class=_driver())
+        remember_backgrounds_by_colour()
+        self._paint_for(options.environ)
+        self.theme_switch = ThemeSwitch(self, settings.ui.theme, options.paths, options.environ)
+        self._start_with(self.theme_switch.first())
+        self._title = WindowTitle(options.cwd.name, is_wanted=settings.ui.title)
+        if settings.ui.motion == "reduced":
+            self.animation_level = "none"
+        self.set_keymap(use_own_keys(settings.keys))
+        self._options = options
+        self._settings = settings
+        place = project_dir(options.paths.state, options.cwd)
+        self._album = ImageStore(place / "pictures")
+        history = PromptHistory(place / "history.jsonl", self._album)
+        self.frame = frame
+        self.has_prompt = threading.Event()
+        """Set once the prompt takes keys; the driver keeps what is typed until then."""
+        self.guard = frame.guard if frame else Guard()
+        self.desk = SessionController(self, options, settings, history, self.guard)
+        self._presence = self.desk.presence
+        self._kills = Kills(self._leave)
+        self._prompt_history = history
+        self.fault = ""
+        self._screenful = ScreenCells()
+
+    def _paint_for(self, environ: Mapping[str, str]) -> None:
+        # Most terminals can do all of it.
+        if self.no_color:
+            self._filters[:] = [Colourless()]
+        elif self.console.color_system == "256":
+            from cinch_tui.rendering.few_colours import FewColours
+
+            self._filters.append(FewColours())
+        if around(environ) == "screen":
+            from cinch_tui.rendering.upright import Upright
+
+            self._filters.append(Upright())
+
+    def _start_with(self, theme: Theme) -> None:
+        if not theme.dark or theme.ansi:
+            self.theme = theme.name
+            return
+        # Textual starts dark; who changes that has every style sheet parsed twice before the first paint.
+        self.set_reactive(CinchApp.theme, theme.name)
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def get_default_screen(self) -> Screen[object]:
+        """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
+        mentions = MentionCompletion(self._options.cwd)
+        front = ChatCommandHost(self.desk)
+        draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._album)
+        prompt = Prompt(CommandCompletion(_commands, front), mentions, self._prompt_history, draft)
+        if self._settings.ui.vim:
+            prompt.uses_vim = True
+        return ChatScreen(self.desk, front, prompt, _commands, self.frame)
+
+    def action_command_palette(self) -> None:
+        # No start needs it.
+        from cinch_tui.screens.palette import Run, palette
+
+        def run(chosen: Run | None) -> None:
+            if chosen is not None:
+                chosen()
+
+        if isinstance(self.screen, ChatScreen):
+            self.push_screen(palette(self.screen, _commands(), self.deliver_screenshot), run)
+
+    async def on_unmount(self) -> None:
+        """The terminal is the person's again; what is on is stopped, and what waits is written."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSING):
+                await self.desk.close()
+
+    def on_mount(self) -> None:
+        self._kills.listen()
+        # Whoever stopped us has written over the screen.
+        self.app_resume_signal.subscribe(self, self._paint_again)  # pyright: ignore[reportUnknownMemberType] as its App
+
+    @property
+    def greeting(self) -> str:
+        """What is said to the terminal when the screen becomes ours."""
+        return (ASK if self.theme_switch.asks else "") + self._title.entering
+
+    @property
+    def parting(self) -> str:
+        """What is said to it when the screen is given back."""
+        return ENOUGH + self._title.leaving
+
+    def copy_to_clipboard(self, text: str) -> None:
+        super().copy_to_clipboard(text)
+        # Hardly any start copies.
+        from cinch_tui.terminal.multiplexers import clipboard_sequence, wrapped
+
+        through = wrapped(clipboard_sequence(text), around(self._options.environ))
+        if through and self._driver is not None:
+            self._driver.write(through)
+
+    def on_chat_screen_prompt_ready(self) -> None:
+        self.has_prompt.set()
+
+    def on_status_bar_changed(self, message: StatusBar.Changed) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(self._title.showing(message.state))
+
+    def on_terminal_background(self, message: TerminalBackground) -> None:
+        # Hardly any start finds another terminal than the one before.
+        from cinch_tui.terminal.first_picture import forget_pictures
+
+        remember(self._options.environ, self.theme_switch.background_file, dark=message.dark)
+        if self.theme_switch.background_is(dark=message.dark):
+            forget_pictures(self._options)
+            if isinstance(self.screen, ChatScreen):
+                self.screen.keep_picture()
+
+    def on_terminal_pictures(self) -> None:
+        self.desk.screen.show_pictures("kitty")
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, Key | Paste):
+            # Some terminals never tell that one was elsewhere.
+            if self._presence.is_away:
+                self._look_at_theme()
+            self._presence.typed()
+        await super().on_event(event)
+
+    def on_person_called(self, message: UserNotified) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(message.sequence)
+
+    def on_app_blur(self) -> None:
+        self._presence.is_looking = False
+
+    def on_app_focus(self) -> None:
+        self._presence.is_looking = True
+        self._look_at_theme()
+
+    def _look_at_theme(self) -> None:
+        """Whoever edits a theme comes back to look at it."""
+        try:
+            self.theme_switch.look_again()
+        except ConfigError as error:
+            self.notify(str(error), severity="error", markup=False)
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        if caret := caret_of(screen.focused):
+            self.cursor_position = caret
+        super()._display(screen, self._screenful.sparing(renderable))  # pyright: ignore[reportUnknownMemberType] its Screen names no type
+
+    def _paint_again(self, source: App[object]) -> None:
+        del source
+        self.refresh(layout=True)
+
+    def _leave(self) -> None:
+        """A polite kill: the terminal is restored and the session is whole."""
+        self.desk.abort()
+        self.exit(return_code=self._kills.status)
+
+    async def action_quit(self) -> None:
+        self.desk.leave(label_of("app.quit"))
+
+    def action_suspend_process(self) -> None:
+        if has_shell():
+            super().action_suspend_process()
+        else:
+            self.desk.notice("There is no shell here to come back from.", "warning")
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """What a key asks for and cannot be done is told; Textual would end the app."""
+        try:
+            return await super().run_action(action, default_namespace, namespaces)
+        except CinchError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return True
+
+    def _handle_exception(self, error: Exception) -> None:
+        # Only those who need it pay for it.
+        from cinch_tui.app.crash import report_crash
+
+        if isinstance(error, WorkerFailed) and isinstance(error.error, CinchError):
+            self.notify(str(error.error), severity="error", markup=False)
+            return
+        if not self.fault:
+            failed = error.error if isinstance(error, WorkerFailed) else error
+            self.fault = report_crash(failed, self._options.paths.state)
+        super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        """Textual's own shows the whole traceback with the values of all variables, and a key can be among them."""
+        self.panic()
+
+
+def _commands() -> Registry:
+    # Nobody types a command before the first paint.
+    from cinch_tui.commands.builtin import builtin_commands
+
+    return builtin_commands()
+
+
+def _driver() -> type[Driver] | None:
+    if sys.platform == "win32":
+        return None
+    from cinch_tui.terminal.driver import GuardedDriver
+
+    return GuardedDriver
+
+
+def run_app(options: Options, settings: Settings, frame: FirstFrame | None = None) -> int:
+    """Run the app until the person leaves; the result is the exit status. It takes over from `frame`.
+
+    Raises:
+        ConfigError: the theme cannot be used.
+    """
+    app = CinchApp(options, settings, frame)
+    # Esc stops the agent and leaves every dialog; the mouse can be done without.
+    app.run(mouse=not holds_esc_back(options.environ))
+    # A terminal that hung up hears nothing any more; and one may leave before there is an agent.
+    with suppress(OSError, CinchError):
+        told = app.fault or app.desk.refusal
+        if told:
+            from cinch_tui.rendering.harmless import harmless
+
+            sys.stderr.write(f"cinch: {harmless(told)}\n")
+        from cinch_tui.app.exit_summary import print_exit_summary
+
+        print_exit_summary(app.desk.assembly, with_exchange=app.desk.settings.ui.show_last_exchange)
+    # An exception of ours leaves Textual with a return code but a process status of 0.
+    return app.return_code or (REFUSED if app.desk.refusal else 0)

@@ -1,0 +1,83 @@
+"""The last resort: what is written down and told when cinch itself fails."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import shutil
+import time
+import traceback
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+
+from cinch_tui import __version__
+from cinch_tui.config.private_file import write_private
+from tools.text.control import harmless
+
+LONGEST_REASON = 300
+LOG = "cinch.log"
+LOG_LINES = 30
+LOG_BYTES = 20_000
+PARTS = ("textual", "rich", "httpx", "pydantic")
+ABOUT_TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "NO_COLOR", "LANG", "LC_ALL")
+
+logger = logging.getLogger(__name__)
+
+
+def report_crash(error: BaseException, folder: Path) -> str:
+    """Write down where it failed, in a file of its own; the result is what to tell the person. Never raises.
+
+    `folder` is where the log is, too.
+
+    The values of variables stay out of the file: a key could be among them.
+    """
+    reason, trace = _reason(error), _encodable("".join(traceback.format_exception(error)))
+    path = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.txt"
+    try:
+        write_private(path, "\n\n".join((_about(), trace.rstrip(), "The end of the log:", _end_of_log(folder))) + "\n")
+    except OSError as problem:
+        details = f"The details could not be written down: {problem.strerror}."
+    else:
+        details = f"The details are in {path}"
+    # Where no log was begun, Python would print the line.
+    if logger.hasHandlers():
+        logger.critical("cinch failed: %s\n%s", reason, trace)
+    return f"this is a fault of cinch, and it had to stop: {reason}. {details}"
+
+
+def _about() -> str:
+    """What there is to know about the place, on lines that one can read."""
+    versions: list[str] = []
+    for part in PARTS:
+        with suppress(metadata.PackageNotFoundError):
+            versions.append(f"{part} {metadata.version(part)}")
+    columns, rows = shutil.get_terminal_size()
+    inside = [name for name in ("TMUX", "STY", "SSH_TTY") if name in os.environ]
+    named = [f"{name}={os.environ[name]}" for name in ABOUT_TERMINAL if name in os.environ]
+    return harmless(
+        f"cinch {__version__}, {', '.join(versions)}\n"
+        f"Python {platform.python_version()}, {platform.platform()}\n"
+        f"a terminal of {columns} x {rows}: {' '.join(named)}{' in ' if inside else ''}{', '.join(inside)}"
+    )
+
+
+def _end_of_log(folder: Path) -> str:
+    try:
+        with (folder / LOG).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return "(there is none)"
+    return harmless("\n".join(text.splitlines()[-LOG_LINES:]))
+
+
+def _reason(error: BaseException) -> str:
+    said = " ".join(harmless(_encodable(str(error))).split())[:LONGEST_REASON]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _encodable(text: str) -> str:
+    """Without the lone surrogates that someone else's text may hold and no file or terminal can."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,58 @@
+"""What is loaded behind the first paint, before somebody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from harness.lazy_dataclass import compile_now
+
+if TYPE_CHECKING:
+    from harness.agent.run import State
+
+NEEDED_NEXT = (
+    "cinch_tui.commands.builtin",
+    "cinch_tui.commands.secrets",
+    "harness.agent.guardrails",
+    "cinch_tui.widgets.prompt.history_file",
+    "cinch_tui.transcript.blocks",
+    "cinch_tui.assembly",
+    "cinch_tui.controller.bridge",
+    "cinch_tui.user_dialogs.interaction",
+    "cinch_tui.command_host.reports",
+    "cinch_tui.app.exit_summary",
+    "cinch_tui.transcript.history_blocks",
+    "cinch_tui.transcript.markdown",
+    "cinch_tui.screens.approval",
+    "filelock",
+)
+
+
+TOLD_OF = ("harness.events", "harness.messages", "harness.ports.provider", "harness.agent.reply", "harness.agent.run")
+"""Where the classes are of which the first reply makes instances."""
+
+
+def load_next() -> None:
+    """Import what an agent and the first command need; for a thread."""
+    for name in NEEDED_NEXT:
+        importlib.import_module(name)
+
+
+async def warm(state: State) -> None:
+    """Load what the first turn needs before it begins: building the HTTP client costs as much as a short reply, and the
+    first code on the screen would hold up whoever types meanwhile."""
+    from cinch_tui.transcript.warm import warm_up
+    from tools import load
+
+    build: Callable[[], None] | None = getattr(state.model.provider, "warm", None)
+    if build:
+        await asyncio.to_thread(build)
+    await asyncio.to_thread(load, state.tools)
+    for name in TOLD_OF:
+        await asyncio.to_thread(compile_now, importlib.import_module(name))
+    facts = state.model.info
+    look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_apart", facts.load)
+    await look_up()
+    await asyncio.to_thread(warm_up)

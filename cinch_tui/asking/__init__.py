@@ -1,1 +1,0 @@
-"""Questions on their way to a person and back."""

@@ -1,1 +1,0 @@
-"""Calling a person who looks elsewhere."""

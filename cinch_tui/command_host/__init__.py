@@ -1,0 +1,1 @@
+"""What commands may do, in each front end."""

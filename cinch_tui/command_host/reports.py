@@ -1,0 +1,159 @@
+"""What cinch tells about itself when asked: usage, the session, approvals, keys, the conversation as text."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui.cost_text import format_cost
+from harness.approval.rules import notation
+from harness.context.citations import text_with_sources
+from harness.messages import AssistantMessage, Message, Usage, UserMessage
+from providers.installed import each_preset
+
+if TYPE_CHECKING:
+    from cinch_tui.api_keys.credentials import KeyStore
+    from cinch_tui.assembly import Assembly
+    from cinch_tui.commands.host import TranscriptPart
+    from harness.agent.agent import Agent
+    from harness.thinking_level import ThinkingLevel
+
+# A fence of three or more, closed by one at least as long, as CommonMark has it.
+_FENCED = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}(?P=fence)[`~]*[ \t]*$", re.M | re.S)
+
+
+def live_settings(agent: Agent) -> dict[str, object]:
+    """How the agent is set in this session, whatever the settings say, by their names."""
+    spec = agent.state.model.spec
+    return {"model.name": spec.name, "model.thinking": spec.thinking, "approval.mode": agent.state.approval}
+
+
+def thinking_in_effect(agent: Agent) -> ThinkingLevel:
+    """The thinking level that requests carry: off where the model takes none."""
+    model, level = agent.state.model, agent.state.model.spec.thinking
+    return level if model.heeds_thinking(level, with_tools=bool(agent.state.tools)) else "off"
+
+
+def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> str:
+    """A reply, the last or one so far `back`, or all that was said, or the last reply's fenced code, as written."""
+    replies = [message for message in messages if isinstance(message, AssistantMessage) and message.text]
+    match part:
+        case "reply":
+            return text_with_sources(replies[-back]) if back <= len(replies) else ""
+        case "code":
+            return "\n".join(found["code"] for found in _FENCED.finditer(replies[-1].text)) if replies else ""
+        case "all":
+            return "\n\n".join(_said(messages))
+
+
+def usage_report(agent: Agent) -> str:
+    """A table of all replies, the sums, and a word on prices that are not known."""
+    replies = [each for each in agent.history if isinstance(each, AssistantMessage) and each.usage.context]
+    if not replies:
+        return "Nothing has been used yet."
+    rows = ["| turn | model | read | cached | written | cost |", "|---:|---|---:|---:|---:|---:|"]
+    rows += [_row(str(number), each.model, each.usage) for number, each in enumerate(replies, 1)]
+    models = sorted({each.model for each in replies})
+    if len(models) > 1:
+        rows += [_row("Σ", name, _sum(each for each in replies if each.model == name)) for name in models]
+    total = _sum(replies)
+    rows.append(_row("**Σ**", "**all**", total))
+    if total.cost is None:
+        rows.append("\nNo price is known for this model, so no cost is shown.")
+    return "\n".join(rows)
+
+
+def context_report(agent: Agent, instructions: str) -> str:
+    """What fills the model's window, message by message."""
+    from cinch_tui.command_host.context_text import report
+    from harness.context.breakdown import breakdown, context_inputs
+
+    frame = context_inputs(agent.state, instructions, agent.options.window)
+    return report(breakdown(agent.history.messages, frame))
+
+
+def session_summary(assembly: Assembly) -> str:
+    agent = assembly.agent
+    messages = agent.history.messages
+    prompts = [each for each in messages if isinstance(each, UserMessage) and not each.synthetic]
+    saved = str(assembly.store.path) if assembly.store else "not saved (--no-session)"
+    rows = [
+        ("session", agent.session_id),
+        ("file", saved),
+        ("folder", str(assembly.workspace.root)),
+        ("model", agent.state.model.spec.name),
+        ("thinking", thinking_in_effect(agent)),
+        ("mode", agent.state.mode.name),
+        ("approval", agent.state.approval),
+        ("prompts", f"{len(prompts)} of {len(messages)} messages"),
+    ]
+    if messages:
+        rows.append(("began", time.strftime("%Y-%m-%d %H:%M", time.localtime(messages[0].time))))
+    return "\n".join(f"- {name}: `{value}`" for name, value in rows)
+
+
+def approval_summary(agent: Agent) -> str:
+    grants = agent.state.grants
+    meaning = {
+        "on": "every call is asked, reading included",
+        "smart": "calls that change files or run programs are asked",
+        "off": "nothing is asked",
+    }[agent.state.approval]
+    return "\n".join(
+        (
+            f"Approval {agent.state.approval}: {meaning}.",
+            "",
+            _granted("Allowed this session", grants.session_grants),
+            _granted("Always allowed in this project", [notation(rule) for rule in grants.rules]),
+            "",
+            "Dangerous commands are always asked. `/permissions revoke NAME` revokes a session grant, "
+            "`/permissions allow bash` allows all commands this session.",
+        )
+    )
+
+
+def _granted(title: str, names: Sequence[str]) -> str:
+    if not names:
+        return f"- {title}: nothing"
+    return "\n".join((f"- {title}:", *(f"  - `{name}`" for name in names)))
+
+
+def provider_names() -> tuple[str, ...]:
+    """The providers a key can be kept for."""
+    return tuple(preset.name for preset in each_preset() if preset.variables)
+
+
+def model_names() -> tuple[str, ...]:
+    """A model of each provider that can be named without asking it."""
+    named = [f"{preset.name}/{preset.default_model}" for preset in each_preset() if preset.default_model]
+    return (*named, "demo/tour")
+
+
+def key_summary(keys: KeyStore) -> str:
+    lines, without = list[str](), list[str]()
+    for preset in each_preset():
+        if preset.variables and (found := keys.find(preset.name, preset.variables)):
+            lines.append(f"- {preset.name}: key from {found.source}")
+        elif preset.variables:
+            without.append(preset.name)
+    return "\n".join([*lines, f"- no key: {', '.join(without)}"] if without else lines)
+
+
+def _said(messages: Iterable[Message]) -> Iterable[str]:
+    for message in messages:
+        if isinstance(message, UserMessage):
+            yield f"> {message.text}".replace("\n", "\n> ")
+        elif isinstance(message, AssistantMessage) and message.text:
+            yield text_with_sources(message)
+
+
+def _row(turn: str, model: str, usage: Usage) -> str:
+    cost = format_cost(usage.cost.total if usage.cost else None)
+    read = usage.input + usage.cache_read + usage.cache_write
+    return f"| {turn} | {model} | {read:,} | {usage.cache_read:,} | {usage.output:,} | {cost} |"
+
+
+def _sum(replies: Iterable[AssistantMessage]) -> Usage:
+    return sum((each.usage for each in replies), Usage())

@@ -1,0 +1,127 @@
+"""A session as something to read or to take elsewhere: plain text, Markdown, JSON, Claude Code's lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from harness.codec import encode
+from harness.context.citations import sources_markdown, sources_of, sources_text
+from harness.messages import AssistantMessage, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
+from harness.session.fork import chain_records
+from harness.session.records import title_line, to_bytes
+from harness.session.resume import LoadedSession
+from tools.text.control import harmless
+
+_RESULT_LINES = 12
+
+
+def when(time: float) -> str:
+    """A moment in local time, to the minute."""
+    return datetime.fromtimestamp(time).strftime("%Y-%m-%d %H:%M")
+
+
+def as_text(session: LoadedSession) -> Iterator[str]:
+    """The conversation for a terminal; long tool results are cut."""
+    yield f"{harmless(session.title or session.session_id)}\n{when(session.created)}  {session.cwd}\n"
+    for message in session.messages:
+        yield from (f"{harmless(part)}\n" for part in _plain_parts(message))
+
+
+def as_markdown(session: LoadedSession) -> Iterator[str]:
+    """The whole conversation; tool calls and results as code blocks."""
+    yield f"# {session.title or 'Session ' + session.session_id}\n\n"
+    yield f"{when(session.created)} · `{session.cwd}` · {session.model_name or 'unknown model'}\n"
+    for message in session.messages:
+        yield from (f"\n{part}\n" for part in _markdown_parts(message))
+
+
+def as_json(session: LoadedSession) -> Iterator[str]:
+    """One JSON object: what the session is and its messages in cinch's own shape."""
+    data = {
+        "id": session.session_id,
+        "title": session.title,
+        "cwd": str(session.cwd),
+        "model": session.model_name,
+        "created": session.created,
+        "updated": session.updated,
+        "messages": [encode(message) for message in session.messages],
+    }
+    yield json.dumps(data, indent=2) + "\n"
+
+
+def as_claude(session: LoadedSession) -> Iterator[str]:
+    """A session file that holds the conversation alone: no branches, no lines of ours."""
+    for record in chain_records(session.path):
+        yield to_bytes(record).decode()
+    if session.title:
+        yield to_bytes(title_line(session.session_id, session.title)).decode()
+
+
+FORMATS = {"md": as_markdown, "json": as_json, "claude": as_claude}
+
+
+def _plain_parts(message: Message) -> Iterator[str]:
+    match message:
+        case UserMessage(synthetic=False):
+            yield f"\n> {message.text}"
+        case AssistantMessage():
+            yield from (_plain_block(block) for block in message.content if isinstance(block, Text | ToolCall))
+            if sources := sources_of(message.content):
+                yield f"\n{sources_text(sources)}"
+            if message.error:
+                yield f"\n! {message.error}"
+        case ToolResult():
+            lines = message.text.splitlines()
+            yield from (f"    {line}" for line in lines[:_RESULT_LINES])
+            if len(lines) > _RESULT_LINES:
+                yield f"    … {len(lines) - _RESULT_LINES} more lines"
+        case _:
+            pass
+
+
+def _plain_block(block: Text | ToolCall) -> str:
+    if isinstance(block, Text):
+        return f"\n{block.text}"
+    return f"\n* {block.name} {_arguments(block)}"
+
+
+def _markdown_parts(message: Message) -> Iterator[str]:
+    match message:
+        case UserMessage(synthetic=False):
+            yield f"## You\n\n{message.text}"
+        case AssistantMessage():
+            yield "## Assistant"
+            yield from (_markdown_block(block) for block in message.content)
+            if sources := sources_of(message.content):
+                yield sources_markdown(sources)
+            if message.error:
+                yield f"**Failed:** {message.error}"
+        case ToolResult():
+            word = "Error" if message.is_error else "Result"
+            yield f"{word} of `{message.tool_name}`:\n\n{_fenced(message.text)}"
+        case _:
+            pass
+
+
+def _markdown_block(block: Text | Thinking | ToolCall) -> str:
+    match block:
+        case Text(text):
+            return text
+        case Thinking(text):
+            return "\n".join(f"> {line}" for line in text.splitlines())
+        case ToolCall():
+            return f"**{block.name}**\n\n{_fenced(_arguments(block), 'json')}"
+
+
+def _arguments(call: ToolCall) -> str:
+    return call.partial_json or json.dumps(call.arguments, ensure_ascii=False)
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """A code block whose fence is longer than any run of backticks inside."""
+    runs: Sequence[str] = re.findall(r"`{3,}", text)
+    fence = "`" * (max(map(len, runs), default=2) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"

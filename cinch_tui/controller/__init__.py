@@ -1,0 +1,1 @@
+"""The session controller: what connects the chat screen with its agent."""

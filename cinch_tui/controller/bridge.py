@@ -1,0 +1,363 @@
+"""Harness events onto the screen: the only crossing.
+
+Called directly by the agent's bus, in the app's own event loop: one message per streamed token would cost more than the
+token. Widgets coalesce what they are told and paint on their own time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cinch_tui.app.hints import app_hints
+from cinch_tui.controller.retry_notice import RetryNotice
+from cinch_tui.shell_line import is_report
+from cinch_tui.transcript.history_blocks import said_blocks, show_result
+from cinch_tui.transcript.plan_marks import PLANNED
+from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.sources import SourcesBlock
+from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.widgets.status_bar import AgentState
+from harness.approval.modes import PLAN
+from harness.context.citations import sources_of
+from harness.errors import ContextWindowOverflow, InvalidReply, ModelOverloaded, ModelThrottled, NetworkError
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    CompactionEnd,
+    CompactionStart,
+    ContextWarning,
+    Event,
+    HookRan,
+    InputRejected,
+    LimitReached,
+    MessageDiscarded,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ModeChanged,
+    ModelChanged,
+    ModelFallback,
+    ModelRouted,
+    Notice,
+    RetryScheduled,
+    SubagentEvent,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+    TurnStart,
+    UsageUpdate,
+)
+from harness.messages import AssistantMessage, Text, Thinking, UserMessage
+from harness.ports.provider import BlockDelta, BlockEnd, BlockStart
+from harness.views import TerminalView, TextView, TodoView, View
+
+if TYPE_CHECKING:
+    from cinch_tui.screens.chat_widgets import ChatWidgets
+
+
+PLAN_HINT = "Plan mode is on; /plan accept carries out the plan in this reply."
+SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
+"""Tools that have a panel or a dialog of their own."""
+QUESTIONS = ("ask_user", "submit_plan")
+"""Tools whose call waits for the person until it ends."""
+
+
+class Bridge:
+    """Subscribe `receive` to an agent's bus. `board` is the set of widgets it speaks to."""
+
+    def __init__(self, board: ChatWidgets) -> None:
+        self._board = board
+        self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
+        self._said: list[ReplyBlock | ThinkingBlock] = []
+        self._tools: dict[str, ToolBlock] = {}
+        self._retry = RetryNotice(board)
+        self._questions = 0
+        self._model = ""
+        self._full = 0
+        self._handlers: dict[type[Event], Callable[..., None]] = {
+            AgentStart: self._agent_started,
+            AgentEnd: self._agent_ended,
+            TurnStart: self._turn_started,
+            MessageStart: self._message_started,
+            MessageUpdate: self._message_updated,
+            MessageEnd: self._message_ended,
+            MessageDiscarded: self._message_discarded,
+            ToolApprovalRequested: self._approval_requested,
+            ToolApprovalResolved: self._approval_resolved,
+            ToolExecutionStart: self._tool_started,
+            ToolExecutionUpdate: self._tool_updated,
+            ToolExecutionEnd: self._tool_ended,
+            HookRan: self._hook_ran,
+            UsageUpdate: self._usage_updated,
+            ContextWarning: self._context_warned,
+            RetryScheduled: self._retry.show,
+            SubagentEvent: self._subagent_told,
+            ModelFallback: self._fell_back,
+            ModelRouted: self._routed,
+            CompactionStart: self._makes_room,
+            CompactionEnd: self._made_room,
+            InputRejected: self._input_rejected,
+            ModeChanged: self._mode_changed,
+            ModelChanged: self._model_changed,
+            LimitReached: self._limit_reached,
+            Notice: self._noticed,
+        }
+
+    def receive(self, event: Event) -> None:
+        handler = self._handlers.get(type(event))
+        if handler:
+            handler(event)
+
+    def _set(self, **changes: object) -> None:
+        status = self._board.status
+        status.status = replace(status.status, **changes)
+
+    def forget(self) -> None:
+        """The conversation on the screen was replaced."""
+        self._streaming.clear()
+        self._tools.clear()
+
+    def _agent_started(self, event: AgentStart) -> None:
+        del event
+        self._questions = 0
+        self._model = self._board.status.status.model
+        self._set(state="running", note="", turn=0)
+
+    def _turn_started(self, event: TurnStart) -> None:
+        del event
+        self._set(turn=self._board.status.status.turn + 1)
+
+    def _agent_ended(self, event: AgentEnd) -> None:
+        # Whichever model answered, the next prompt goes to the chosen one.
+        model = self._model or self._board.status.status.model
+        self._set(state=_STATES.get(event.stop_reason, "idle"), note="", model=model)
+        self._board.tool_panel.clear()
+        self._retry.drop()
+        if event.stop_reason == "aborted":
+            self._board.notice("Stopped.", "warning")
+        elif event.error_type == ContextWindowOverflow.__name__:
+            self._board.notice("Start afresh with /new, or /reset; nothing of this conversation is lost.")
+        elif event.error_type in _PASSING:
+            self._board.notice("/retry asks again.")
+        elif event.stop_reason == "length" and not event.limit:
+            self._board.notice("The reply ended at the model's token limit; say “go on” to continue.", "warning")
+        elif event.stop_reason == "stop" and not event.limit and self._board.status.status.plan:
+            self._board.notice(PLAN_HINT)
+
+    def _message_started(self, event: MessageStart) -> None:
+        if event.role == "assistant":
+            self._streaming.clear()
+            self._said.clear()
+            # The calls before it are over, and stand in the conversation.
+            self._board.tool_panel.retire()
+
+    def _message_updated(self, event: MessageUpdate) -> None:
+        match event.delta:
+            case BlockStart(index, kind):
+                self._open_block(index, kind)
+            case BlockDelta(index, text):
+                block = self._streaming.get(index)
+                if block is not None:
+                    block.append(text)
+                    self._board.transcript.changed(block)
+            case BlockEnd(index):
+                self._finish_block(index)
+
+    def _open_block(self, index: int, kind: str) -> None:
+        self._retry.drop()
+        if kind == "text":
+            self._streaming[index] = self._reply()
+        elif kind == "thinking":
+            self._streaming[index] = ThinkingBlock()
+        else:
+            return
+        self._said.append(self._streaming[index])
+        self._board.transcript.add(self._streaming[index])
+
+    def _reply(self, text: str = "") -> ReplyBlock:
+        """What is said while nothing is changed is not to be taken for what was done."""
+        reply = ReplyBlock(text)
+        reply.tag = PLANNED if self._board.status.status.plan else ""
+        return reply
+
+    def _finish_block(self, index: int) -> None:
+        block = self._streaming.pop(index, None)
+        if block is not None:
+            block.finish()
+            self._board.transcript.changed(block)
+
+    def _message_ended(self, event: MessageEnd) -> None:
+        message = event.message
+        if isinstance(message, UserMessage):
+            # What the person ran was shown when they ran it.
+            if not is_report(message):
+                self._board.transcript.extend(said_blocks(message))
+            return
+        if not isinstance(message, AssistantMessage):
+            return
+        for index in tuple(self._streaming):
+            self._finish_block(index)
+        if not self._said:
+            self._show_whole(message)
+        if sources := sources_of(message.content):
+            self._board.transcript.add(SourcesBlock(sources))
+        if message.stop_reason == "error" and message.error:
+            self._board.notice(app_hints(message.error), "error")
+
+    def _show_whole(self, message: AssistantMessage) -> None:
+        """A reply that was not streamed: it was chosen among several."""
+        for content in message.content:
+            match content:
+                case Text(text) if text:
+                    self._board.transcript.add(self._reply(text))
+                case Thinking(text) if text:
+                    self._board.transcript.add(ThinkingBlock(text))
+                case _:
+                    pass
+
+    def _message_discarded(self, event: MessageDiscarded) -> None:
+        del event
+        for block in self._said:
+            self._board.transcript.drop(block)
+        self._said.clear()
+        self._streaming.clear()
+
+    def _approval_requested(self, event: ToolApprovalRequested) -> None:
+        del event
+        self._asked()
+
+    def _approval_resolved(self, event: ToolApprovalResolved) -> None:
+        del event
+        self._answered()
+
+    def _asked(self) -> None:
+        self._questions += 1
+        self._set(note="needs input")
+
+    def _answered(self) -> None:
+        """Sub-agents may ask before another of them has its answer."""
+        self._questions = max(0, self._questions - 1)
+        self._set(note="needs input" if self._questions else "")
+
+    def _tool_started(self, event: ToolExecutionStart) -> None:
+        block = ToolBlock(event.call.id, event.label, event.summary)
+        block.status = "running"
+        self._tools[event.call.id] = block
+        if event.call.name in SHOWN_ELSEWHERE:
+            self._board.transcript.add(block)
+        else:
+            self._board.transcript.add_fresh(block)
+        if event.call.name in QUESTIONS:
+            self._asked()
+        if event.call.name not in SHOWN_ELSEWHERE:
+            self._board.tool_panel.started(event.call.id, event.label, event.summary)
+
+    def _tool_updated(self, event: ToolExecutionUpdate) -> None:
+        block = self._tools.get(event.call_id)
+        if block is None:
+            return
+        block.view = event.view
+        self._board.transcript.changed(block)
+        self._board.tool_panel.updated(event.call_id, _last_line(event.view))
+
+    def _tool_ended(self, event: ToolExecutionEnd) -> None:
+        result = event.result
+        block = self._tools.pop(result.call_id, None)
+        if block is None:
+            return
+        if result.tool_name in QUESTIONS:
+            self._answered()
+        if block.view is not None and result.view is not None:
+            # What it was at is over; the last of what came out is worth its place.
+            self._board.tool_panel.updated(result.call_id, _last_line(result.view))
+        show_result(block, result)
+        block.duration = event.duration
+        self._board.transcript.settle(block)
+        self._board.tool_panel.finished(result.call_id, ok=block.call.outcome == "done")
+        if isinstance(result.view, TodoView):
+            self._board.todo_panel.todo = result.view
+
+    def _hook_ran(self, event: HookRan) -> None:
+        if event.result is not None:
+            # A call that is blocked has neither a start nor an end.
+            block = ToolBlock(event.call_id, event.result.tool_name, "")
+            show_result(block, event.result)
+            self._board.transcript.add(block)
+
+    def _usage_updated(self, event: UsageUpdate) -> None:
+        self._board.show_usage(event.total, event.context, event.window)
+
+    def _context_warned(self, event: ContextWarning) -> None:
+        if event.level != "critical":
+            return
+        self._board.notice("The context window is nearly full; /new starts afresh.", "warning")
+
+    def _subagent_told(self, event: SubagentEvent) -> None:
+        """What a person should know of a sub-agent besides its progress, which its call shows."""
+        match event.event:
+            case ToolApprovalRequested() | ToolApprovalResolved() | RetryScheduled() | Notice() | SubagentEvent():
+                self.receive(event.event)
+            case ToolExecutionStart(call=call) if call.name in QUESTIONS:
+                self._asked()
+            case ToolExecutionEnd(result=result) if result.tool_name in QUESTIONS:
+                self._answered()
+            case MessageStart(role="assistant"):
+                self._retry.drop()
+            case _:
+                pass
+
+    def _mode_changed(self, event: ModeChanged) -> None:
+        self._set(plan=event.mode == PLAN.name)
+
+    def _model_changed(self, event: ModelChanged) -> None:
+        self._model = event.spec.name
+        self._board.show_model(event.spec.name)
+
+    def _routed(self, event: ModelRouted) -> None:
+        self._set(model=event.spec.name)
+
+    def _fell_back(self, event: ModelFallback) -> None:
+        self._retry.drop()
+        text = f"{_sentence(event.error)} {event.spec.name} goes on in place of {event.failed.name}."
+        self._board.notice(text, "warning")
+        self._set(model=event.spec.name)
+
+    def _makes_room(self, event: CompactionStart) -> None:
+        self._full = event.tokens
+
+    def _made_room(self, event: CompactionEnd) -> None:
+        # Where there was nothing to leave out, the service has the word.
+        if event.reason == "window" or not (event.dropped or event.tokens < self._full):
+            return
+        older = "1 older message is" if event.dropped == 1 else f"{event.dropped:,} older messages are"
+        what = f"{older} left out of what it sees" if event.dropped else "it sees less of the longest messages"
+        self._board.notice(f"The conversation was too long for the model: {what}.", "info")
+
+    def _input_rejected(self, event: InputRejected) -> None:
+        self._board.notice(f"Message blocked: {event.reason}", "warning")
+
+    def _limit_reached(self, event: LimitReached) -> None:
+        self._board.notice(f"Stopped: {event.message}. Say “go on” to continue.", "warning")
+
+    def _noticed(self, event: Notice) -> None:
+        self._board.notice(event.text, event.level)
+
+
+_PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError, InvalidReply))
+_STATES: dict[str, AgentState] = {"error": "error", "aborted": "aborted"}
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def _last_line(view: View) -> str:
+    match view:
+        case TerminalView(output=text) | TextView(text):
+            return text.rstrip().rpartition("\n")[2]
+        case _:
+            return ""

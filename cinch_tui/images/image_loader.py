@@ -1,0 +1,129 @@
+"""From the bytes of a picture to what a model can be shown; what services refuse is made smaller, or refused here."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cinch_tui.user_input import Attachment, mark_of
+from harness.errors import CinchError
+from harness.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from harness.messages import Image
+    from tools.picture import Picture
+
+# Services count the letters of base64, and take five megabytes of them.
+LARGEST = 3_750_000
+WIDEST = 8_000
+_MOST_READ = 200_000_000
+_LOOKED_AT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedImage:
+    """A picture under its name; the size is 0 where it does not tell."""
+
+    name: str
+    image: Image
+    width: int
+    height: int
+
+
+async def shot_of_file(path: Path, root: Path) -> LoadedImage:
+    """As `read_shot`, in a thread."""
+    return await asyncio.to_thread(read_shot, path, root)
+
+
+async def shot_of(data: bytes, name: str) -> LoadedImage:
+    """Raises as `read_shot`."""
+    return await asyncio.to_thread(_taken, data, name)
+
+
+def attachments(shots: Sequence[LoadedImage], first: int = 1) -> tuple[Attachment, ...]:
+    """With marks that count them from `first` on."""
+    return tuple(
+        Attachment(mark_of(number, shot.name, shot.width, shot.height), shot.image)
+        for number, shot in enumerate(shots, first)
+    )
+
+
+def read_shot(path: Path, root: Path) -> LoadedImage:
+    """A file of the project `root` is called by its path there, so that the model can find it.
+
+    Raises:
+        CinchError: it cannot be read, is no picture, or is too large; the text says which.
+    """
+    try:
+        if path.stat().st_size > _MOST_READ:
+            raise CinchError(f"{path.name} has more than {_MOST_READ // 1_000_000} MB; make it smaller")
+        data = path.read_bytes()
+    except OSError as error:
+        raise CinchError(f"{path} cannot be read: {error.strerror or error}") from error
+    return _taken(data, str(path.relative_to(root)) if path.is_relative_to(root) else path.name)
+
+
+def is_picture(path: Path) -> bool:
+    """Whether the file begins as a picture that models can be shown."""
+    from tools.picture import picture_of
+
+    try:
+        # A pipe would wait for somebody to write into it.
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return picture_of(file.read(32)) is not None
+    except OSError:
+        return False
+
+
+def _taken(data: bytes, name: str) -> LoadedImage:
+    # Nothing of this is needed before somebody shows something.
+    from cinch_tui.images.shrinking import is_whole
+    from harness.messages import Image
+    from tools.picture import picture_of
+
+    picture = picture_of(data)
+    if picture is None:
+        raise CinchError(f"{name} is {_kind(data)}; a model is shown PNG, JPEG, GIF and WebP")
+    if not _fits(data, picture):
+        data, picture = _smaller(data, name, picture)
+    elif not is_whole(data):
+        raise CinchError(f"{name} is damaged: it cannot be decoded")
+    image = Image(picture.media_type, base64.b64encode(data).decode("ascii"))
+    return LoadedImage(name, image, picture.width, picture.height)
+
+
+def _kind(data: bytes) -> str:
+    """What is no picture."""
+    from harness.errors import FileNotText
+    from harness.workspace.encoding import decode
+    from tools.picture import kind_of
+
+    kind, unknown = kind_of(data), kind_of(b"")
+    try:
+        decode(data[:_LOOKED_AT])
+    except FileNotText:
+        return kind
+    return ("text" if data else "empty") if kind == unknown else kind
+
+
+def _smaller(data: bytes, name: str, picture: Picture) -> tuple[bytes, Picture]:
+    from cinch_tui.images.shrinking import shrunk
+    from tools.picture import picture_of
+
+    less = shrunk(data)
+    found = picture_of(less) if less else None
+    if less is None or found is None or not _fits(less, found):
+        raise CinchError(
+            f"{name} is too large ({picture.width} × {picture.height} pixels, {len(data) / 1e6:.1f} MB) and could not "
+            f"be made smaller: services take up to {WIDEST} pixels a side and {LARGEST / 1e6:.2f} MB"
+        )
+    return less, found
+
+
+def _fits(data: bytes, picture: Picture) -> bool:
+    return len(data) <= LARGEST and max(picture.width, picture.height) <= WIDEST

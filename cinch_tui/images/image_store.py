@@ -1,0 +1,75 @@
+"""Where pictures are kept that stand in a draft or in an earlier prompt: files named after what is in them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cinch_tui.config.private_file import write_private_bytes
+from cinch_tui.user_input import Attachment
+
+if TYPE_CHECKING:
+    from harness.messages import Image
+
+MOST = 100
+_SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+
+logger = logging.getLogger(__name__)
+
+
+class ImageStore:
+    """A disk that fails costs the pictures of earlier prompts, no more."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep_all(self, images: Iterable[Attachment]) -> dict[str, str]:
+        """Their names, by their marks."""
+        names = {each.mark: self.keep(each.image) for each in images}
+        return {mark: name for mark, name in names.items() if name}
+
+    def find_all(self, names: Mapping[str, str]) -> tuple[Attachment, ...]:
+        """Those of them that are still there."""
+        found = ((mark, self.find(name)) for mark, name in names.items())
+        return tuple(Attachment(mark, image) for mark, image in found if image)
+
+    def keep(self, image: Image) -> str:
+        """The name under which it is found from now on; empty where it cannot be kept."""
+        # Hardly any prompt has a picture, and this is loaded before the first paint.
+        import hashlib
+
+        name = hashlib.sha256(image.data.encode()).hexdigest()[:32] + _SUFFIXES.get(image.media_type, ".bin")
+        path = self._folder / name
+        try:
+            if path.exists():
+                path.touch()
+            else:
+                write_private_bytes(path, base64.b64decode(image.data))
+                self._thin_out()
+        except (OSError, binascii.Error) as error:
+            logger.warning("the picture cannot be kept: %s", error)
+            return ""
+        return name
+
+    def find(self, name: str) -> Image | None:
+        """The picture of that name, if it is still there."""
+        from harness.messages import Image  # not before the first paint
+
+        kind = next((kind for kind, suffix in _SUFFIXES.items() if name.endswith(suffix)), "")
+        # A name of ours has no folder in it.
+        if not kind or "/" in name or "\\" in name:
+            return None
+        try:
+            return Image(kind, base64.b64encode((self._folder / name).read_bytes()).decode("ascii"))
+        except OSError:
+            return None
+
+    def _thin_out(self) -> None:
+        """The oldest go."""
+        kept = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime)
+        for path in kept[:-MOST]:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""What a paste brings that is more than its text: pictures, and files that were dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import TypeAlias
+
+from cinch_tui.images.dropped_files import dropped_paths, pasted_picture
+from cinch_tui.images.image_loader import LoadedImage, attachments, is_picture, shot_of, shot_of_file
+from cinch_tui.user_input import Attachment, Words
+from harness.errors import CinchError
+from harness.lazy_dataclass import dataclass
+
+Piece: TypeAlias = str | LoadedImage
+# As a shell would part it: quoted, or with backslashes before blanks.
+_PATH = re.compile(r"""(?<!\S)(?:'[^'\n]+'|"[^"\n]+"|(?:\\.|[^\s\\'"])+)(?!\S)""")
+PASTED = "pasted"
+
+
+@dataclass(frozen=True, slots=True)
+class PasteHandler:
+    """`pieces` in their order; `refused` says which picture was none, and why."""
+
+    pieces: tuple[Piece, ...]
+    refused: tuple[str, ...] = ()
+
+
+async def taken_in(text: str, root: Path) -> PasteHandler | None:
+    """What the paste brings; None where it is text and nothing else."""
+    if (data := pasted_picture(text)) is not None:
+        found = await shown(data, PASTED)
+        # The agent may have a way with it.
+        return found if found.pieces else PasteHandler((text,), found.refused)
+    paths = await asyncio.to_thread(dropped_paths, text, root)
+    if not paths:
+        return None
+    pieces, refused = list[Piece](), list[str]()
+    for path in paths:
+        try:
+            pieces.append(await _piece(path, root))
+        except CinchError as error:
+            refused.append(str(error))
+            pieces.append(mention(path, root))
+    return PasteHandler(tuple(pieces), tuple(refused))
+
+
+async def shown(data: bytes, name: str) -> PasteHandler:
+    try:
+        return PasteHandler((await shot_of(data, name),))
+    except CinchError as error:
+        return PasteHandler((), (str(error),))
+
+
+def mention(path: Path, root: Path) -> str:
+    """The path as it stands behind an @: from the project's folder, if it is in there."""
+    named = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+    folder = "/" if path.is_dir() else ""
+    return f'@"{named}{folder}" ' if " " in named else f"@{named}{folder} "
+
+
+async def with_pictures(text: str, root: Path, first: int = 1) -> tuple[Words, tuple[str, ...]]:
+    """A line, with the pictures whose paths stand in it, each behind its path and counted from `first` on; and what was
+    refused."""
+    said, images, refused, end = "", list[Attachment](), list[str](), 0
+    for found in _PATH.finditer(text):
+        paths = await asyncio.to_thread(dropped_paths, found[0], root)
+        if len(paths) != 1 or not await asyncio.to_thread(is_picture, paths[0]):
+            continue
+        try:
+            shot = await shot_of_file(paths[0], root)
+        except CinchError as error:
+            refused.append(str(error))
+            continue
+        images += attachments([shot], first + len(images))
+        said += f"{text[end : found.end()]} {images[-1].mark}"
+        end = found.end()
+    return Words(said + text[end:], tuple(images)), tuple(refused)
+
+
+async def _piece(path: Path, root: Path) -> Piece:
+    return await shot_of_file(path, root) if await asyncio.to_thread(is_picture, path) else mention(path, root)

@@ -1,0 +1,145 @@
+"""The models a person can choose from: what is known at once, and what those who serve them say meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui.models.offer_text import summary
+from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, known_offers, pulled_offers
+from cinch_tui.screens.picker import Item, Picker
+from harness.errors import CinchError
+from harness.messages import AssistantMessage
+from providers.installed import each_preset, find_preset
+from providers.model_catalog.metadata import ModelMetadata
+from providers.model_catalog.offers import Offer, priced_offers
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from cinch_tui.api_keys.credentials import KeyStore
+    from harness.messages import Message, ModelSpec
+    from providers.catalog import Preset
+
+TOUR = "demo/tour"
+PULLED = "local"
+
+
+class ModelCatalog:
+    """Remembers what it was told; `ask` brings it up to date."""
+
+    def __init__(self, keys: KeyStore) -> None:
+        self._keys = keys
+        self._offers: dict[str, Sequence[Offer]] = {}
+        self._known: dict[str, ModelMetadata] = {}
+        self._silent: dict[str, str] = {}
+        self._awaited: set[str] = set()
+
+    @property
+    def offers(self) -> list[Offer]:
+        """What is known by now, in the order in which people are shown providers."""
+        names = [*(preset.name for preset in each_preset()), PULLED]
+        return [offer for name in names for offer in self._offers.get(name, ())]
+
+    @property
+    def note(self) -> str:
+        """Who is still asked, or else who did not answer."""
+        if self._awaited:
+            return f"asking {', '.join(sorted(self._awaited))}…"
+        match list(self._silent.items()):
+            case []:
+                return ""
+            case [(name, problem)]:
+                return f"no answer from {name}: {problem}"
+            case several:
+                return f"no answer from {', '.join(name for name, _ in several)}: cinch models tells why"
+
+    def known(self, name: str) -> ModelMetadata:
+        """What is known of a model, on a list or not."""
+        return self._known.get(name, ModelMetadata())
+
+    async def ask(self, spec: ModelSpec, changed: Callable[[], None]) -> None:
+        """Ask everybody there is a key for, and this machine; `changed` is called whenever more is known."""
+        self._silent.clear()
+        try:
+            ready = await asyncio.to_thread(known_offers, self._keys, spec.provider)
+        except CinchError as error:
+            self._silent["the file of keys"] = str(error)
+            ready = []
+        self._awaited = {preset.name for preset in ready}
+        changed()
+        self._put(PULLED, await asyncio.to_thread(pulled_offers))
+        for preset in ready:
+            if preset.name not in self._offers:
+                self._put(preset.name, await priced_offers(preset))
+        changed()
+
+        def hear(answer: Answer) -> None:
+            self._take(answer)
+            changed()
+
+        await self._ask(ready, spec, hear)
+
+    async def _ask(self, ready: list[Preset], spec: ModelSpec, hear: Callable[[Answer], None]) -> None:
+        # The model in use may come from an address of its own.
+        elsewhere = find_preset(spec.provider) if spec.base_url else None
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ask([preset for preset in ready if preset != elsewhere], self._keys, hear))
+            group.create_task(ask_local(self._keys, hear))
+            if elsewhere is not None:
+                hear(await answer_of(elsewhere, self._keys, spec.base_url))
+
+    def _take(self, answer: Answer) -> None:
+        name = answer.preset.name
+        self._awaited.discard(name)
+        self._put(name, answer.offers)
+        if answer.problem:
+            self._silent[name] = answer.problem
+
+    def _put(self, provider: str, offers: Sequence[Offer]) -> None:
+        self._offers[provider] = offers
+        self._known |= {offer.name: offer.known for offer in offers}
+
+
+async def pick_model(app: App[object], market: ModelCatalog, spec: ModelSpec, used: Sequence[str]) -> str | None:
+    """Let the person choose another model than `spec`; the list is there at once and grows while servers answer."""
+
+    def lines() -> list[Item[str]]:
+        return items(market, spec.name, used)
+
+    picker = Picker("Which model?", lines(), current=spec.name, typed=lambda text: typed(text, spec.provider))
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(market.ask(spec, lambda: picker.refill(lines(), market.note)))
+        chosen = await app.push_screen_wait(picker)
+        asking.cancel()
+    return chosen
+
+
+def used_in(messages: Iterable[Message]) -> list[str]:
+    """The models that replied in a conversation, the latest first."""
+    names = [f"{reply.provider}/{reply.model}" for reply in messages if isinstance(reply, AssistantMessage)]
+    return list(dict.fromkeys(reversed(names)))
+
+
+def items(market: ModelCatalog, current: str, recent: Sequence[str]) -> list[Item[str]]:
+    """A line for each model, the one in use and those used before first."""
+    marks = dict.fromkeys(recent, "used here") | {current: "in use"}
+    names = dict.fromkeys([current, *recent, *(offer.name for offer in market.offers), TOUR])
+    return [
+        Item(name, " · ".join(part for part in (marks.get(name), summary(market.known(name))) if part), name)
+        for name in names
+    ]
+
+
+def typed(text: str, provider: str) -> Item[str] | None:
+    """The model that a person typed who does not mean one of the list: a whole name, or one at the provider in use."""
+    text = text.strip()
+    if not re.fullmatch(r"\S+", text):
+        return None
+    preset, _, model_id = text.partition("/")
+    if find_preset(preset) is None:
+        return Item(f"{provider}/{text}", "as typed", f"{provider}/{text}")
+    # Hardly a model is named without a number or a hyphen; a few letters are there to filter.
+    return Item(text, "as typed", text) if re.search(r"[\d-]", model_id) else None

@@ -1,0 +1,1 @@
+"""Notifications while the terminal is unfocused."""

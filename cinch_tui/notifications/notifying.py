@@ -1,0 +1,37 @@
+"""The person at the screen is called through its terminal, and on the desktop where they want that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from cinch_tui.notifications.channels import Notification, show_on_desktop, written
+from cinch_tui.notifications.watch import Notifications
+
+if TYPE_CHECKING:
+    from cinch_tui.controller.controller import SessionController
+    from harness.events import Event
+
+
+class UserNotified(Message):
+    """What is to be written to the terminal. Posted to the app, which has it."""
+
+    def __init__(self, sequence: str) -> None:
+        super().__init__()
+        self.sequence = sequence
+
+
+def calling(desk: SessionController) -> Callable[[Event], None]:
+    """What the person of this desk is called by."""
+    ui, environ = desk.settings.ui, desk.options.environ
+
+    def call(words: str) -> None:
+        about = Notification.about(desk.options.cwd.name, words)
+        if sequence := written(ui.notify, about, environ):
+            desk.app.post_message(UserNotified(sequence))
+        if "desktop" in ui.notify and "off" not in ui.notify:
+            show_on_desktop(about)
+
+    return Notifications(desk.presence, call, ui.notify_after_s).receive

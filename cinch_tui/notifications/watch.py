@@ -1,0 +1,109 @@
+"""Calls a person who looks elsewhere: when something waits for them, and when a run that took long has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    Event,
+    PlanSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
+    SubagentEvent,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    ToolExecutionEnd,
+)
+
+if TYPE_CHECKING:
+    from cinch_tui.notifications.presence import Presence
+
+PLAN = "the plan"
+APPROVE, QUESTION, REVIEW = "waits for your approval", "asks you something", "has a plan for you"
+
+
+class Notifications:
+    """Subscribe `receive` to an agent's bus. `call` is given a few words; `after` is how many seconds a run takes whose
+    end is told."""
+
+    def __init__(
+        self, presence: Presence, call: Callable[[str], None], after: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._presence = presence
+        self._call = call
+        self._after = after
+        self._clock = clock
+        self._began = 0.0
+        self._waiting: dict[str, str] = {}
+        self._later: asyncio.TimerHandle | None = None
+
+    def receive(self, event: Event) -> None:
+        match event:
+            case AgentStart():
+                self._began = self._clock()
+            case AgentEnd():
+                self._ended(event)
+            case _:
+                self._hear_of_question(event)
+
+    def _hear_of_question(self, event: Event) -> None:
+        match event:
+            case SubagentEvent(event=inner):
+                self._hear_of_question(inner)
+            case ToolApprovalRequested(call=call):
+                self._waits(call.id, APPROVE)
+            case QuestionAsked(call_id=call_id):
+                self._waits(call_id, QUESTION)
+            case PlanSubmitted():
+                self._waits(PLAN, REVIEW)
+            case ToolApprovalResolved(call_id=call_id) | QuestionAnswered(call_id=call_id):
+                self._waiting.pop(call_id, None)
+            case ToolExecutionEnd(result=result) if result.tool_name == "submit_plan":
+                self._waiting.pop(PLAN, None)
+            case _:
+                pass
+
+    def _waits(self, name: str, words: str) -> None:
+        """Who was called for one thing finds the others that wait."""
+        is_first = not self._waiting
+        self._waiting[name] = words
+        if not is_first:
+            return
+        if self._presence.is_away:
+            self._call(words)
+        elif self._presence.is_looking is None:
+            # The terminal does not tell: whoever has not answered by then is taken to be away.
+            self._look_later()
+
+    def _look_later(self) -> None:
+        if self._later:
+            self._later.cancel()
+        self._later = asyncio.get_running_loop().call_later(max(0.1, self._presence.idle_in), self.look_again)
+
+    def look_again(self) -> None:
+        """Call whoever has gone by now without an answer."""
+        self._later = None
+        if not self._waiting:
+            return
+        if self._presence.is_away:
+            self._call(next(iter(self._waiting.values())))
+        elif self._presence.is_looking is None:
+            self._look_later()
+
+    def _ended(self, event: AgentEnd) -> None:
+        self._waiting.clear()
+        took = self._clock() - self._began
+        if event.stop_reason == "aborted" or took < self._after or not self._presence.is_away:
+            return
+        ending = "failed" if event.stop_reason == "error" else "is stopped by a limit" if event.limit else "is done"
+        self._call(f"{ending} after {_in_words(took)}")
+
+
+def _in_words(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

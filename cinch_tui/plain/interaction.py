@@ -1,0 +1,223 @@
+"""Approval and questions in plain mode: lines, and answers by the letters that the app uses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cinch_tui.plain.inquiry import Inquiry
+from cinch_tui.plain.menus import Menus, Option
+from cinch_tui.plain.questions import InputClosed
+from cinch_tui.plain.showing import cut, view_lines
+from cinch_tui.rendering.harmless import marked
+from cinch_tui.rendering.revealed import revealed
+from cinch_tui.transcript.plain import one_line
+from cinch_tui.user_dialogs.call_text import (
+    PLAN_ANSWERS,
+    AnswerOption,
+    allowable,
+    always_label,
+    batch_approval,
+    denial_of_all,
+    exact_label,
+    is_named_in_full,
+    number_of,
+    why,
+)
+from harness.ports.interaction import (
+    AllowAlways,
+    AllowForSession,
+    AllowHunks,
+    AllowOnce,
+    Answer,
+    Approval,
+    ApprovalRequest,
+    Denied,
+    NonInteractive,
+    PlanDecision,
+    ProposeRevision,
+    Question,
+    RejectedHunk,
+    shortest_timeout,
+)
+from harness.views import DiffView, TerminalView, TextView
+from harness.workspace.hunks import hunks_of
+
+if TYPE_CHECKING:
+    from harness.ports.interaction import BatchQuestions
+
+MOST_SHOWN = 60
+"""Lines of a proposal that are printed at first."""
+LONGEST_NAME = 500
+
+_SAID: dict[str, Approval] = {
+    "y": AllowOnce(),
+    "s": AllowForSession(),
+    "a": AllowAlways(),
+    "x": AllowAlways(exact=True),
+    "n": Denied(),
+}
+
+
+class LineInteraction:
+    """Asks one thing at a time. When the input has ended, nobody is there."""
+
+    def __init__(self, menus: Menus) -> None:
+        self._menus = menus
+        self._paper = menus.paper
+        self._inquiry = Inquiry(menus)
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        async with self._menus.turn:
+            try:
+                return await self._approve(request)
+            except InputClosed:
+                return await NonInteractive().approve(request)
+
+    async def ask(self, question: Question) -> Answer:
+        (answer,) = await self.ask_all([question])
+        return answer
+
+    async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
+        """What is answered when the time is up, or the input ends, counts."""
+        answers: list[Answer] = []
+        async with self._menus.turn:
+            try:
+                async with asyncio.timeout(seconds := shortest_timeout(questions)):
+                    for number, question in enumerate(questions, 1):
+                        place = f" {number} of {len(questions)}" if len(questions) > 1 else ""
+                        limit = _limit(seconds, len(questions)) if number == 1 else ""
+                        answers.append(await self._inquiry.ask(question, place, limit))
+            except TimeoutError:
+                self._paper.say("Notice", "The question goes on without an answer.")
+            except InputClosed:
+                pass
+        return (*answers, *[Answer("timed_out")] * (len(questions) - len(answers)))
+
+    async def review_plan(self, plan: str) -> PlanDecision:
+        async with self._menus.turn:
+            try:
+                return await self._review(plan)
+            except InputClosed:
+                return await NonInteractive().review_plan(plan)
+
+    async def _approve(self, request: ApprovalRequest) -> Approval:
+        is_shown = self._show(request)
+        while True:
+            key = await self._menus.letter(_answers(request) if is_shown else _ANSWERS_BEFORE_ALL_IS_SHOWN)
+            is_shown = is_shown or key == "w"
+            approval = await self._approval(key, request)
+            if approval is not None:
+                return approval
+
+    def _show(self, request: ApprovalRequest) -> bool:
+        """Print the call; False if only its beginning and its end were printed."""
+        self._paper.say("Approval", _named(request))
+        if request.others:
+            rest = "; ".join(_named(each) for each in request.others)
+            self._paper.say("Batch", f"{request.position} of {request.total}; these wait too: {rest}")
+        self._paper.say("Why asked", why(request, ", "))
+        label, lines = _content(request)
+        shown = cut(lines, MOST_SHOWN)
+        self._paper.say(label, "\n".join(shown))
+        return shown == lines
+
+    async def _approval(self, key: str, request: ApprovalRequest) -> Approval | None:
+        """What an answer comes to; None when the person thinks better of it."""
+        waiting = (request, *request.others)
+        match key:
+            case "A":
+                return batch_approval([(each, AllowOnce()) for each in allowable(waiting)])
+            case "N":
+                return denial_of_all(waiting)
+            case "d":
+                return Denied(await self._menus.line("Reason: "))
+            case "e":
+                text = await self._menus.line("The command to run instead, or nothing to go back: ")
+                return ProposeRevision(text) if text else None
+            case "w":
+                label, lines = _content(request)
+                self._paper.say(label, "\n".join(lines))
+                return None
+            case "h":
+                assert isinstance(request.view, DiffView)
+                return await self._in_part(len(hunks_of(request.view)))
+            case _:
+                return _SAID[key]
+
+    async def _in_part(self, count: int) -> Approval | None:
+        typed = await self._menus.line(f"Skip which changes, 1 to {count}, or nothing to go back: ")
+        words = typed.replace(",", " ").split()
+        numbers = sorted({int(word) for word in words if word.isascii() and word.isdigit()})
+        if not numbers or len(numbers) != len(set(words)) or not all(1 <= number <= count for number in numbers):
+            return None
+        reason = await self._menus.line("Reason, or nothing: ")
+        if len(numbers) == count:
+            return Denied(reason)
+        return AllowHunks(tuple(RejectedHunk(number - 1, reason) for number in numbers))
+
+    async def _review(self, plan: str) -> PlanDecision:
+        self._paper.say("Plan", f"\n{plan.strip()}")
+        key = await self._menus.letter([Option(text, key) for key, _, text, _ in PLAN_ANSWERS if key != "e"])
+        feedback = await self._menus.line("What to change? ") if key == "d" else ""
+        return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback)
+
+
+def _limit(seconds: float | None, questions: int) -> str:
+    if seconds is None:
+        return ""
+    return f" ({seconds:g} seconds{f' for all {questions}' if questions > 1 else ''})"
+
+
+def _named(request: ApprovalRequest) -> str:
+    return f"{one_line(request.label)} {one_line(request.summary)}".rstrip()
+
+
+def _content(request: ApprovalRequest) -> tuple[str, list[str]]:
+    """What it is about to do, all of it, and a word for it."""
+    if isinstance(request.view, TerminalView):
+        return "Command", _revealed(request.view.command)
+    if isinstance(request.view, TextView):
+        return "Proposal", _revealed(request.view.text)
+    if request.view is not None:
+        return "Proposal", [marked(line) for line in view_lines(request.view)]
+    return "Arguments", _revealed(json.dumps(request.call.arguments, indent=2, ensure_ascii=False))
+
+
+def _revealed(text: str) -> list[str]:
+    return [marked(line) for line in revealed(text).split("\n")]
+
+
+def _answers(request: ApprovalRequest) -> list[Option]:
+    """The answers, with the letters and in the order of the app."""
+    answers = [AnswerOption("y", "once", "Allow once", ""), *always_label(request)]
+    answers += [AnswerOption("n", "deny", "Deny", ""), AnswerOption("d", "explain", "Deny with reason", "")]
+    if request.is_revisable and isinstance(request.view, DiffView) and len(hunks_of(request.view)) > 1:
+        answers.append(AnswerOption("h", "review", "Skip some of the changes", ""))
+    if request.is_revisable and isinstance(request.view, TerminalView):
+        answers.append(AnswerOption("e", "rewrite", "Edit the command", ""))
+    offered = [Option(each.text, each.key) for each in (*answers, *exact_label(request))]
+    return [*offered, *_answers_to_all((request, *request.others))]
+
+
+_ANSWERS_BEFORE_ALL_IS_SHOWN = (
+    Option("Show all of it, then decide", "w"),
+    Option("Deny", "n"),
+    Option("Deny with reason", "d"),
+)
+
+
+def _answers_to_all(requests: Sequence[ApprovalRequest]) -> list[Option]:
+    """Calls are allowed together where the line that names the others shows all of each."""
+    if len(requests) == 1:
+        return []
+    free = allowable(requests)
+    is_shown = all(is_named_in_full(each, LONGEST_NAME) for each in requests[1:] if each in free)
+    allow = [Option(f"Allow {number_of(len(free), len(requests))}", "A")] if len(free) > 1 and is_shown else []
+    return [*allow, Option(f"Deny all {len(requests)}", "N")]
+
+
+if TYPE_CHECKING:
+    _: type[BatchQuestions] = LineInteraction

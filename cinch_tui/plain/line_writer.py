@@ -1,0 +1,142 @@
+"""What is written: lines that follow each other, each with a word on whose it is; nothing is ever written over."""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TextIO
+
+from cinch_tui.notifications.channels import BELL
+from cinch_tui.rendering.harmless import harmless
+
+INDENT = "  "
+_LINE_BEGINS = re.compile(r"\n(?=[^\n])")
+
+
+class LineWriter:
+    """May be written on from several threads. While a person types a line, what is written waits for its end.
+
+    `on_failure` is called once when nobody reads any more.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.on_failure: Callable[[], None] = lambda: None
+        self.failed = False
+        self._stream = stream
+        self._lock = threading.RLock()
+        self._waiting: list[str] | None = None
+        self._word = ""
+        self._is_fresh = True
+        self._is_broken_off = False
+        if isinstance(stream, io.TextIOWrapper):
+            # A letter the encoding lacks must cost that letter alone.
+            stream.reconfigure(errors="replace")  # pyright: ignore[reportUnknownMemberType] whatever buffer it wraps
+
+    def say(self, label: str, text: str = "") -> None:
+        """A line or more, on a line of their own; what follows the first is indented."""
+        first, *more = harmless(text).expandtabs(4).split("\n")
+        lines = [f"{label}: {first}".rstrip(), *(f"{INDENT}{line}".rstrip() for line in more)]
+        with self._lock:
+            self.end()
+            self._write("\n".join(lines) + "\n")
+
+    def tell(self, text: str) -> None:
+        """A line or more without a label."""
+        with self._lock:
+            self.end()
+            self._write(harmless(text).expandtabs(4) + "\n")
+
+    def begin(self, label: str) -> None:
+        """A text begins that arrives in fragments."""
+        with self._lock:
+            self.end()
+            self._is_broken_off = False
+            self._write(f"{label}: ")
+
+    def add(self, fragment: str) -> None:
+        """More of it; written by whole words, so that none is read out in two."""
+        with self._lock:
+            text = self._word + harmless(fragment.replace("\r\n", "\n").replace("\r", "\n"))
+            end = max(text.rfind(" "), text.rfind("\n")) + 1
+            self._word = text[end:]
+            if end:
+                self._flow(text[:end])
+
+    def end(self) -> None:
+        """The text is complete, or something else has to be said."""
+        with self._lock:
+            if self._word:
+                self._flow(self._word)
+                self._word = ""
+            if not self._is_fresh:
+                self._is_broken_off = True
+                self._write("\n")
+
+    @property
+    def is_held(self) -> bool:
+        """True while the user types a line."""
+        return self._waiting is not None
+
+    def hold(self, prompt: str) -> None:
+        """The person has the line, after this prompt; an empty one is written by somebody else."""
+        with self._lock:
+            self.end()
+            self._write(prompt)
+            self._waiting = []
+            self._is_fresh = True
+
+    def release(self) -> None:
+        """The line is typed."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, None
+            for text in waiting or ():
+                self._write(text)
+
+    def ring(self) -> None:
+        """Call whoever looks elsewhere; nothing is seen of it."""
+        if self._stream.isatty():
+            self._put(BELL)
+
+    def interrupted(self) -> None:
+        """The line was left: the cursor stands behind what was typed."""
+        self._put("\n")
+
+    def typed(self, line: str) -> None:
+        """What came from a pipe, which shows nothing by itself."""
+        self._put(harmless(line) + "\n")
+
+    def echoed(self) -> None:
+        """The person has pressed Enter, and the terminal has shown it: a new line has begun."""
+        with self._lock:
+            self._is_broken_off |= not self._is_fresh
+            self._is_fresh = True
+
+    def _flow(self, text: str) -> None:
+        """Of what was begun, every line but the first is indented."""
+        if self._is_broken_off:
+            # Something else stands between two of its words.
+            text, self._is_broken_off = text.lstrip(" "), False
+        beginning = INDENT if self._is_fresh and text[:1] not in ("", "\n") else ""
+        self._write(beginning + _LINE_BEGINS.sub(f"\n{INDENT}", text))
+
+    def _write(self, text: str) -> None:
+        self._is_fresh = text.endswith("\n")
+        if self._waiting is not None:
+            self._waiting.append(text)
+        else:
+            self._put(text)
+
+    def _put(self, text: str) -> None:
+        if self.failed:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self.failed = True
+            with suppress(OSError, ValueError):
+                self._stream.close()
+            self.on_failure()

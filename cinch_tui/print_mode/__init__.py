@@ -1,0 +1,1 @@
+"""Print mode: one prompt, the answer on stdout."""

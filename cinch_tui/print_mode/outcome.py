@@ -1,0 +1,199 @@
+"""What a run in print mode came to: counted from its events, told as one JSON object and as an exit status."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import field
+from enum import IntEnum
+
+from cinch_tui.app.hints import app_hints
+from harness.agent.result import AgentResult
+from harness.events import (
+    AgentEnd,
+    Event,
+    MessageEnd,
+    PlanSubmitted,
+    RequestStart,
+    RetryScheduled,
+    SubagentEvent,
+    ToolApprovalRequested,
+    ToolApprovalResolved,
+    TurnEnd,
+)
+from harness.lazy_dataclass import dataclass
+from harness.messages import AssistantMessage, Citation, JsonObject, JsonValue, Text, ToolCall, Usage
+from harness.session.records import STOP_REASONS
+
+# The limits Claude Code has a word for; the others are errors to its readers.
+LIMIT_SUBTYPES = {"turns": "error_max_turns", "cost": "error_max_budget_usd"}
+
+
+class ExitStatus(IntEnum):
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    LIMIT = 3
+    UNASKED = 4
+    INTERRUPTED = 130
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts what the result tells besides the answer; call it with every event."""
+
+    turns: int = 0
+    api_seconds: float = 0.0
+    plan: str = ""
+    unasked: list[ToolCall] = field(default_factory=list[ToolCall])
+    started: float = field(default_factory=time.monotonic)
+    _asked_about: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    _request_began: float | None = None
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case TurnEnd():
+                self.turns += 1
+            case RequestStart():
+                self._request_began = time.monotonic()
+            case MessageEnd(message=AssistantMessage()) | RetryScheduled() | AgentEnd():
+                self._end_request()
+            case PlanSubmitted(plan=plan):
+                self.plan = plan
+            case ToolApprovalRequested(call=call):
+                self._asked_about[call.id] = call
+            case ToolApprovalResolved(call_id=call_id, unasked=True):
+                self.unasked.append(self._asked_about[call_id])
+            case SubagentEvent(event=ToolApprovalRequested() | ToolApprovalResolved() | SubagentEvent() as inner):
+                self(inner)
+            case _:
+                pass
+
+    def _end_request(self) -> None:
+        if self._request_began is not None:
+            self.api_seconds += time.monotonic() - self._request_began
+            self._request_began = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    result: AgentResult
+    tally: Tally
+    session_id: str
+    model: str
+
+    @property
+    def text(self) -> str:
+        """The answer. Of a run in plan mode that is the plan, and what was said after it."""
+        return "\n\n".join(filter(None, (self.tally.plan.strip(), self.result.text)))
+
+    @property
+    def reply(self) -> AssistantMessage | None:
+        """The message that the answer is from."""
+        replies = (each for each in reversed(self.result.messages) if isinstance(each, AssistantMessage) and each.text)
+        found = next(replies, None)
+        return found if found and found.text == self.result.text else None
+
+    @property
+    def failed(self) -> bool:
+        return self.result.stop_reason in ("error", "aborted")
+
+    @property
+    def status(self) -> ExitStatus:
+        if self.result.stop_reason == "aborted":
+            return ExitStatus.INTERRUPTED
+        if self.result.limit:
+            return ExitStatus.LIMIT
+        if self.failed:
+            return ExitStatus.FAILED
+        return ExitStatus.UNASKED if self.tally.unasked else ExitStatus.DONE
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the ending, for people; empty when nothing is."""
+        match self.status:
+            case ExitStatus.INTERRUPTED:
+                return "interrupted"
+            case ExitStatus.LIMIT:
+                return self.result.stop_message or f"the limit of {self.result.limit} is reached"
+            case ExitStatus.FAILED:
+                return app_hints(self.result.error or "the run failed")
+            case ExitStatus.UNASKED:
+                tools = ", ".join(sorted({call.name for call in self.tally.unasked}))
+                return (
+                    f"{tools} needs approval, and nobody could be asked; --allow TOOL or --approve off would let it run"
+                )
+            case _ if self.result.stop_reason == "length":
+                return "the answer was cut off where the longest reply ends; see model.max_tokens"
+            case _:
+                return ""
+
+
+def result_object(outcome: Outcome) -> JsonObject:
+    """The outcome as Claude Code's print mode tells it. A cost that is not known is null."""
+    usage = outcome.result.usage
+    denials: list[JsonValue] = [
+        {"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.arguments} for call in outcome.tally.unasked
+    ]
+    told: JsonObject = {
+        "type": "result",
+        "subtype": _subtype(outcome),
+        "is_error": outcome.status not in (ExitStatus.DONE, ExitStatus.UNASKED),
+        "duration_ms": round((time.monotonic() - outcome.tally.started) * 1000),
+        "duration_api_ms": round(outcome.tally.api_seconds * 1000),
+        "num_turns": outcome.tally.turns,
+        "result": outcome.text,
+        "stop_reason": STOP_REASONS.get(outcome.result.stop_reason),
+        "session_id": outcome.session_id,
+        "total_cost_usd": usage.cost.total if usage.cost else None,
+        "usage": _usage(usage),
+        "modelUsage": {outcome.model: _model_usage(usage)},
+        "permission_denials": denials,
+    }
+    if outcome.reply and (citations := citations_of(outcome.reply)):
+        told["citations"] = citations
+    if outcome.status not in (ExitStatus.DONE, ExitStatus.UNASKED):
+        told["errors"] = [outcome.problem]
+    return told
+
+
+def citations_of(reply: AssistantMessage) -> list[JsonValue]:
+    """What a reply rests on; places are counted in the whole of its text."""
+    found: list[JsonValue] = []
+    length = 0
+    for block in reply.content:
+        if isinstance(block, Text):
+            found.extend(_citation(each, length) for each in block.citations)
+            length += len(block.text)
+    return found
+
+
+def _citation(told: Citation, before: int) -> JsonObject:
+    named: JsonObject = {"url": told.url, "title": told.title, "quote": told.quote}
+    if told.start is None or told.end is None:
+        return named
+    return {**named, "start": told.start + before, "end": told.end + before}
+
+
+def _subtype(outcome: Outcome) -> str:
+    if outcome.result.limit:
+        return LIMIT_SUBTYPES.get(outcome.result.limit, "error_during_execution")
+    return "error_during_execution" if outcome.failed else "success"
+
+
+def _usage(usage: Usage) -> JsonObject:
+    return {
+        "input_tokens": usage.input,
+        "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cache_read,
+        "output_tokens": usage.output,
+    }
+
+
+def _model_usage(usage: Usage) -> JsonObject:
+    return {
+        "inputTokens": usage.input,
+        "outputTokens": usage.output,
+        "cacheReadInputTokens": usage.cache_read,
+        "cacheCreationInputTokens": usage.cache_write,
+        "costUSD": usage.cost.total if usage.cost else None,
+    }

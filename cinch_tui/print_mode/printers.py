@@ -1,0 +1,160 @@
+"""What print mode writes to stdout in each format, and what it tells on stderr beside it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from cinch_tui.config.options import OutputFormat
+from cinch_tui.print_mode.outcome import Outcome, result_object
+from cinch_tui.print_mode.output import Output
+from harness.agent.agent import Agent
+from harness.agent.retry import in_words
+from harness.codec import encode
+from harness.context.citations import sources_of, sources_text
+from harness.events import (
+    Event,
+    HookRan,
+    InputRejected,
+    LimitReached,
+    ModelFallback,
+    Notice,
+    RetryScheduled,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+)
+from harness.messages import ToolResult
+from tools.text.control import harmless
+
+
+class Printer(Protocol):
+    """One output format."""
+
+    def begin(self, agent: Agent) -> None: ...
+
+    def tell(self, event: Event) -> None: ...
+
+    def end(self, outcome: Outcome) -> None: ...
+
+
+class AnswerPrinter:
+    """Only the end counts: the answer as text, or as one JSON object."""
+
+    def __init__(self, output: Output, *, as_json: bool) -> None:
+        self._output = output
+        self._as_json = as_json
+
+    def begin(self, agent: Agent) -> None:
+        pass
+
+    def tell(self, event: Event) -> None:
+        pass
+
+    def end(self, outcome: Outcome) -> None:
+        if self._as_json:
+            self._output.write_json(result_object(outcome))
+        elif outcome.text and not outcome.failed:
+            sources = sources_of(outcome.reply.content) if outcome.reply else ()
+            self._output.write_text(f"{outcome.text.rstrip()}\n\n{sources_text(sources)}" if sources else outcome.text)
+
+
+class EventPrinter:
+    """Every event of ours, one JSON object a line."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def begin(self, agent: Agent) -> None:
+        pass
+
+    def tell(self, event: Event) -> None:
+        self._output.write_json(encode(event))
+
+    def end(self, outcome: Outcome) -> None:
+        pass
+
+
+class StreamJsonPrinter:
+    """The envelope of Claude Code's print mode."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._session_id = ""
+
+    def begin(self, agent: Agent) -> None:
+        from cinch_tui.print_mode.stream_json import init_line
+
+        self._session_id = agent.session_id
+        self._output.write_json(init_line(agent))
+
+    def tell(self, event: Event) -> None:
+        from cinch_tui.print_mode.stream_json import event_lines
+
+        for line in event_lines(event, self._session_id):
+            self._output.write_json(line)
+
+    def end(self, outcome: Outcome) -> None:
+        from cinch_tui.print_mode.stream_json import end_line
+
+        self._output.write_json(end_line(outcome))
+
+
+def printer_for(output_format: OutputFormat, output: Output) -> Printer:
+    match output_format:
+        case "text":
+            return AnswerPrinter(output, as_json=False)
+        case "json":
+            return AnswerPrinter(output, as_json=True)
+        case "stream-json":
+            return StreamJsonPrinter(output)
+        case "events":
+            return EventPrinter(output)
+
+
+class Narrator:
+    """Tells on stderr what a person should know; with `verbose`, each step too."""
+
+    def __init__(self, stream: TextIO, *, verbose: bool) -> None:
+        self._stream = stream
+        self._verbose = verbose
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case Notice(text=text, level="warning" | "error"):
+                self.say(text)
+            case RetryScheduled():
+                again = f"trying again in {in_words(event.delay)} ({event.attempt}/{event.max_retries})"
+                self.say(f"{event.error}; {again}")
+            case ModelFallback(failed=failed, spec=spec, error=error):
+                self.say(f"{error}; {spec.name} goes on in place of {failed.name}")
+            case InputRejected(reason=reason):
+                self.say(f"the model was not told this: {reason}")
+            case _ if self._verbose:
+                self._tell_step(event)
+            case _:
+                pass
+
+    def say(self, sentence: str) -> None:
+        # Whoever closed stderr does not want to hear it.
+        with suppress(OSError):
+            self._stream.write(f"cinch: {harmless(sentence)}\n")
+            self._stream.flush()
+
+    def _tell_step(self, event: Event) -> None:
+        match event:
+            case ToolExecutionStart(call=call, summary=summary):
+                self.say(f"{call.name} {summary}")
+            # The end of the run names the calls that needed approval.
+            case ToolExecutionEnd(result=result) if result.is_error and not (result.details or {}).get("denied"):
+                first = result.text.splitlines()[0] if result.text else "no reason given"
+                self.say(f"{result.tool_name} failed: {first}")
+            case HookRan(result=ToolResult() as result):
+                self.say(f"{result.tool_name} was blocked: {result.text}")
+            case Notice(text=text) | LimitReached(message=text):
+                self.say(text)
+            case _:
+                pass
+
+
+if TYPE_CHECKING:
+    _: tuple[type[Printer], ...] = (AnswerPrinter, EventPrinter, StreamJsonPrinter)

@@ -1,1 +1,0 @@
-"""What print mode writes, and what it comes to."""

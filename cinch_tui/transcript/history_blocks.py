@@ -1,0 +1,160 @@
+"""The blocks of a conversation that happened before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from cinch_tui.app.hints import app_hints
+from cinch_tui.attached_files import attached_names, without_attached
+from cinch_tui.shell_line import is_report
+from cinch_tui.transcript.block import Block
+from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
+from cinch_tui.transcript.picture import Picture
+from cinch_tui.transcript.picture_block import PictureBlock
+from cinch_tui.transcript.plan_marks import PLANNED, planned_spans
+from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
+from cinch_tui.transcript.shell_report import report_block
+from cinch_tui.transcript.sources import SourcesBlock
+from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.user_input import name_of, words_in
+from harness.approval.modes import SUBMIT_PLAN
+from harness.context.citations import sources_of
+from harness.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
+from harness.ports.tool import Tool
+from harness.views import ImageView, TextView, TodoView
+
+if TYPE_CHECKING:
+    from harness.session.resume import LoadedSession
+
+# About what fills a screen or two.
+LAST = 24
+
+
+def last_turns(messages: Sequence[Message]) -> list[Message]:
+    """The end of a conversation, from a prompt on; all of it when that is short or its last prompt is far."""
+    for start in range(max(0, len(messages) - LAST), max(0, len(messages) - 10 * LAST), -1):
+        if isinstance(messages[start], UserMessage):
+            return list(messages[start:])
+    return list(messages)
+
+
+def blocks_of(messages: Iterable[Message], tools: Sequence[Tool], session: LoadedSession | None = None) -> list[Block]:
+    """What the screen would show now, had it been there; the session says which replies are plans."""
+    return list(_Past(tools, planned_spans(session.notes if session else ())).blocks(messages))
+
+
+def last_todo(messages: Sequence[Message]) -> TodoView:
+    """The agent's todo list as it was last changed."""
+    views = (message.view for message in reversed(messages) if isinstance(message, ToolResult))
+    return next((view for view in views if isinstance(view, TodoView)), TodoView(()))
+
+
+class _Past:
+    def __init__(self, tools: Sequence[Tool], planned: Sequence[tuple[float, float]]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._planned = planned
+        self._open: dict[str, ToolBlock] = {}
+
+    def blocks(self, messages: Iterable[Message]) -> Iterator[Block]:
+        for message in messages:
+            is_planned = any(since <= message.time < until for since, until in self._planned)
+            for block in self._blocks_of(message):
+                block.time = message.time
+                if is_planned and isinstance(block, ReplyBlock):
+                    block.tag = PLANNED
+                yield block
+
+    def _blocks_of(self, message: Message) -> Iterable[Block]:
+        match message:
+            case UserMessage():
+                return said_blocks(message)
+            case AssistantMessage():
+                return self._reply(message)
+            case ToolResult():
+                self._result(message)
+            case _:
+                pass
+        return ()
+
+    def _reply(self, message: AssistantMessage) -> Iterator[Block]:
+        texts = [content for content in message.content if isinstance(content, Text)]
+        for content in message.content:
+            match content:
+                case Text(text):
+                    reply = ReplyBlock(text)
+                    reply.finish()
+                    yield reply
+                    if content is texts[-1] and (sources := sources_of(texts)):
+                        yield SourcesBlock(sources)
+                case Thinking(text):
+                    if text:
+                        thought = ThinkingBlock(text)
+                        thought.finish()
+                        yield thought
+                case ToolCall():
+                    yield self._call(content)
+        if message.stop_reason in ("error", "aborted") and message.error:
+            level = "error" if message.stop_reason == "error" else "warning"
+            yield NoticeBlock(app_hints(message.error), level)
+
+    def _call(self, call: ToolCall) -> ToolBlock:
+        tool = self._tools.get(call.name)
+        label = tool.label if tool else call.name
+        block = ToolBlock(call.id, label, tool.summary(call.arguments) if tool else "")
+        block.status = "failed"
+        block.text = "The call was interrupted and has no result."
+        self._open[call.id] = block
+        return block
+
+    def _result(self, result: ToolResult) -> None:
+        block = self._open.pop(result.call_id, None)
+        if block is not None:
+            show_result(block, result)
+
+
+def said_blocks(message: UserMessage) -> list[Block]:
+    """What was said, and under it the pictures that were shown."""
+    if is_report(message):
+        return [report_block(message)]
+    typed = "".join(block.text for block in without_attached(message.content) if isinstance(block, Text))
+    said = NoticeBlock(message.text) if message.synthetic else UserBlock(typed)
+    said.channel = "reminder" if message.synthetic else ""
+    pictures = [PictureBlock(Picture.of(each.image, name_of(each.mark))) for each in words_in(message).images]
+    files = attached_names(message.content)
+    chip = [NoticeBlock(f"Attached {', '.join(files)}")] if files else []
+    return [*([said] if typed.strip() or not pictures else []), *pictures, *chip]
+
+
+def _images(content: Sequence[UserContent]) -> list[Image]:
+    return [each for each in content if isinstance(each, Image)]
+
+
+def show_result(block: ToolBlock, result: ToolResult) -> None:
+    """Put a result into its block."""
+    path = result.view.path if isinstance(result.view, ImageView) else ""
+    block.pictures = [
+        Picture.of(image, PurePath(path).name or f"picture {number}", path)
+        for number, image in enumerate(_images(result.content), 1)
+    ]
+    block.text = result.text
+    block.view = result.view
+    block.call.is_markdown = result.tool_name == SUBMIT_PLAN
+    details = result.details or {}
+    is_answered = result.tool_name == "ask_user" and isinstance(result.view, TextView) and "\n" in result.view.text
+    block.stays_open = is_answered or details.get("accepted") is True
+    if details.get("denied"):
+        block.status = "denied"
+    else:
+        block.status = "failed" if result.is_error or details.get("accepted") is False else "done"

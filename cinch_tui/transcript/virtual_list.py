@@ -1,0 +1,400 @@
+"""A virtual view over blocks, in which only what is seen is ever drawn: how it paints, scrolls and follows the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from time import monotonic, perf_counter, time
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from cinch_tui.rendering.styles import DIFF_CLASSES
+from cinch_tui.transcript.caret import with_caret
+from cinch_tui.transcript.copying import selected_text
+from cinch_tui.transcript.layout import START, Layout, Row
+from cinch_tui.transcript.painting import Marks, changed_regions, painted
+from cinch_tui.transcript.stamps import stamped
+from cinch_tui.transcript.strips import Strips
+from cinch_tui.transcript.styles import STYLE_NAMES, BlockStyles, Ways, block_styles, component_class
+from harness.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from textual.selection import Selection
+    from textual.timer import Timer
+
+    from cinch_tui.transcript.block import Block, Channel
+
+FRAME = 1 / 20
+# How long one frame may take in new text before keys get their turn.
+SLICE = 0.006
+# A frame that was dear is followed by a pause of so many times its length.
+REST = 4
+# In a narrower view lines are cut: nothing sensible fits.
+NARROWEST = 12
+
+
+class VirtualList(ScrollView):
+    """Blocks below one another. They are plain objects: change one, then say so with `changed`."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(name) for name in STYLE_NAMES} | DIFF_CLASSES
+
+    @dataclass
+    class Unseen(Message, namespace="transcript"):
+        """So many new lines are below the view; 0 once they are seen."""
+
+        count: int
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._page = Layout(BlockStyles.bare())
+        self._look_is_stale = True
+        self._ways = Ways()
+        self._hidden: frozenset[Channel] = frozenset()
+        self._top = START
+        self._following = True
+        self._rows: list[Row] = []
+        self._strips = Strips()
+        self._dirty: dict[Block, bool] = {}
+        self._due: Timer | None = None
+        self._last_frame = 0.0
+        self._pause = FRAME
+        self._unseen = 0
+        self._thumb = (0, 0)
+        self._settled = asyncio.Event()
+        self._settled.set()
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        return self._page.blocks
+
+    @property
+    def following(self) -> bool:
+        """The view stays at the end, whatever is added."""
+        return self._following
+
+    @property
+    def ways(self) -> Ways:
+        return self._ways
+
+    @ways.setter
+    def ways(self, ways: Ways) -> None:
+        """Show more, or less, of what stands there already."""
+        self._ways = ways
+        self._look_is_stale = True
+        self._schedule()
+
+    @property
+    def hidden_channels(self) -> frozenset[Channel]:
+        """What nobody wants to see at present."""
+        return self._hidden
+
+    @hidden_channels.setter
+    def hidden_channels(self, channels: frozenset[Channel]) -> None:
+        self._hidden = channels
+        self._page.hide(channels)
+        if self._top.block < len(self.blocks) and self.blocks[self._top.block].hidden:
+            self._top = self._top._replace(part=0, line=0)
+        self._schedule()
+
+    def add(self, block: Block) -> None:
+        """Show a block at the end."""
+        self.extend((block,))
+
+    def extend(self, blocks: Iterable[Block]) -> None:
+        """Show blocks at the end; none is drawn before it is visible."""
+        before = self._page.heights.total
+        self._page.extend(self._received(blocks))
+        self._count_unseen(self._page.heights.total - before)
+        self._schedule()
+
+    def prepend(self, blocks: Sequence[Block]) -> None:
+        """Show blocks above all others; what is being read stays where it is."""
+        self._top = self._page.prepend(list(self._received(blocks)), self._top)
+        self._schedule()
+
+    def changed(self, block: Block) -> None:
+        """Draw a block anew, soon; any number of calls before that cost one drawing."""
+        if not self._dirty.get(block):
+            self._dirty[block] = True
+            self._schedule()
+
+    def turned(self, block: Block) -> None:
+        """As `changed`, of a block that opened or folded: nothing of it is new."""
+        self._dirty.setdefault(block, False)
+        self._schedule()
+
+    def _received(self, blocks: Iterable[Block]) -> Iterable[Block]:
+        """What has no time of its own was said now."""
+        for block in blocks:
+            block.hidden = block.channel in self._hidden
+            if block.time is None:
+                block.time = time()
+            yield block
+
+    def drop(self, block: Block) -> None:
+        """Take a block away; one that is not there is no harm."""
+        index = block.index
+        if index < 0:
+            return
+        self._dirty.pop(block, None)
+        self._page.remove(block)
+        if self._top.block > index:
+            self._top = self._top._replace(block=self._top.block - 1)
+        elif self._top.block == index:
+            self._top = self._top._replace(part=0, line=0)
+        self._schedule()
+
+    def clear(self) -> None:
+        """Take all blocks away."""
+        self._page.clear()
+        self._dirty.clear()
+        self._top, self._following = START, True
+        self._report_unseen(0)
+        self._schedule()
+
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self._following = True
+        self._schedule()
+
+    async def drained(self) -> None:
+        """Return when all that was fed so far has been painted."""
+        await self._settled.wait()
+        painted = asyncio.Event()
+        if self.is_running and self.call_after_refresh(painted.set):
+            await painted.wait()
+
+    def _schedule(self) -> None:
+        if not self.is_running:
+            return
+        self._settled.clear()
+        if self._due is None:
+            delay = self._last_frame + self._pause - monotonic()
+            self._due = self.set_timer(max(0.001, delay), self._frame)
+
+    def _frame(self) -> None:
+        self._due = None
+        if not self.size:
+            # Hidden or not laid out yet: the resize that shows it draws all.
+            self._settled.set()
+            return
+        start = perf_counter()
+        self._absorb(start + SLICE)
+        self._arrange()
+        spent = perf_counter() - start
+        self._last_frame = monotonic()
+        self._pause = SLICE if self._dirty else max(FRAME, spent * REST)
+        if self._dirty:
+            self._schedule()
+        else:
+            self._settled.set()
+
+    def _absorb(self, deadline: float) -> None:
+        self._fit()
+        while self._dirty:
+            block, is_new = next(iter(self._dirty.items()))
+            if block.index < 0:
+                del self._dirty[block]
+                continue
+            before = self._page.heights[block.index]
+            more = self._page.advance(block)
+            if is_new:
+                self._count_unseen(block.heights.total - before)
+            if not more:
+                del self._dirty[block]
+            if perf_counter() > deadline:
+                return
+
+    def _fit(self) -> None:
+        """Make the layout fit the widget's width and theme, keeping what is being read where it is."""
+        # The size of a widget counts the column of its scrollbar.
+        width = max(NARROWEST, self.scrollable_content_region.width)
+        if not self._look_is_stale and width == self._page.width:
+            return
+        look = self._page.look
+        # Styles are also updated when the focus moves or the mouse comes by, and then nothing looks different.
+        if self._look_is_stale and (fresh := block_styles(self, self._ways)) != look:
+            look = fresh
+        self._look_is_stale = False
+        if look is not self._page.look:
+            self.refresh()
+        elif width == self._page.width:
+            return
+        offset = self._page.reading_offset(self._top)
+        if width != self._page.width and self.text_selection is not None:
+            self.screen.clear_selection()
+        self._page.fit(look, width)
+        self._top = self._page.place_with_offset(self._top, offset)
+
+    def _arrange(self) -> None:
+        """Find the rows that belong on the screen and repaint those that differ."""
+        height = self.size.height
+        if not height:
+            return
+        self._fit()
+        if self._following:
+            self._top, rows = self._page.end_view(self._top, height)
+        else:
+            rows = self._page.rows(self._top, height)
+            if len(rows) < height and self._top != START:
+                self._top = self._page.above(self._page.end, height)
+                rows = self._page.rows(self._top, height)
+        self._show(rows)
+
+    def _show(self, rows: list[Row]) -> None:
+        rows = with_caret(stamped(rows, self._page), self._page)
+        before, self._rows = self._rows, rows
+        self._place_scrollbar()
+        self._strips.move(before, rows)
+        if regions := changed_regions(before, rows, self.size.width, with_marks=self._has_marks):
+            super().refresh(*regions)
+        below = max(0, self._page.heights.total - round(self.scroll_y) - self.size.height)
+        self._report_unseen(0 if self._following else min(self._unseen, below))
+
+    def _place_scrollbar(self) -> None:
+        """Tell Textual where the view stands, by ways that lay nothing out and repaint nothing else."""
+        width, height = self.size
+        top = self._page.row_of(self._top)
+        total = max(self._page.heights.total, top + height if self._following else 0)
+        # Textual's stubs do not say that a reactive looked up on its class is itself.
+        self.set_reactive(Widget.virtual_size, Size(width, total))  # pyright: ignore[reportArgumentType]
+        if round(self.scroll_y) != top:
+            self.set_scroll(None, top)
+            self.scroll_target_y = top
+        bar = self.vertical_scrollbar
+        # Half a cell is the least that can be seen of the thumb, and to draw the bar is to send the whole column.
+        thumb = round(2 * height * top / max(1, total)), round(2 * height * height / max(1, total))
+        if thumb != self._thumb or bar.window_size != height:
+            self._thumb = thumb
+            bar.window_virtual_size = total
+            bar.window_size = height
+            bar.position = top
+
+    def _count_unseen(self, lines: int) -> None:
+        if not self._following and lines > 0:
+            self._report_unseen(self._unseen + lines)
+
+    def _report_unseen(self, count: int) -> None:
+        if count != self._unseen:
+            self._unseen = count
+            self.post_message(self.Unseen(count))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """What the terminal shows. Textual would look for borders, tints and opacity in each row: here are none."""
+        margin = Segment(" " * self.gutter.left, Style(bgcolor=self._page.look.base.bgcolor))
+        filters, background = self.get_line_filters(), self.background_colors[1]
+
+        def paint(y: int) -> Strip:
+            strip = Strip([margin, *self.render_line(y)])
+            for each in filters:
+                strip = strip.apply_filter(each, background)
+            return strip
+
+        self._strips.fit(self.size.width)
+        return self._strips.cut(crop, paint)
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        if repaint:
+            self._strips.forget(regions)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def render_line(self, y: int) -> Strip:
+        width, style = self.size.width, self._page.look.base
+        if y < len(self._rows):
+            row = self._rows[y]
+            return painted(row.shown, width, self._ground(row), self._marks(row)).apply_offsets(0, row.key)
+        # A selection that ends below the last line takes that line whole.
+        after = self._rows[-1].key + 1 if self._rows else 0
+        return Strip.blank(width, style).apply_offsets(0, after)
+
+    def _ground(self, row: Row) -> Style:
+        """What is seen where a row has no text."""
+        del row
+        return self._page.look.base
+
+    @property
+    def _has_marks(self) -> bool:
+        """What is on a line is not all there is to be seen of it."""
+        return self.text_selection is not None
+
+    def _marks(self, row: Row) -> list[Marks]:
+        selection = self.text_selection
+        span = selection.get_span(row.key) if selection is not None else None
+        if span is None:
+            return []
+        end = len(row.line.text) if span[1] == -1 else span[1]
+        marked = self.screen.get_component_rich_style("screen--selection")
+        # Textual's colour for letters is none: they would be painted in that of their ground.
+        style = Style(bgcolor=marked.bgcolor, reverse=marked.reverse)
+        return [Marks(max(span[0], row.line.gutter), end, style)]
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        return selected_text(self._page, selection), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        del selection
+        self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Someone else moved the view: a key, the wheel, the scrollbar."""
+        del old_value
+        page, height = self._page, self.size.height
+        wanted = round(new_value)
+        delta = wanted - page.row_of(self._top)
+        if not delta:
+            return
+        if wanted >= self.max_scroll_y:
+            self._following = True
+        elif abs(delta) > 4 * height:
+            self._following = False
+            self._top = page.place_at(wanted) if wanted > 0 else START
+        else:
+            self._following = False
+            self._top = page.below(self._top, delta) if delta > 0 else page.above(self._top, -delta)
+        self._arrange()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._look_is_stale = True
+        self._strips.forget()
+        self._schedule()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.auto_links = False
+        self._schedule()
+
+    def on_unmount(self) -> None:
+        self._settled.set()
+
+    def on_resize(self) -> None:
+        if self._following:
+            # Found anew: rows that a larger view gains show what is above, not blanks below the end.
+            self._top = START
+        self._arrange()
+        self._schedule()
+
+    def action_scroll_up(self) -> None:
+        self.scroll_relative(y=-1, animate=False)
+
+    def action_scroll_down(self) -> None:
+        self.scroll_relative(y=1, animate=False)
+
+    def action_page_up(self) -> None:
+        self.scroll_relative(y=1 - self.size.height, animate=False)
+
+    def action_page_down(self) -> None:
+        self.scroll_relative(y=self.size.height - 1, animate=False)
+
+    def action_scroll_home(self) -> None:
+        self.scroll_to(y=0, animate=False)
+
+    def action_scroll_end(self) -> None:
+        self.follow()

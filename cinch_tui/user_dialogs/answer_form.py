@@ -1,0 +1,135 @@
+"""The answers to the questions of one dialog, as far as they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+from harness.lazy_dataclass import dataclass
+from harness.ports.interaction import Answer, Question
+
+
+@dataclass(slots=True)
+class Blank:
+    """One question: its answer, what is ticked of its choices, what is half written, and how choices are being edited
+    by their index."""
+
+    question: Question
+    answer: Answer | None = None
+    ticked: set[int] = field(default_factory=set[int])
+    draft: str = ""
+    edits: dict[int, str] = field(default_factory=dict[int, str])
+
+    @property
+    def title(self) -> str:
+        return self.question.header or self.question.prompt
+
+    def toggle(self, index: int) -> None:
+        """Tick or untick; what was answered before is open again."""
+        self.ticked ^= {index}
+        self.answer = None
+
+    def take(self, index: int) -> None:
+        self.answer = Answer("selected", self.question.choices[index].label, index)
+
+    def take_ticked(self, other: str = "") -> None:
+        """What is ticked, and what was written beside it."""
+        indexes = tuple(sorted(self.ticked))
+        labels = ", ".join(self.question.choices[index].label for index in indexes)
+        self.answer = Answer("selected", labels, indexes=indexes, other=other)
+
+    def write(self, text: str) -> None:
+        """An answer of one's own; beside what is ticked, where several may be taken."""
+        if self.question.multi_select and self.ticked:
+            self.take_ticked(text)
+        else:
+            self.answer = Answer("free_text", text)
+
+    def edit(self, index: int, text: str) -> None:
+        self.keep_edit(index, text)
+        self.answer = Answer("edited", text, index)
+
+    def original(self, index: int) -> str:
+        """What a choice stands for as it was asked."""
+        choice = self.question.choices[index]
+        return choice.body or choice.label
+
+    def begun(self, index: int) -> str:
+        """What an edit of a choice goes on with."""
+        return self.edits.get(index, self.original(index))
+
+    def keep_edit(self, index: int, text: str) -> None:
+        self.edits.pop(index, None)
+        if text.strip() and text != self.original(index):
+            self.edits[index] = text
+
+    @property
+    def meant(self) -> Answer | None:
+        """The answer; where none was given, what is ticked and written: it counts when all is sent."""
+        if self.answer is not None:
+            return self.answer
+        blank = Blank(self.question, ticked=self.ticked)
+        if self.ticked or self.draft.strip():
+            blank.write(self.draft.strip())
+        return blank.answer
+
+    @property
+    def written(self) -> list[str]:
+        """What the person wrote, whatever became of it."""
+        return [text for text in (self.draft, *self.edits.values()) if text.strip()]
+
+    @property
+    def unheard(self) -> list[str]:
+        """What of it is in no answer."""
+        heard = (self.answer.text, self.answer.other) if self.answer else ()
+        return [text for text in self.written if text.strip() not in heard]
+
+    @property
+    def words(self) -> str:
+        meant = self.meant
+        if meant is None:
+            return "not answered yet"
+        said = [each for each in (meant.text, meant.other) if each]
+        return " + ".join(said) or meant.status
+
+
+class AnswerForm:
+    """All questions of a dialog; `at` is the one that is looked at, or behind the last, where all is sent."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.blanks = [Blank(question) for question in questions]
+        self.at = 0
+
+    @property
+    def is_form(self) -> bool:
+        return len(self.blanks) > 1
+
+    @property
+    def is_at_end(self) -> bool:
+        return self.at == len(self.blanks)
+
+    @property
+    def blank(self) -> Blank:
+        return self.blanks[self.at]
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether all of it was skipped, so that there is nothing to send."""
+        return all(each.answer is not None and each.answer.status == "skipped" for each in self.blanks)
+
+    def go(self, step: int) -> None:
+        self.at = (self.at + step) % (len(self.blanks) + 1)
+
+    def go_on(self) -> None:
+        """To the next that has no answer, or to the end."""
+        later = [*range(self.at + 1, len(self.blanks)), *range(self.at)]
+        self.at = next((at for at in later if self.blanks[at].answer is None), len(self.blanks))
+
+    def take_meant(self) -> None:
+        """Let count what is ticked or written where no answer was given."""
+        for blank in self.blanks:
+            blank.answer = blank.meant
+
+    def answers(self, rest: Answer) -> tuple[Answer, ...]:
+        """All of them; `rest` for those that have none."""
+        return tuple(each.answer or rest for each in self.blanks)

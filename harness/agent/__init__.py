@@ -1,0 +1,1 @@
+"""The agent, its loop, and what belongs to one run."""

@@ -1,0 +1,291 @@
+"""One reply of the model: show it the conversation, ask, stream; and what is done when it does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import AsyncGenerator
+
+from harness.agent.reply import ReplyBuilder
+from harness.agent.retry import RetryPolicy, RetryStrategy, in_words, retry_delay
+from harness.agent.run import Run, specs_of
+from harness.agent.usage_accounting import load_price, record_usage, with_cost
+from harness.approval.plan import count_turn
+from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
+from harness.context.build import build_context, shrink_after_overflow
+from harness.context.tokens import estimate
+from harness.errors import ContextWindowOverflow, ProviderError, StreamError
+from harness.events import (
+    MessageDiscarded,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    ModelFallback,
+    ModelRouted,
+    Notice,
+    RequestStart,
+    RetryScheduled,
+    ToolCallsReceived,
+    UsageAdded,
+)
+from harness.messages import AssistantMessage, ModelMessage, Usage
+from harness.ports.provider import Model, Request, ToolSpec
+
+logger = logging.getLogger(__name__)
+
+YIELD_INTERVAL_S = 0.01
+"""Seconds of a fast stream after which the rest of the program gets its turn."""
+
+
+async def call_model(run: Run) -> AssistantMessage:
+    """Ask the model until it answers or patience ends; the reply is in the history either way.
+
+    A failed request becomes a reply with stop reason `error`. When the run is cancelled, what was said so far stands in
+    the history as an aborted reply, and the cancellation passes on.
+    """
+    thought = _ModelCall(run)
+    try:
+        reply = await thought.reply()
+    except asyncio.CancelledError:
+        thought.settle(thought.builder.abort())
+        raise
+    if run.hooks:
+        if reply.stop_reason == "error":
+            await run.hooks.on_error(reply.error or "")
+        await run.hooks.after_model(reply)
+    return reply
+
+
+class _ModelCall:
+    """Asks for one reply. `attempt` counts from 1 for each model; an overflow is mended once."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._model = run.state.model
+        self._attempt = 1
+        self._empty = 0
+        self._has_shrunk = False
+        self._shown: tuple[ModelMessage, ...] = ()
+        self.builder = ReplyBuilder(self._model.spec, run.history.call_ids)
+
+    async def reply(self) -> AssistantMessage:
+        try:
+            self._model = self._choose()
+            self._shown = await self._build_context()
+            while True:
+                raise_if_cancelled()
+                # Anew for each attempt: a person may choose another model while this one is waited for.
+                self._take(self._choose())
+                reply = await self._attempted()
+                if reply is None:
+                    continue
+                await load_price(self._run, self._model, reply)
+                if not await self._asks_again(reply):
+                    return self.settle(reply)
+        except ProviderError as error:
+            self._run.progress.failure = error
+            return self.settle(self.builder.fail(_explained(error, self._run.options.retry)))
+
+    def settle(self, reply: AssistantMessage) -> AssistantMessage:
+        run = self._run
+        reply = with_cost(reply, self._model)
+        run.history.append(reply)
+        if not self.builder.started:
+            run.bus.publish(MessageStart(message_id=reply.id, role="assistant"))
+        run.bus.publish(MessageEnd(message=reply))
+        count_turn(run)
+        record_usage(run, self._model, reply)
+        if reply.tool_calls:
+            run.bus.publish(ToolCallsReceived(count=len(reply.tool_calls)))
+        return reply
+
+    def _take(self, model: Model) -> None:
+        if model.spec != self._model.spec:
+            self._attempt = 1
+        self._model = model
+        self.builder = ReplyBuilder(model.spec, self._run.history.call_ids)
+
+    def _choose(self) -> Model:
+        try:
+            return _chosen(self._run)
+        except Exception as error:  # a routing is a stranger's code
+            raise _broken("the routing failed", error) from error
+
+    async def _attempted(self) -> AssistantMessage | None:
+        """The reply; None when it failed and is to be asked for again."""
+        try:
+            return await self._ask()
+        except ProviderError as error:
+            if not await self._recovers(error):
+                raise
+            return None
+
+    async def _build_context(self, *, overflow: bool = False) -> tuple[ModelMessage, ...]:
+        try:
+            return await (shrink_after_overflow(self._run, self._model) if overflow else build_context(self._run))
+        except Exception as error:  # what an application does to the conversation is a stranger's code
+            raise _broken("the conversation could not be prepared", error) from error
+
+    async def _ask(self) -> AssistantMessage:
+        try:
+            request = await self._request()
+            self._run.bus.publish(_start_of(self._run, request))
+            return await self._stream(request)
+        except ProviderError:
+            raise
+        except asyncio.CancelledError as error:
+            if is_cancelled(asyncio.current_task()):
+                raise
+            raise _broken(f"{self._model.spec.provider} was cancelled from within", error) from error
+        except Exception as error:  # a provider and a source of keys are a stranger's code
+            raise _broken(f"{self._model.spec.provider} failed", error) from error
+
+    async def _request(self) -> Request:
+        run, spec = self._run, self._model.spec
+        key = await run.options.get_api_key(spec.provider) if run.options.get_api_key else None
+        request = Request(
+            spec=spec,
+            system=run.state.system,
+            messages=self._shown,
+            tools=self._tools(),
+            max_tokens=run.state.max_tokens,
+            temperature=run.options.temperature,
+            session_id=run.bus.session_id,
+            output_schema=run.request.output_schema if self._model.native_schema else None,
+            api_key=key,
+            cache=run.options.cache,
+            transport=run.options.transport,
+            metadata=run.request.metadata,
+            on_notice=lambda text: run.bus.publish(Notice(text=text, level="warning")),
+        )
+        return await run.hooks.before_model(request) if run.hooks else request
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        try:
+            return specs_of(self._run.tools)
+        except Exception as error:  # a tool filter, and how a tool describes itself, are a stranger's code
+            raise _broken("the tools could not be listed", error) from error
+
+    async def _stream(self, request: Request) -> AssistantMessage:
+        run, builder = self._run, self.builder
+        breath = time.monotonic()
+        run.state.reply = builder
+        deltas = self._model.provider.stream(request)
+        try:
+            async for delta in deltas:
+                # The provider may have swallowed the word to stop.
+                raise_if_cancelled()
+                if not builder.started:
+                    run.bus.publish(MessageStart(message_id=builder.id, role="assistant"))
+                seen = builder.take(delta)
+                if seen is not None:
+                    run.bus.publish(MessageUpdate(message_id=builder.id, delta=seen, kind=builder.kind_of(seen.index)))
+                if time.monotonic() - breath > YIELD_INTERVAL_S:
+                    await asyncio.sleep(0)
+                    breath = time.monotonic()
+        finally:
+            run.state.reply = None
+            # A stream that is broken off holds its connection until it is closed.
+            if isinstance(deltas, AsyncGenerator):
+                await deltas.aclose()
+        return builder.finish()
+
+    async def _recovers(self, error: ProviderError) -> bool:
+        """Whether the model, or another, is to be asked once more."""
+        if isinstance(error, ContextWindowOverflow) and not self._has_shrunk:
+            self._has_shrunk = True
+            self._discard(str(error))
+            self._shown = await self._build_context(overflow=True)
+            return True
+        delay = self._delay(error)
+        if delay is not None:
+            self._discard(str(error))
+            await self._wait(delay, self._max_retries, str(error))
+            return True
+        return self._falls_back(error)
+
+    def _delay(self, error: ProviderError) -> float | None:
+        try:
+            return retry_delay(self._run.options.retry, error, self._attempt)
+        except Exception as broken:  # noqa: BLE001  a program may have a strategy of its own
+            raise _broken("the retry strategy failed", broken) from error
+
+    @property
+    def _max_retries(self) -> int:
+        """0 where a strategy of the program's own decides: it names no number."""
+        retry = self._run.options.retry
+        return retry.max_retries if isinstance(retry, RetryPolicy) else 0
+
+    def _falls_back(self, error: ProviderError) -> bool:
+        run = self._run
+        if run.progress.fallbacks >= len(run.options.fallback):
+            return False
+        failed = self._model.spec
+        self._discard(str(error))
+        run.progress.fallbacks += 1
+        self._attempt = 1
+        run.bus.publish(ModelFallback(failed=failed, spec=_chosen(run).spec, error=str(error)))
+        return True
+
+    async def _asks_again(self, reply: AssistantMessage) -> bool:
+        """Whether a reply without a word is to be asked for once more."""
+        if reply.stop_reason != "stop" or reply.tool_calls or reply.text.strip():
+            return False
+        retry = self._run.retry_policy
+        self._empty += 1
+        if self._empty > retry.max_empty:
+            self._run.bus.publish(Notice(text="The model ended its turn without a word.", level="warning"))
+            return False
+        reply = with_cost(reply, self._model)
+        record_usage(self._run, self._model, reply)
+        if reply.usage != Usage():
+            self._run.bus.publish(UsageAdded(model=self._model.spec.name, usage=reply.usage))
+        reason = "the model ended its turn without a word"
+        self._discard(reason)
+        await self._wait(retry.empty_delay * self._empty, retry.max_empty, reason, attempt=self._empty)
+        return True
+
+    def _discard(self, reason: str) -> None:
+        if self.builder.started:
+            self._run.bus.publish(MessageDiscarded(message_id=self.builder.id, reason=reason))
+            self.builder = ReplyBuilder(self._model.spec, self._run.history.call_ids)
+
+    async def _wait(self, delay: float, most: int, error: str, *, attempt: int = 0) -> None:
+        number = attempt or self._attempt
+        self._run.bus.publish(RetryScheduled(attempt=number, max_retries=most, delay=delay, error=error))
+        self._attempt += 0 if attempt else 1
+        await self._run.state.pause.wait(delay)
+
+
+def _chosen(run: Run) -> Model:
+    """The model to ask now: a fallback once one was needed, else by the routing, else the agent's own."""
+    if run.progress.fallbacks:
+        return run.options.fallback[run.progress.fallbacks - 1]
+    if run.options.routing is None:
+        return run.state.model
+    model = run.options.routing.model_for(run.progress.turn, is_sub_agent=run.parent is not None)
+    if model.spec != (run.progress.asked or run.state.model.spec):
+        run.bus.publish(ModelRouted(spec=model.spec))
+    run.progress.asked = model.spec
+    return model
+
+
+def _start_of(run: Run, request: Request) -> RequestStart:
+    tokens = estimate(request.system, request.tools, request.messages)
+    return RequestStart(spec=request.spec, message_count=len(request.messages), tokens=tokens)
+
+
+def _broken(what: str, error: BaseException) -> StreamError:
+    logger.error("%s", what, exc_info=error)
+    return StreamError(f"{what}: {type(error).__name__}: {error}")
+
+
+def _explained(error: ProviderError, retry: RetryStrategy) -> str:
+    said = str(error)
+    longest = retry.max_retry_after if isinstance(retry, RetryPolicy) else math.inf
+    if error.retry_after is not None and error.retry_after > longest:
+        sentence = said if said.endswith((".", "!", "?", "…")) else f"{said}."
+        return f"{sentence} It asks to wait {in_words(error.retry_after)}, so it is not asked again by itself."
+    return said

@@ -1,0 +1,135 @@
+"""One run from its first hook to its last: begins it, guards it, ends it exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from harness.agent.loop import append_unsent_prompts, rejected, run_loop
+from harness.agent.result import AgentResult
+from harness.agent.run import Run, RunOutcome
+from harness.concurrency.cancellation import cancel_tasks
+from harness.concurrency.threads import call_in
+from harness.events import AgentEnd, AgentStart
+from harness.identity import Identity
+from harness.messages import AssistantMessage
+
+STOPPED = RunOutcome("aborted", "stopped by the user")
+
+
+class RunLifecycle:
+    """Takes a run through its life. The work is a task of its own, so that `abort` stops it and not its caller."""
+
+    def __init__(self, run: Run, identity: Identity, parent_loop_id: str) -> None:
+        self._run = run
+        self._identity = identity
+        self._parent_loop_id = parent_loop_id
+        self._task: asyncio.Task[object] | None = None
+        self._is_aborted = False
+
+    def abort(self) -> None:
+        """Stop the run; from any thread."""
+        task = self._task
+        if task is None:
+            self._is_aborted = True
+        else:
+            call_in(task.get_loop(), task.cancel)
+
+    async def execute(self) -> AgentResult:
+        """Raises:
+        CancelledError: the caller was cancelled; the run has ended in good order all the same.
+        """
+        ending = RunOutcome("error", "the run failed")
+        try:
+            ending = await self._guarded()
+        except asyncio.CancelledError:
+            ending = STOPPED
+            raise
+        finally:
+            end = self._end(ending)
+            await self._after(end)
+        return self._result(end)
+
+    async def _guarded(self) -> RunOutcome:
+        task = asyncio.create_task(self._live())
+        self._task = task
+        try:
+            await asyncio.wait([task])
+        finally:
+            try:
+                await cancel_tasks([task])
+            finally:
+                self._keep_what_was_said(task)
+        return STOPPED if task.cancelled() else task.result()
+
+    async def _live(self) -> RunOutcome:
+        run = self._run
+        if run.hooks:
+            said = (*run.history.messages, *run.request.prompts)
+            stop = await run.hooks.before_loop(said, self._identity.loops)
+            if stop is not None:
+                return rejected(stop.reason or "stopped by a hook")
+        run.bus.publish(
+            AgentStart(
+                agent_id=self._identity.agent_id,
+                parent_loop_id=self._parent_loop_id,
+                continuation=run.request.continuation,
+                spec=run.state.model.spec,
+                metadata=run.request.metadata,
+                config=run.config,
+            )
+        )
+        work = run.request.work or run_loop
+        return await work(run)
+
+    def _keep_what_was_said(self, task: asyncio.Task[RunOutcome]) -> None:
+        broke = task.cancelled() or task.exception() is not None
+        if broke or not task.result().rejection:
+            append_unsent_prompts(self._run)
+
+    def _end(self, ending: RunOutcome) -> AgentEnd:
+        run = self._run
+        run.inbox.reminders.clear()
+        failed = ending.stop_reason == "error"
+        run.state.last_error = ending.error if failed else None
+        failure = run.progress.failure if failed else None
+        end = AgentEnd(
+            stop_reason=ending.stop_reason,
+            messages=run.history.since(run.start_index),
+            usage=run.meter.ledger.usage,
+            error=ending.error,
+            error_type=type(failure).__name__ if failure else "",
+            limit=ending.limit,
+            stop_message=ending.stop_message,
+            rejection=ending.rejection,
+        )
+        run.bus.publish(end)
+        return end
+
+    async def _after(self, end: AgentEnd) -> None:
+        if not self._run.hooks:
+            return
+        self._task = None
+        task = asyncio.create_task(self._run.hooks.after_loop(end))
+        try:
+            # A task that is cancelled before its first step never takes it, but the hooks are asked on every path.
+            await asyncio.sleep(0)
+            self._task = task
+            if self._is_aborted:
+                task.cancel()
+            await asyncio.wait([task])
+        finally:
+            await cancel_tasks([task])
+
+    def _result(self, end: AgentEnd) -> AgentResult:
+        reply = next((each for each in reversed(end.messages) if isinstance(each, AssistantMessage)), None)
+        return AgentResult(
+            end.messages,
+            reply.text if reply else "",
+            end.stop_reason,
+            end.usage,
+            end.error,
+            end.limit,
+            end.rejection,
+            self._run.progress.failure if end.stop_reason == "error" else None,
+            end.stop_message,
+        )

@@ -1,0 +1,141 @@
+"""What of a call is known without a person: is there such a tool, do its arguments fit, does the mode permit it, what
+would it do?
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from copy import deepcopy
+from dataclasses import replace
+from typing import TypeAlias
+
+from harness.agent.reply import parsed_arguments
+from harness.agent.run import Run
+from harness.approval.modes import permits
+from harness.approval.policy import Allow, Ask, Deny, decide
+from harness.approval.revision import is_revisable
+from harness.approval.rules import describe
+from harness.errors import InvalidArguments, WorkspaceError
+from harness.lazy_dataclass import dataclass
+from harness.messages import JsonObject, StopReason, ToolCall
+from harness.ports.interaction import ApprovalRequest
+from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
+from harness.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A call that may run, with the arguments it runs with; `note` is told to the model before the result."""
+
+    call: ToolCall
+    tool: Tool
+    arguments: JsonObject
+    risk: Risk
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedCall:
+    output: ToolOutput
+
+
+Decision: TypeAlias = Allowed | RejectedCall
+
+
+@dataclass(frozen=True, slots=True)
+class PendingApproval:
+    """What a person is asked about."""
+
+    wanted: Allowed
+    ask: Ask
+    view: View | None
+    is_revised: bool = False
+
+
+def checked(run: Run, call: ToolCall, stop_reason: StopReason) -> Decision:
+    """The call with the arguments it would run with; the policy has not been asked yet."""
+    tool = run.tool(call.name)
+    if tool is None:
+        return reject(_unknown(run, call.name))
+    if call.partial_json:
+        return reject(_no_json(call, stop_reason))
+    if not permits(run.state.mode, tool):
+        return reject(f"{call.name} is not available in {run.state.mode.name} mode.")
+    try:
+        # A copy: what a tool does to its arguments must not change what the model said.
+        arguments = tool.validate(deepcopy(call.arguments))
+    except InvalidArguments as error:
+        return reject(str(error))
+    return Allowed(call, tool, arguments, tool.risk(arguments))
+
+
+def evaluate_policy(run: Run, wanted: Allowed) -> Allow | Ask | Deny:
+    """What the person's settings say of it now."""
+    return decide(run.state.approval, wanted.risk, run.state.grants, wanted.tool.name)
+
+
+async def preview(wanted: Allowed, ask: Ask, context: ToolContext) -> PendingApproval | RejectedCall:
+    """What it would do; refused where it cannot work."""
+    try:
+        preview = await wanted.tool.preview(wanted.arguments, context)
+    except WorkspaceError as error:
+        return reject(str(error))
+    return RejectedCall(preview) if isinstance(preview, ToolOutput) else PendingApproval(wanted, ask, preview)
+
+
+def changed(wanted: Allowed, arguments: JsonObject, why: str) -> Decision:
+    """The call with other arguments, which observers and the model are told of."""
+    try:
+        valid = wanted.tool.validate(deepcopy(arguments))
+    except InvalidArguments as error:
+        return reject(str(error))
+    return replace(
+        wanted,
+        call=replace(wanted.call, arguments=deepcopy(valid)),
+        arguments=valid,
+        risk=wanted.tool.risk(valid),
+        note=f"{why}: {json.dumps(valid, ensure_ascii=False)}\n",
+    )
+
+
+def request_for(run: Run, asked: PendingApproval) -> ApprovalRequest:
+    wanted, ask, view = asked.wanted, asked.ask, asked.view
+    return ApprovalRequest(
+        call=wanted.call,
+        label=wanted.tool.label,
+        summary=wanted.tool.summary(wanted.arguments),
+        risk=wanted.risk,
+        view=view,
+        cwd=run.workspace.root,
+        rule=describe(ask.rule) if ask.rule else "",
+        session=ask.session,
+        is_revisable=is_revisable(wanted.tool, view),
+        is_revised=asked.is_revised,
+        exact_rule=describe(ask.exact_rule) if ask.exact_rule else "",
+    )
+
+
+def reject(text: str) -> RejectedCall:
+    return RejectedCall(ToolOutput.failure(text))
+
+
+def _unknown(run: Run, name: str) -> str:
+    known = [tool.name for tool in run.tools]
+    near = difflib.get_close_matches(name, known, n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known) or 'none'}"
+    return f"Error: unknown tool '{name}'; {hint}"
+
+
+def _no_json(call: ToolCall, stop_reason: StopReason) -> str:
+    if stop_reason == "length":
+        return (
+            "This tool call was incomplete due to max tokens reached, so it did not run. "
+            "Send it again in smaller pieces."
+        )
+    try:
+        parsed_arguments(call.partial_json)
+        reason = "they are not an object"
+    except ValueError as error:
+        reason = str(error)
+    return f"The arguments of {call.name} are not valid JSON ({reason}), so it did not run. Send the call again."

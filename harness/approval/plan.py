@@ -1,0 +1,67 @@
+"""The planning phase of a run: submitted plans, the limit on planning turns, the change to execution."""
+
+from __future__ import annotations
+
+from harness.agent.run import Run
+from harness.approval.modes import EXECUTE, PLAN, SUBMIT_PLAN
+from harness.events import LimitReached, ModeChanged, PlanSubmitted
+from harness.messages import Text, UserMessage
+from harness.ports.interaction import PlanDecision
+
+LAST_TURN = "[This is the last turn of the planning phase. Submit the plan now with submit_plan, from what you know.]"
+MOVED_ON = "[The planning phase has used its turns. All tools are available now: carry out the task.]"
+
+
+async def propose_plan(run: Run, plan: str) -> PlanDecision:
+    """Publish a plan and let the user decide about it; an accepted one ends plan mode."""
+    run.bus.publish(PlanSubmitted(plan=plan))
+    verdict = await run.user.review_plan(plan) if run.options.planning.review else PlanDecision(accepted=True)
+    if verdict.accepted and verdict.allow_edits:
+        run.state.grants.allow_edits()
+    if verdict.accepted:
+        _execute(run)
+    return verdict
+
+
+def skip_planning_without_tool(run: Run) -> None:
+    """Begin with execution where planning would be followed by it anyway, and no plan can be submitted."""
+    if run.options.planning.on_limit == "execute" and all(tool.name != SUBMIT_PLAN for tool in run.state.tools):
+        run.state.mode = EXECUTE
+
+
+def count_turn(run: Run) -> None:
+    """Count a turn towards the limit of its phase."""
+    if run.state.mode is PLAN and run.options.planning.max_turns:
+        run.meter.planning_turns += 1
+    else:
+        run.meter.turns += 1
+
+
+def planning_limit(run: Run) -> LimitReached | None:
+    """Enforce the limit on planning turns before another turn.
+
+    Before the last planning turn the model is told to submit its plan. After it, the run moves on to execution, or the
+    returned limit ends it.
+    """
+    most, turns = run.options.planning.max_turns, run.meter.planning_turns
+    if not most or run.state.mode is not PLAN:
+        return None
+    if turns >= most and run.options.planning.on_limit == "execute":
+        _execute(run)
+        _remind(run, MOVED_ON)
+        return None
+    if turns >= most:
+        return LimitReached(limit="turns", message=f"planning used its {most} turns, and no plan was accepted")
+    if turns == most - 1:
+        _remind(run, LAST_TURN)
+    return None
+
+
+def _execute(run: Run) -> None:
+    if run.state.mode is not EXECUTE:
+        run.state.mode = EXECUTE
+        run.bus.publish(ModeChanged(mode=EXECUTE.name))
+
+
+def _remind(run: Run, text: str) -> None:
+    run.inbox.reminders.put(UserMessage((Text(text),), synthetic=True))

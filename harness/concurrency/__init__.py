@@ -1,0 +1,1 @@
+"""Threads, cancellation and interruptible waits."""

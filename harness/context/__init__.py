@@ -1,0 +1,1 @@
+"""Building the context of a model call: history, normalization, token counting, truncation."""

@@ -1,1 +1,0 @@
-"""Judging the answers of parallel runs by a model."""

@@ -1,0 +1,215 @@
+"""Makes allowed calls: past the hooks, out of the cache or by the tool itself, in its time, cut to its room."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from harness.agent.polling import poll_steering
+from harness.agent.run import Run
+from harness.approval.assessment import Allowed, RejectedCall
+from harness.approval.decide import decide_changed
+from harness.approval.plan import propose_plan
+from harness.concurrency.cancellation import is_cancelled
+from harness.errors import WorkspaceError
+from harness.events import ToolCacheHit
+from harness.execution.asking import ObservedInteraction
+from harness.execution.cache import Lookup, lookup_of
+from harness.execution.partial import UNSTOPPABLE, timed_out
+from harness.execution.result_limit import limit_result
+from harness.execution.results import Results, failure_of
+from harness.execution.schedule import ResourceLocks, claim_of, real_paths
+from harness.execution.spill import spill_name
+from harness.execution.timing import TimedOut, seconds_for, within
+from harness.function_tools.coerce_output import checked_output
+from harness.messages import JsonObject, Text, ToolCall
+from harness.ports.hooks import Block, Modify
+from harness.ports.interaction import PlanDecision
+from harness.ports.tool import Delegate, SubagentTask, ToolContext, ToolOutput
+
+logger = logging.getLogger(__name__)
+
+
+class ToolExecutor:
+    """Makes the calls of one reply."""
+
+    def __init__(self, run: Run, results: Results) -> None:
+        self._run = run
+        self._results = results
+        self._asking = asyncio.Lock()
+        self._polling = asyncio.Lock()
+        # What a tool is told of its spill folder must be true of any workspace.
+        run.workspace.also_read(run.spill_dir)
+        self._task = asyncio.current_task()
+
+    async def execute(self, allowed: Allowed, floor: ResourceLocks, place: int) -> None:
+        """Make a call once nothing is in its way. A call that has begun is answered, also when it is cancelled."""
+        run, call = self._run, allowed.call
+        with run.state.calls.running(call.id, run.bus.session_id, partial(self._results.cancel, call)):
+            try:
+                await floor.acquire(place)
+                if not self._may_begin:
+                    return
+                ready = await self._past_hooks(allowed, floor, place) if run.hooks else allowed
+                if ready is not None and self._may_begin:
+                    await self._begin(ready)
+                if run.hooks and not self._is_stopped:
+                    await self._results.publish(call)
+                if run.options.get_steering_messages and not self._is_stopped:
+                    async with self._polling:
+                        await poll_steering(run)
+            finally:
+                floor.release(place)
+
+    def context(self, call: ToolCall) -> ToolContext:
+        run = self._run
+        person = ObservedInteraction(run.user, self._asking, run.bus, call.id)
+
+        async def propose(plan: str) -> PlanDecision:
+            async with self._asking:
+                return await propose_plan(run, plan)
+
+        return ToolContext(
+            call_id=call.id,
+            workspace=run.workspace,
+            user=person,
+            propose_plan=propose,
+            spill_dir=run.spill_dir,
+            update=lambda view: self._results.update(call, view),
+            delegate=self._delegate(call),
+            jobs=run.state.jobs,
+            max_result_chars=run.options.execution.max_result_chars,
+            on_interrupt=partial(self._results.partials.offer, call),
+            cancellation=self._stop_signal(),
+        )
+
+    def _stop_signal(self) -> Callable[[], bool]:
+        """True once the task that asks for it, or the whole run, was told to stop; to be called from any thread."""
+        task = asyncio.current_task()
+        return lambda: is_cancelled(task) or is_cancelled(self._task)
+
+    def _delegate(self, call: ToolCall) -> Delegate | None:
+        """The delegate of the run, for tasks of this call."""
+        delegate = self._run.delegate
+        if delegate is None:
+            return None
+
+        async def for_this_call(delegation: SubagentTask) -> ToolOutput:
+            keep = partial(self._results.partials.offer, call)
+            return await delegate(replace(delegation, call_id=call.id, on_interrupt=keep))
+
+        return for_this_call
+
+    @property
+    def _is_stopped(self) -> bool:
+        """Whether the call or the whole run was told to stop; a call hears of the latter a moment later."""
+        return is_cancelled(asyncio.current_task()) or is_cancelled(self._task)
+
+    @property
+    def _may_begin(self) -> bool:
+        """The user may have steered while the call waited, and a hook have swallowed its cancellation."""
+        return self._results.may_begin() and not self._is_stopped
+
+    async def _past_hooks(self, allowed: Allowed, floor: ResourceLocks, place: int) -> Allowed | None:
+        """The call as the hooks let it begin, or None: then it is answered."""
+        match await self._run.hooks.before_tool(allowed.call):
+            case Block(reason):
+                self._results.block(allowed.call, reason)
+                return None
+            case Modify(arguments):
+                changed = await self._changed(allowed, arguments)
+                if changed is not None:
+                    await floor.reacquire(place, claim_of(changed.risk, self._run.workspace.root))
+                return changed
+            case None:
+                return allowed
+
+    async def _changed(self, allowed: Allowed, arguments: JsonObject) -> Allowed | None:
+        self._run.hooks.modified(allowed.call)
+        # What a tool asks while it is judged is asked as part of this question.
+        context = replace(self.context(allowed.call), user=self._run.user)
+        async with self._asking:
+            decision = await decide_changed(self._run, allowed, arguments, context)
+        if isinstance(decision, RejectedCall):
+            self._results.give(allowed.call, decision.output)
+            return None
+        return decision
+
+    async def _begin(self, allowed: Allowed) -> None:
+        self._results.begin(allowed.call)
+        try:
+            output = await self._output(allowed)
+        except asyncio.CancelledError as error:
+            if self._is_stopped:
+                self._results.interrupt(allowed.call)
+                raise
+            logger.warning("tool %s was cancelled from within", allowed.call.name)
+            output = failure_of(allowed.call, error)
+        if allowed.note:
+            output = replace(output, content=(Text(allowed.note), *output.content))
+        self._results.give(allowed.call, output)
+
+    async def _output(self, allowed: Allowed) -> ToolOutput:
+        lookup = self._lookup(allowed)
+        if lookup is None:
+            return await self._fresh(allowed)
+        cache, turn = self._run.cache, self._run.bus.turn
+        kept = cache.find(lookup, turn)
+        if kept is not None:
+            self._run.bus.publish(ToolCacheHit(call_id=allowed.call.id))
+            return kept
+        attempt = cache.attempt(lookup)
+        output = await self._fresh(allowed)
+        cache.keep(attempt, output, turn)
+        return output
+
+    def _lookup(self, allowed: Allowed) -> Lookup | None:
+        """How the cache knows the call; None for one whose result does not stay true."""
+        risk = allowed.risk
+        # What goes on in the background may change anything at any time.
+        if not (risk.cacheable and self._run.cache.is_on) or self._run.state.jobs.running:
+            return None
+        paths = real_paths(risk.paths, self._run.workspace.root)
+        return None if paths is None else lookup_of(allowed.tool.name, allowed.arguments, paths)
+
+    async def _fresh(self, allowed: Allowed) -> ToolOutput:
+        run, call = self._run, allowed.call
+        try:
+            output = checked_output(await self._in_time(allowed))
+            spill = run.spill_dir / spill_name("result", call.id)
+            return await limit_result(output, run.options.execution.max_result_chars, spill)
+        except WorkspaceError as error:
+            return ToolOutput.failure(str(error))
+        except Exception as error:  # a tool is a stranger's code: its failure is told to the model, the run goes on
+            logger.exception("tool %s failed", call.name)
+            return failure_of(call, error)
+
+    async def _in_time(self, allowed: Allowed) -> ToolOutput:
+        options, name = self._run.options, allowed.call.name
+        seconds = seconds_for(options.execution, name, allowed.risk.level)
+        if seconds is None:
+            return await self._work(allowed)
+        output = await within(seconds, options.cancel_grace_s, self._work(allowed))
+        if not isinstance(output, TimedOut):
+            return output
+        late = f"timed out after {seconds:g} s"
+        error = f"Error: tool '{name}' {late}"
+        partial_output = self._results.partials.of(allowed.call)
+        return timed_out(partial_output, error if output.stopped else f"{error}. {UNSTOPPABLE}", late)
+
+    async def _work(self, allowed: Allowed) -> ToolOutput:
+        if self._is_stopped:
+            # Who heard of the beginning, or another call, may have stopped the run.
+            raise asyncio.CancelledError
+        context = self.context(allowed.call)
+        if not allowed.risk.changes:
+            return await allowed.tool.run(allowed.arguments, context)
+        self._run.cache.clear()
+        try:
+            return await allowed.tool.run(allowed.arguments, context)
+        finally:
+            # What it broke off half-way is changed as well.
+            self._run.cache.clear()

@@ -1,0 +1,1 @@
+"""Functions and schemas as tools, argument validation and output types."""

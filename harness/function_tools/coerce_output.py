@@ -1,0 +1,73 @@
+"""What a function of a program's own returns, as a tool's output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeGuard
+
+from harness.messages import Image, JsonObject, JsonValue, Text, UserContent
+from harness.ports.tool import ToolOutput
+
+NO_OUTPUT = "(no output)"
+
+
+def output_of(value: object) -> ToolOutput:
+    """A `ToolOutput` as it is; text, images and lists of them as what they are; all else as JSON, also in `details`.
+
+    Raises:
+        TypeError: it is nothing that JSON can hold.
+    """
+    match value:
+        case ToolOutput():
+            return value
+        case None | "":
+            return ToolOutput.text(NO_OUTPUT)
+        case str():
+            return ToolOutput.text(value)
+        case Text() | Image():
+            return ToolOutput((value,))
+        case list() | tuple() if _is_content(value):  # pyright: ignore[reportUnknownArgumentType] what is in it is asked for
+            return ToolOutput(tuple(value))
+        case _:
+            return _as_json(value)
+
+
+def checked_output(value: object) -> ToolOutput:
+    """What a tool handed back, if it is what a tool may hand back: others write it down and send it to a model.
+
+    Raises:
+        TypeError: it is not; the text says what is wrong.
+    """
+    if not isinstance(value, ToolOutput):
+        raise TypeError(f"it returned a {type(value).__name__} and no ToolOutput")
+    blocks = _listed(value.content)
+    if blocks is None or not all(isinstance(each, Text | Image) for each in blocks):
+        raise TypeError("the content of its output is no tuple of Text and Image")
+    if value.details is not None:
+        try:
+            json.dumps(value.details)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(f"the details of its output are not JSON: {error}") from error
+    return replace(value, content=tuple(value.content)) if isinstance(blocks, list) else value
+
+
+def _listed(content: object) -> Sequence[object] | None:
+    return content if isinstance(content, tuple | list) else None  # pyright: ignore[reportUnknownVariableType] what is in it is asked for
+
+
+def _is_content(values: Sequence[object]) -> TypeGuard[Sequence[UserContent]]:
+    return bool(values) and all(isinstance(each, Text | Image) for each in values)
+
+
+def _as_json(value: object) -> ToolOutput:
+    # Pydantic takes a while to import; whoever returns text alone does without.
+    from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+    try:
+        plain: JsonValue = to_jsonable_python(value, inf_nan_mode="null")
+    except (PydanticSerializationError, ValueError) as error:
+        raise TypeError(f"a tool cannot return a {type(value).__name__}: {error}") from error
+    details: JsonObject = plain if isinstance(plain, dict) else {"value": plain}
+    return ToolOutput.text(json.dumps(plain, ensure_ascii=False), details=details)

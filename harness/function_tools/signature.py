@@ -1,0 +1,174 @@
+"""A function's signature as a tool's parameters: the schema a model sees, and the values it calls the function with."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json
+import typing
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from harness.errors import ConfigError, InvalidArguments
+from harness.function_tools.docstrings import read_docs
+from harness.function_tools.validation_errors import validation_message
+from harness.lazy_dataclass import dataclass
+from harness.messages import JsonObject
+from harness.ports.tool import ToolContext
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    # A hint is a value without a useful type of its own, and so is what it describes.
+    Hint: TypeAlias = Any
+    Adapter: TypeAlias = TypeAdapter[Any]
+    Parameters: TypeAlias = Mapping[str, inspect.Parameter]
+
+Values: TypeAlias = dict[str, object]
+
+MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`context` is the parameter that takes the `ToolContext`, empty if there is none."""
+
+    name: str
+    description: str
+    schema: JsonObject
+    context: str
+    adapter: Adapter
+
+    def unwrapped(self, arguments: JsonObject) -> JsonObject:
+        """The arguments, with JSON in a string taken out of it where no string is wanted."""
+        # With pydantic, which whoever has no such tool does without.
+        from harness.function_tools.typed_arguments import unwrap_strings
+
+        return unwrap_strings(self.schema, arguments)
+
+    def values(self, name: str, arguments: JsonObject) -> Values:
+        """What the function is called with, of the types it hints, defaults included.
+
+        Raises:
+            InvalidArguments: with a text from which the model can correct itself.
+        """
+        from pydantic import ValidationError
+
+        from harness.function_tools.typed_arguments import problems_in
+
+        try:
+            checked = self.adapter.validate_json(json.dumps(arguments))
+        except ValidationError as error:
+            raise InvalidArguments(validation_message(name, problems_in(error, self.schema))) from error
+        return {field.name: getattr(checked, field.name) for field in dataclasses.fields(checked)}
+
+
+def signature_of(function: Callable[..., object]) -> Signature:
+    """The signature of a function that can be a tool.
+
+    Raises:
+        ConfigError: it cannot be one; the text says why.
+    """
+    name = str(getattr(function, "__name__", type(function).__name__))
+    parameters = inspect.signature(function).parameters
+    for parameter in parameters.values():
+        _refuse_unfit(name, parameter)
+    hints = _hints(name, function, parameters)
+    contexts = [each for each, hint in hints.items() if _is_context(hint)]
+    if len(contexts) > 1:
+        raise ConfigError(f"{name}: only one parameter can be the ToolContext, not {' and '.join(contexts)}")
+    docs = read_docs(inspect.getdoc(function))
+    fields = [
+        _field(each, _described(hint, docs.parameters.get(each, "")), parameters[each].default)
+        for each, hint in hints.items()
+        if each not in contexts
+    ]
+    adapter, schema = _built(name, fields)
+    description = docs.summary or f"{name.replace('_', ' ').strip().capitalize()}."
+    return Signature(name, description, schema, "".join(contexts), adapter)
+
+
+def _refuse_unfit(name: str, parameter: inspect.Parameter) -> None:
+    if parameter.kind in MANY:
+        raise ConfigError(f"{name}: a model cannot fill {parameter}; name each parameter, or take a list or dict")
+    if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+        raise ConfigError(f"{name}: {parameter.name} is positional only, but a model names what it sends")
+    if parameter.annotation is inspect.Parameter.empty:
+        hint = "; make a tool of a method when it is bound: tool(thing.method)" if parameter.name == "self" else ""
+        raise ConfigError(f"{name}: {parameter.name} has no type hint, so no model can be told what it takes{hint}")
+
+
+def _hints(name: str, function: Callable[..., object], parameters: Parameters) -> dict[str, Hint]:
+    """The hints of the parameters alone: that of the result may be a name for checkers only."""
+    annotations = {each: parameter.annotation for each, parameter in parameters.items()}
+    holder = type("Annotated", (), {"__annotations__": annotations})
+    try:
+        return typing.get_type_hints(holder, globalns=_namespace(function), localns={}, include_extras=True)
+    except (NameError, TypeError, SyntaxError, AttributeError) as error:
+        raise ConfigError(f"{name}: a type hint cannot be read: {error}; name only types of its module") from error
+
+
+def _namespace(function: Callable[..., object]) -> dict[str, object]:
+    """What the names in its hints mean: the globals of the function, or of what makes an object callable."""
+    inner: object = inspect.unwrap(function)
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    return getattr(inner if hasattr(inner, "__globals__") else type(inner).__call__, "__globals__", {})
+
+
+def _is_context(hint: Hint) -> bool:
+    return hint is ToolContext or ToolContext in typing.get_args(hint)
+
+
+def _described(hint: Hint, text: str) -> Hint:
+    """The hint with the parameter's text, unless it has one: `Annotated[int, "text"]` and fields go over the docs."""
+    from pydantic import Field
+    from pydantic.fields import FieldInfo
+
+    extras: Sequence[object] = getattr(hint, "__metadata__", ())
+    if any(isinstance(each, FieldInfo) and each.description for each in extras):
+        return hint
+    text = next((each for each in extras if isinstance(each, str)), text)
+    return Annotated[hint, Field(description=text)] if text else hint
+
+
+def _field(name: str, hint: Hint, default: object) -> tuple[str, Hint, Hint]:
+    from pydantic import Field
+    from pydantic.fields import FieldInfo
+
+    if default is inspect.Parameter.empty:
+        return name, hint, dataclasses.field()
+    # Not as it is: dataclasses refuse a default that can be changed; pydantic hands out copies.
+    return name, hint, default if isinstance(default, FieldInfo) else Field(default=default)
+
+
+def _built(name: str, fields: Sequence[tuple[str, Hint, Hint]]) -> tuple[Adapter, JsonObject]:
+    """What checks the fields, and their schema in their own order, in which a model reads them."""
+    from pydantic import ConfigDict, TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    from harness.function_tools.typed_arguments import shown_schema
+
+    namespace = {"__pydantic_config__": ConfigDict(extra="forbid")}
+    try:
+        kind = dataclasses.make_dataclass("Arguments", fields, namespace=namespace, kw_only=True)
+        adapter: Adapter = TypeAdapter(kind)
+        schema = shown_schema(_json_schema(adapter))
+    except (PydanticUserError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(f"{name}: its type hints cannot be told a model: {reason}") from error
+    properties = schema.get("properties")
+    found = properties if isinstance(properties, dict) else {}
+    ordered: JsonObject = {each: found[each] for each, _, _ in fields if each in found}
+    return adapter, {**schema, "properties": ordered}
+
+
+def _json_schema(adapter: Adapter) -> JsonObject:
+    from pydantic.json_schema import PydanticJsonSchemaWarning
+
+    with warnings.catch_warnings():
+        # A default that JSON cannot hold is no concern of the model's.
+        warnings.simplefilter("ignore", PydanticJsonSchemaWarning)
+        return adapter.json_schema()

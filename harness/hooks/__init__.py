@@ -1,1 +1,0 @@
-"""Where a program may act on a run."""

@@ -1,0 +1,1 @@
+"""Instruction files and the system prompt."""

@@ -1,0 +1,1 @@
+"""Prompt texts sent to the model."""

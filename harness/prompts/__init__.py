@@ -1,1 +1,0 @@
-"""What we tell a model before a person speaks."""

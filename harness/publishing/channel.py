@@ -1,0 +1,213 @@
+"""Events for one reader that may lag behind: the writer never waits, and what is streamed is joined, not lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from types import TracebackType
+
+from harness.concurrency.threads import settle
+from harness.events import BranchEvent, Event, MessageUpdate, SubagentEvent, ToolExecutionEnd, ToolExecutionUpdate
+from harness.lazy_dataclass import dataclass
+from harness.ports.provider import BlockDelta
+
+
+@dataclass(slots=True)
+class _Slot:
+    """An event that waits. `text` is all the streamed text that is joined in it, in pieces, once there is more than
+    its own."""
+
+    event: Event
+    stream: Hashable
+    text: list[str] | None = None
+
+
+class Channel:
+    """A queue for one reader, which may live in another thread and event loop than the writer.
+
+    Once it holds `capacity` events, streamed text is joined to the text of its block that still waits, and a tool's
+    progress replaces that call's older progress. Everything else is kept, however far behind the reader is. Events come
+    out in the order of their `seq`.
+    """
+
+    def __init__(self, capacity: int = 256) -> None:
+        self._capacity = capacity
+        self._slots: OrderedDict[int, _Slot] = OrderedDict()
+        self._newest: dict[Hashable, int] = {}
+        self._count = 0
+        self._closed = False
+        self._waiters: set[asyncio.Future[None]] = set()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def put(self, event: Event) -> None:
+        """Let the event wait for the reader; nothing happens once the channel is closed."""
+        with self._lock:
+            if self._closed:
+                return
+            self._append(self._slot_for(event))
+            self._wake()
+
+    async def get(self) -> Event | None:
+        """The oldest event that waits, or the next one; None when the channel is closed and empty."""
+        while True:
+            with self._lock:
+                if self._slots:
+                    return self._take()
+                if self._closed:
+                    return None
+                waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._waiters.add(waiter)
+            try:
+                await waiter
+            finally:
+                with self._lock:
+                    self._waiters.discard(waiter)
+
+    def close(self) -> None:
+        """Take no more; what waits can still be read."""
+        with self._lock:
+            self._closed = True
+            self._wake()
+
+    def _slot_for(self, event: Event) -> _Slot:
+        stream = _stream_of(event)
+        if stream is None or len(self._slots) < self._capacity:
+            return _Slot(event, stream)
+        waiting = self._slots.get(self._newest.get(stream, 0))
+        if waiting is None or not _joins(waiting.event, event):
+            return _Slot(event, stream)
+        # It goes to the end, so that what it now holds does not overtake what happened before.
+        del self._slots[self._newest[stream]]
+        return _Slot(event, stream, _joined_text(waiting, event))
+
+    def _append(self, slot: _Slot) -> None:
+        self._count += 1
+        self._slots[self._count] = slot
+        if slot.stream is not None:
+            self._newest[slot.stream] = self._count
+
+    def _take(self) -> Event:
+        number, slot = self._slots.popitem(last=False)
+        if slot.stream is not None and self._newest.get(slot.stream) == number:
+            del self._newest[slot.stream]
+        return slot.event if slot.text is None else _with_text(slot.event, "".join(slot.text))
+
+    def _wake(self) -> None:
+        for waiter in self._waiters:
+            # The reader's loop may be gone, and the reader with it.
+            with contextlib.suppress(RuntimeError):
+                waiter.get_loop().call_soon_threadsafe(settle, waiter)
+        self._waiters.clear()
+
+
+class Listener:
+    """What happens, for one consumer: an async iterator from the moment it is made until the agent is closed.
+
+    It lags behind as a `Channel` does. Closed or forgotten, it costs the agent nothing any more.
+    """
+
+    def __init__(self, channel: Channel, leave: Callable[[Channel], None]) -> None:
+        self._channel = channel
+        self._leave = leave
+
+    @property
+    def waiting(self) -> int:
+        """How many events wait to be read."""
+        return len(self._channel)
+
+    def __aiter__(self) -> Listener:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self._channel.get()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    def close(self) -> None:
+        """Listen no more; what was heard so far can still be read."""
+        self._leave(self._channel)
+        self._channel.close()
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self._leave(self._channel)
+
+
+def _stream_of(event: Event) -> Hashable | None:
+    """What tells the events that may be joined with each other from all others."""
+    match event:
+        case MessageUpdate(message_id=message_id, delta=delta):
+            return (message_id, delta.index)
+        case ToolExecutionUpdate(call_id=call_id):
+            return call_id
+        case ToolExecutionEnd(result=result):
+            return result.call_id
+        case SubagentEvent(event=inner) | BranchEvent(event=inner):
+            # Calls of different agents may have the same id.
+            stream = _stream_of(inner)
+            return None if stream is None else (inner.loop_id, stream)
+        case _:
+            return None
+
+
+def _joins(before: Event, after: Event) -> bool:
+    """Whether the later of two events of one stream may stand for both."""
+    match before, after:
+        case MessageUpdate(delta=BlockDelta()), MessageUpdate(delta=BlockDelta()):
+            return True
+        case ToolExecutionUpdate(), ToolExecutionUpdate():
+            return True
+        case (SubagentEvent(event=first), SubagentEvent(event=second)) | (
+            BranchEvent(event=first),
+            BranchEvent(event=second),
+        ):
+            return _joins(first, second)
+        case _:
+            return False
+
+
+def _joined_text(waiting: _Slot, event: Event) -> list[str] | None:
+    added = _text_of(event)
+    if added is None:
+        return None
+    text = [_text_of(waiting.event) or ""] if waiting.text is None else waiting.text
+    text.append(added)
+    # Pieces of halving length: neither is all the text copied for each delta, nor are thousands of scraps kept.
+    while len(text) > 1 and len(text[-2]) < 2 * len(text[-1]):
+        text[-2:] = [text[-2] + text[-1]]
+    return text
+
+
+def _text_of(event: Event) -> str | None:
+    match event:
+        case MessageUpdate(delta=BlockDelta(text=text)):
+            return text
+        case SubagentEvent(event=inner) | BranchEvent(event=inner):
+            return _text_of(inner)
+        case _:
+            return None
+
+
+def _with_text(event: Event, text: str) -> Event:
+    match event:
+        case MessageUpdate(delta=BlockDelta(index=index)):
+            return replace(event, delta=BlockDelta(index, text))
+        case SubagentEvent(event=inner) | BranchEvent(event=inner):
+            return replace(event, event=_with_text(inner, text))
+        case _:
+            return event

@@ -1,0 +1,1 @@
+"""Session files: the append-only record of a conversation, and its readers."""

@@ -1,0 +1,1 @@
+"""Recorded trees of sessions and runs."""

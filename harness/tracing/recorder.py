@@ -1,0 +1,291 @@
+"""Builds the tree of sessions and runs from events: a subscriber of one agent or of many."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+
+from harness.events import (
+    AgentEnd,
+    AgentStart,
+    BranchEvent,
+    Event,
+    HookRan,
+    InputRejected,
+    MessageUpdate,
+    ParallelEnd,
+    ParallelStart,
+    SubagentEvent,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+)
+from harness.lazy_dataclass import dataclass
+from harness.tracing.records import (
+    ChildRunRef,
+    Formation,
+    ParallelGroup,
+    RunStatus,
+    RunTrace,
+    SessionTrace,
+    SpawnRef,
+)
+
+
+class TraceRecorder:
+    """What happened, as sessions and their runs; `agent.subscribe(recorder.on_event)`.
+
+    Each session id is a session; with `inactivity_timeout`, a run that begins more than so many seconds after the last
+    activity begins another one, whose id is the same with a number. What happened in sub-agents and in parallel runs is
+    found in the events of the agent they belong to. `include_streaming_events` keeps what is streamed, text and the
+    progress of tools: many times the size of everything else.
+    """
+
+    def __init__(self, inactivity_timeout: float | None = None, *, include_streaming_events: bool = False) -> None:
+        self._timeout = inactivity_timeout
+        self._left_out = () if include_streaming_events else (MessageUpdate, ToolExecutionUpdate)
+        self._sessions: dict[str, _Session] = {}
+        self._loops: dict[str, _Loop] = {}
+        self._current: dict[str, _Session] = {}
+        self._by_agent: dict[str, _Session] = {}
+        self._count: dict[str, int] = {}
+
+    def on_event(self, event: Event) -> None:
+        """Take note of an event; they come in the order they were published."""
+        match event:
+            case SubagentEvent(event=inner):
+                self.on_event(inner)
+                if isinstance(inner, AgentStart):
+                    self._link(event.loop_id, event.call_id, inner.loop_id)
+            case BranchEvent(event=inner):
+                self.on_event(inner)
+            case _:
+                self._note(event)
+
+    def sessions(self) -> tuple[SessionTrace, ...]:
+        """All sessions, in the order they began."""
+        return tuple(session.record() for session in self._sessions.values())
+
+    def get_session(self, session_id: str) -> SessionTrace | None:
+        """A session as it stands now; None if nothing was heard of it."""
+        session = self._sessions.get(session_id)
+        return session.record() if session else None
+
+    def current_loop(self, loop_id: str) -> RunTrace | None:
+        """A run that is not over."""
+        loop = self._loops.get(loop_id)
+        return loop.record() if loop and loop.head.is_open else None
+
+    def flush(self) -> None:
+        """End what is open: such runs count as aborted, and all sessions as complete."""
+        for loop in self._loops.values():
+            if loop.head.is_open:
+                loop.head = replace(loop.head, status="aborted", ended_at=loop.seen)
+        for session in self._sessions.values():
+            session.is_complete = True
+
+    def drain_completed(self) -> tuple[SessionTrace, ...]:
+        """Hand over and forget the sessions to which nothing more comes: those that their agent has left, those of
+        sub-agents that have ended, and after `flush` all. A run that still comes to one begins another, with a number.
+        """
+        done = [session for session in self._sessions.values() if session.is_done]
+        for session in done:
+            del self._sessions[session.head.session_id]
+            for sessions in (self._current, self._by_agent):
+                for key in [key for key, each in sessions.items() if each is session]:
+                    del sessions[key]
+            for loop in session.loops:
+                self._loops.pop(loop.head.loop_id, None)
+        return tuple(session.record() for session in done)
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case AgentStart():
+                self._begin(event)
+            case ParallelStart():
+                self._announce(event)
+            case ParallelEnd():
+                self._choose(event)
+            case AgentEnd() | InputRejected() | HookRan(point="before_loop") if event.loop_id not in self._loops:
+                # All there is of a run that was not let begin.
+                self._add_loop(event, event.loop_id)
+            case ToolExecutionEnd(child_loop_id=child) if child:
+                self._link(event.loop_id, event.result.call_id, child)
+            case _:
+                pass
+        loop = self._loops.get(event.loop_id)
+        if loop is None or not loop.head.is_open:
+            return
+        loop.take(event, keep=not isinstance(event, self._left_out))
+        if isinstance(event, AgentEnd):
+            loop.end(event)
+            self._session_of(loop).touch(event.time)
+
+    def _begin(self, event: AgentStart) -> None:
+        loop = self._loops.get(event.loop_id)
+        if loop is None or loop.head.status != "pending":
+            loop = self._add_loop(event, event.loop_id)
+        loop.head = replace(
+            loop.head,
+            status="running",
+            agent_id=event.agent_id,
+            parent_loop_id=event.parent_loop_id,
+            continuation=event.continuation,
+            started_at=event.time,
+            config=event.spec,
+            settings=event.config,
+            metadata=event.metadata,
+        )
+        session = self._session_of(loop)
+        self._settle_in(session, event.agent_id)
+        parent = self._loops.get(event.parent_loop_id)
+        if event.parent_loop_id and not event.parent_loop_id.startswith(f"{event.session_id}."):
+            self._link(event.parent_loop_id, "", event.loop_id)
+        elif parent and parent.head.session_id == loop.head.session_id:
+            parent.children.append(event.loop_id)
+
+    def _announce(self, event: ParallelStart) -> None:
+        for loop_id in event.loop_ids:
+            loop = self._loops.get(loop_id) or self._add_loop(event, loop_id)
+            loop.head = replace(loop.head, parallel_group=ParallelGroup(event.loop_ids))
+
+    def _choose(self, event: ParallelEnd) -> None:
+        chosen = self._loops.get(event.selected_loop_id)
+        group = chosen.head.parallel_group if chosen else None
+        if group is None:
+            return
+        group = replace(
+            group,
+            selected_loop_id=event.selected_loop_id,
+            selected_index=event.selected_index,
+            usage=event.usage,
+        )
+        for loop in [self._loops[loop_id] for loop_id in group.all_loop_ids if loop_id in self._loops]:
+            loop.head = replace(loop.head, parallel_group=replace(group, is_selected=loop is chosen))
+
+    def _add_loop(self, event: Event, loop_id: str) -> _Loop:
+        session = self._session_for(event)
+        head = RunTrace(
+            loop_id=loop_id,
+            session_id=session.head.session_id,
+            agent_id=session.head.agent_id,
+            started_at=event.time,
+        )
+        loop = _Loop(head, seen=event.time)
+        session.loops.append(loop)
+        session.is_complete = False
+        session.touch(event.time)
+        self._loops[loop_id] = loop
+        return loop
+
+    def _session_for(self, event: Event) -> _Session:
+        """The session a run that begins now belongs to."""
+        current = self._current.get(event.session_id)
+        paused = current is not None and current.is_idle_since(event.time, self._timeout)
+        if current is not None and not paused:
+            return current
+        if current is not None:
+            current.is_complete = True
+        count = self._count[event.session_id] = self._count.get(event.session_id, 0) + 1
+        session_id = event.session_id if count == 1 else f"{event.session_id}-{count}"
+        formation: Formation = "inactivity_timeout" if paused else "first_loop"
+        session = _Session(SessionTrace(session_id=session_id, created_at=event.time, formation=formation))
+        self._sessions[session_id] = self._current[event.session_id] = session
+        return session
+
+    def _settle_in(self, session: _Session, agent_id: str) -> None:
+        """Know whose session it is; the one that the agent was in before is left."""
+        before = self._by_agent.get(agent_id)
+        head = session.head
+        if before is not None and before is not session:
+            before.is_complete = True
+            if not head.agent_id and head.formation == "first_loop":
+                head = replace(head, formation="explicit")
+        self._by_agent[agent_id] = session
+        session.head = replace(head, agent_id=head.agent_id or agent_id)
+
+    def _link(self, parent_loop_id: str, call_id: str, child_loop_id: str) -> None:
+        """A run in one session was started by a call in another; told more than once, more may be known."""
+        parent, child = self._loops.get(parent_loop_id), self._loops.get(child_loop_id)
+        tool = parent.tools.get(call_id, "") if parent else ""
+        if parent:
+            child_session = child.head.session_id if child else _session_in(child_loop_id)
+            parent.children_elsewhere[child_loop_id] = ChildRunRef(call_id, tool, child_loop_id, child_session)
+        if child:
+            session = self._session_of(child)
+            spawned = session.head.parent_spawn_ref
+            if spawned is None or not spawned.call_id:
+                parent_session = parent.head.session_id if parent else _session_in(parent_loop_id)
+                made = SpawnRef(parent_session, parent_loop_id, call_id, tool)
+                session.head = replace(session.head, parent_spawn_ref=made)
+
+    def _session_of(self, loop: _Loop) -> _Session:
+        return self._sessions[loop.head.session_id]
+
+
+@dataclass(slots=True)
+class _Loop:
+    """A run as far as it is known; what grows is kept beside the record until it is asked for."""
+
+    head: RunTrace
+    seen: float
+    events: list[Event] = field(default_factory=list[Event])
+    children: list[str] = field(default_factory=list[str])
+    children_elsewhere: dict[str, ChildRunRef] = field(default_factory=dict[str, ChildRunRef])
+    tools: dict[str, str] = field(default_factory=dict[str, str])
+
+    def take(self, event: Event, *, keep: bool) -> None:
+        self.seen = event.time
+        if keep:
+            self.events.append(event)
+        if isinstance(event, ToolExecutionStart):
+            self.tools[event.call.id] = event.call.name
+
+    def end(self, event: AgentEnd) -> None:
+        status: RunStatus = "aborted" if event.stop_reason == "aborted" else "completed"
+        self.head = replace(
+            self.head,
+            status="rejected" if event.rejection else status,
+            ended_at=event.time,
+            rejection=event.rejection,
+            stop_reason=event.stop_reason,
+            error=event.error,
+            stop_message=event.stop_message,
+            messages=event.messages,
+            usage=event.usage,
+        )
+
+    def record(self) -> RunTrace:
+        return replace(
+            self.head,
+            events=tuple(self.events),
+            children_loop_ids=tuple(self.children),
+            child_loop_refs=tuple(self.children_elsewhere.values()),
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _Session:
+    head: SessionTrace
+    loops: list[_Loop] = field(default_factory=list[_Loop])
+    is_complete: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        ended = not any(loop.head.is_open for loop in self.loops)
+        return ended and (self.is_complete or self.head.parent_spawn_ref is not None)
+
+    def touch(self, time: float) -> None:
+        self.head = replace(self.head, last_active_at=time)
+
+    def is_idle_since(self, time: float, timeout: float | None) -> bool:
+        is_busy = any(loop.head.is_open for loop in self.loops)
+        return timeout is not None and not is_busy and time - self.head.last_active_at > timeout
+
+    def record(self) -> SessionTrace:
+        loops = sorted((loop.record() for loop in self.loops), key=lambda loop: loop.started_at)
+        return replace(self.head, loops=tuple(loops))
+
+
+def _session_in(loop_id: str) -> str:
+    """The session's part of the id of a run that is not known."""
+    return loop_id.rsplit(".", 2)[0]

@@ -1,0 +1,73 @@
+"""Port: where recorded sessions are kept; and the implementation that keeps them in files."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from harness.tracing.files import TraceFiles
+from harness.tracing.records import SessionTrace
+
+
+class AsyncSessionStore(Protocol):
+    """Port: keeps recorded sessions in files, a database or elsewhere.
+
+    A missing session raises `SessionMissing`; other failures are `SessionError`s, or errors of the store's own.
+    """
+
+    async def save(self, session: SessionTrace) -> None:
+        """Store the session in one step; replaces what was stored of it before."""
+        ...
+
+    async def load(self, session_id: str) -> SessionTrace:
+        """Return a stored session."""
+        ...
+
+    async def list_ids(self) -> list[str]:
+        """Return the ids of all stored sessions, latest saved first."""
+        ...
+
+    async def list_for_agent(self, agent_id: str) -> list[SessionTrace]:
+        """Return the stored sessions of an agent, latest saved first."""
+        ...
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a stored session."""
+        ...
+
+
+class FileSessionStore:
+    """One JSON file per session in a folder, as `SessionFiles` writes them; never blocks the event loop.
+
+    Args:
+        folder: Created at the first save, for its owner alone.
+        lock_timeout_s: How long saving waits while another process saves the same session, in seconds.
+    """
+
+    def __init__(self, folder: Path, lock_timeout_s: float = 5.0) -> None:
+        self._files = TraceFiles(folder, lock_timeout_s)
+
+    async def save(self, session: SessionTrace) -> None:
+        """Write the session; as `SessionFiles.save`."""
+        await asyncio.to_thread(self._files.save, session)
+
+    async def load(self, session_id: str) -> SessionTrace:
+        """Read a session; as `SessionFiles.load`."""
+        return await asyncio.to_thread(self._files.load, session_id)
+
+    async def list_ids(self) -> list[str]:
+        """Return the ids of all sessions, latest saved first."""
+        return await asyncio.to_thread(self._files.ids)
+
+    async def list_for_agent(self, agent_id: str) -> list[SessionTrace]:
+        """Read the sessions of one agent, latest saved first; unreadable files are logged and left out."""
+        return await asyncio.to_thread(self._files.of_agent, agent_id)
+
+    async def delete(self, session_id: str) -> None:
+        """Delete the file; as `SessionFiles.delete`."""
+        await asyncio.to_thread(self._files.delete, session_id)
+
+
+if TYPE_CHECKING:
+    _: type[AsyncSessionStore] = FileSessionStore

@@ -1,0 +1,1 @@
+"""Files the agent may read and change."""

@@ -1,0 +1,112 @@
+"""Some lines of a file of any size, in bounded memory."""
+
+from __future__ import annotations
+
+import codecs
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.lazy_dataclass import dataclass
+from harness.workspace.disk import open_regular
+from harness.workspace.encoding import likely
+
+_CHUNK = 1024 * 1024
+_SAMPLE = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines from number `first` on, without their ends; `total` is None where counting them all would take too long.
+
+    `newline` is `\\n`, `\\r\\n`, `\\r` or `mixed`. `size` is the file's, in bytes.
+    """
+
+    lines: tuple[str, ...]
+    first: int
+    total: int | None
+    encoding: str
+    newline: str
+    size: int
+
+
+def excerpt_of(path: Path, first: int, count: int, *, clip: int) -> Excerpt:
+    """Stream a file: `count` lines from `first` on, or from the end when `first` is negative.
+
+    Lines are cut to `clip` characters.
+
+    Raises:
+        FileNotText: its beginning is binary.
+    """
+    with open_regular(path) as file:
+        sample = file.read(_SAMPLE)
+        encoding, bom = likely(sample)
+        newline = _newline(sample.decode(encoding, "replace"))
+        file.seek(len(bom))
+        decoder = codecs.getincrementaldecoder(encoding)("replace")
+        chunks = (decoder.decode(chunk) for chunk in iter(lambda: file.read(_CHUNK), b""))
+        end = "\r" if newline == "\r" else "\n"
+        window = _from_end(chunks, end, -first, clip) if first < 0 else _from_start(chunks, end, (first, count), clip)
+    lines, number, total = window
+    kept = tuple(line.removesuffix("\r") for line in lines[:count])
+    return Excerpt(kept, number, total, encoding, newline, path.stat().st_size)
+
+
+def _newline(sample: str) -> str:
+    if "\r" not in sample:
+        return "\n"
+    if "\n" not in sample:
+        return "\r"
+    pairs = sample.count("\r\n")
+    return "\r\n" if pairs == sample.count("\n") else "mixed" if pairs else "\n"
+
+
+def _from_start(
+    chunks: Iterator[str], end: str, window: tuple[int, int], clip: int
+) -> tuple[list[str], int, int | None]:
+    first, count = window
+    lines: list[str] = []
+    number = 1
+    for line in _lines(chunks, end, clip, skip=first - 1):
+        if isinstance(line, int):
+            number += line
+            continue
+        if len(lines) == count:
+            return lines, first, None
+        if number >= first:
+            lines.append(line)
+        number += 1
+    return lines, first, number - 1
+
+
+def _from_end(chunks: Iterator[str], end: str, count: int, clip: int) -> tuple[list[str], int, int]:
+    last: deque[str] = deque(maxlen=count)
+    total = 0
+    for line in _lines(chunks, end, clip, skip=0):
+        if isinstance(line, str):
+            last.append(line)
+            total += 1
+    return list(last), total - len(last) + 1, total
+
+
+def _lines(chunks: Iterator[str], end: str, clip: int, *, skip: int) -> Iterator[str | int]:
+    """Each line, cut to `clip`; a number stands for that many lines passed over while `skip` lasts."""
+    begun = ""
+    is_open = False
+    for chunk in chunks:
+        ends = chunk.count(end) if skip > 0 else 0
+        if 0 < ends < skip:
+            yield ends
+            skip -= ends
+            begun = chunk[chunk.rfind(end) + 1 :][:clip]
+            is_open = not chunk.endswith(end)
+            continue
+        pieces = chunk.split(end)
+        for piece in pieces[:-1]:
+            yield (begun + piece[: clip - len(begun)]) if begun else piece[:clip]
+            begun = ""
+            skip -= 1
+        begun += pieces[-1][: clip - len(begun)]
+        is_open = bool(pieces[-1]) or (is_open and len(pieces) == 1)
+    if is_open:
+        yield begun

@@ -1,0 +1,189 @@
+"""A text file as we hold it: lines end in line feeds, whatever they end in on disk.
+
+Offsets count in `FileText.text`. A splice changes its own span and nothing else: every byte outside it is kept, and
+what it brings takes the line ending in use at that place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from harness.lazy_dataclass import dataclass
+from harness.workspace.encoding import decode, encode
+
+Newline: TypeAlias = Literal["\n", "\r\n", "\r", "mixed"]
+
+_ENDING = re.compile(r"\r\n|\n")
+_CRLF = re.compile(r"\r\n")
+_PAIRED = ("\r\n", "mixed")
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """`text` in place of `start:end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """`raw` has the file's own line endings, `text` has line feeds.
+
+    A lone carriage return ends a line only in a file that has no line feed. `newline` is `mixed` where line feeds stand
+    both with and without a carriage return. `digest`, `size` and `mtime` are those of the file that was read.
+    """
+
+    raw: str
+    text: str
+    encoding: str
+    bom: bytes
+    newline: Newline
+    digest: str
+    size: int
+    mtime: float = 0.0
+
+    @property
+    def data(self) -> bytes:
+        """The bytes to write.
+
+        Raises:
+            FileNotText: the encoding has no place for one of the characters.
+        """
+        return encode(self.raw, self.encoding, self.bom)
+
+    def spliced(self, splices: Iterable[Splice]) -> FileText:
+        """This text with the splices made; they must not overlap."""
+        raw_pieces: list[str] = []
+        text_pieces: list[str] = []
+        offsets = _Offsets(self)
+        done = 0
+        for splice in sorted(splices, key=lambda each: (each.start, each.end)):
+            text = self.normalised(splice.text)
+            raw_pieces += (self.raw[offsets[done] : offsets[splice.start]], self._written(text, offsets[splice.start]))
+            text_pieces += (self.text[done : splice.start], text)
+            done = splice.end
+        raw_pieces.append(self.raw[offsets[done] :])
+        text_pieces.append(self.text[done:])
+        return replace(self, raw="".join(raw_pieces), text="".join(text_pieces))
+
+    def rewritten(self, content: str) -> FileText:
+        """This file with other content; what both have in common at the beginning and the end stays as it is."""
+        text = self.normalised(content.removeprefix("\ufeff") if self.bom else content)
+        return self.spliced([difference(self.text, text)])
+
+    def exact_spans(self, wanted: str) -> list[tuple[int, int]]:
+        """Where the file holds `wanted` byte by byte, its line endings included."""
+        pairs = [pair.start() for pair in _CRLF.finditer(self.raw)] if self.newline in _PAIRED else []
+        starts = occurrences(self.raw, wanted)
+        return [(at - bisect_left(pairs, at), (end := at + len(wanted)) - bisect_left(pairs, end)) for at in starts]
+
+    def normalised(self, content: str) -> str:
+        """Content from elsewhere, with line feeds as in `text`."""
+        text = content.replace("\r\n", "\n")
+        return text.replace("\r", "\n") if self.newline == "\r" else text
+
+    def _written(self, text: str, position: int) -> str:
+        """`text` with the line ending that is in use at `position` of `raw`."""
+        if self.newline == "\n" or "\n" not in text:
+            return text
+        return text.replace("\n", self.newline if self.newline != "mixed" else self._ending_at(position))
+
+    def _ending_at(self, position: int) -> str:
+        following = _ENDING.search(self.raw, position)
+        if following is not None:
+            return following[0]
+        last = self.raw.rfind("\n")
+        return "\r\n" if self.raw[last - 1 : last] == "\r" else "\n"
+
+
+class _Offsets:
+    """Where an offset into `text` is in `raw`."""
+
+    def __init__(self, file: FileText) -> None:
+        pairs = _CRLF.finditer(file.raw) if file.newline in _PAIRED else ()
+        # Each pair has given up one character, so the k-th is k places further left in the text.
+        self._pairs = [pair.start() - k for k, pair in enumerate(pairs)]
+
+    def __getitem__(self, offset: int) -> int:
+        return offset + bisect_left(self._pairs, offset)
+
+
+def file_text(data: bytes, *, known: str | None = None, mtime: float = 0.0) -> FileText:
+    """Read a whole file's bytes; `known` is the encoding it had when it was last seen.
+
+    Raises:
+        FileNotText: it is binary.
+    """
+    decoded = decode(data, known)
+    newline = _newline(decoded.raw)
+    return FileText(
+        raw=decoded.raw,
+        text=_with_line_feeds(decoded.raw, newline),
+        encoding=decoded.encoding,
+        bom=decoded.bom,
+        newline=newline,
+        digest=digest(data),
+        size=len(data),
+        mtime=mtime,
+    )
+
+
+def digest(data: bytes) -> str:
+    """SHA-256, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def difference(old: str, new: str) -> Splice:
+    """The one splice that turns `old` into `new` and leaves their common beginning and end alone."""
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    return Splice(start, len(old) - end, new[start : len(new) - end])
+
+
+def occurrences(text: str, wanted: str) -> list[int]:
+    """Where `wanted` begins; places that overlap are counted once."""
+    found: list[int] = []
+    at = text.find(wanted) if wanted else -1
+    while at >= 0:
+        found.append(at)
+        at = text.find(wanted, at + len(wanted))
+    return found
+
+
+def _common(one: str, other: str) -> int:
+    """Length of the common beginning, by halving: comparing slices is far faster than comparing characters."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _newline(raw: str) -> Newline:
+    if "\r" not in raw:
+        return "\n"
+    pairs = raw.count("\r\n")
+    feeds = raw.count("\n") - pairs
+    if pairs:
+        return "mixed" if feeds else "\r\n"
+    return "\n" if feeds else "\r"
+
+
+def _with_line_feeds(raw: str, newline: Newline) -> str:
+    match newline:
+        case "\n":
+            return raw
+        case "\r":
+            return raw.replace("\r", "\n")
+        case _:
+            return raw.replace("\r\n", "\n")

@@ -1,0 +1,138 @@
+"""A loaded model that answers: the prompt in the form of its template, the reply token by token.
+
+Runs in the thread that owns the model.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from jinja2 import TemplateError
+from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+from llama_cpp.llama_grammar import json_schema_to_gbnf
+
+from harness.errors import ContextWindowOverflow, RequestRejected
+from harness.messages import Usage
+from harness.ports.provider import Delta, Request
+from providers.gguf.decode import WrittenReplyDecoder
+from providers.gguf.encode import MANNERS, Manner, encode, encode_tools
+from providers.gguf.engine import Choice, Engine, Halted
+from providers.gguf.flag import Flag
+from providers.gguf.header import Header
+from providers.gguf.token_escaping import Spelling
+from providers.wire.text_tool_calls import THINK, TextToolCalls, dialects_in
+
+USUAL_TEMPERATURE = 0.8
+# A prompt that leaves less room than this for the reply is too long.
+LEAST_ROOM = 256
+
+
+class Writer:
+    """One model and its template. Answers one question at a time."""
+
+    def __init__(self, engine: Engine, header: Header) -> None:
+        self._engine = engine
+        self._header = header
+        self._formatter = Jinja2ChatFormatter(header.template, engine.end, engine.begin)
+        self._spelling = Spelling(engine.controls())
+        self._manner = MANNERS[0]
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def answer(self, request: Request, flag: Flag, tell: Callable[[Sequence[Delta]], None]) -> None:
+        """Tell the deltas of a reply as they come; it ends early, without `Done`, when the flag is raised.
+
+        Raises:
+            ContextWindowOverflow: the prompt is too long.
+            RequestRejected: the template or llama.cpp does not take it.
+            StreamError: llama.cpp gave up.
+        """
+        prompt = self._prompt(request)
+        tokens = self._engine.tokens_of(prompt)
+        room = self._room(request, len(tokens))
+        choice = Choice(self._temperature(request), _grammar(request))
+        in_thought = prompt.rstrip().endswith(THINK) and not choice.grammar
+        decoder = WrittenReplyDecoder(
+            TextToolCalls(request.tools, dialects_in(self._header.template), in_thought=in_thought)
+        )
+        utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._engine.attend(flag)
+        written = 0
+        try:
+            kept = self._engine.keep(tokens)
+            self._engine.read(tokens[kept:])
+            for piece in self._pieces(choice, room):
+                written += 1
+                if text := utf8.decode(piece):
+                    tell(decoder.take(text))
+        except Halted:
+            return
+        usage = Usage(len(tokens) - kept, written, cache_read=kept)
+        tell(decoder.take(utf8.decode(b"", final=True)))
+        tell(decoder.finish("length" if written == room else "stop", usage))
+
+    def _pieces(self, choice: Choice, room: int) -> Iterator[bytes]:
+        """The tokens of the reply, `room` at most."""
+        sampler = self._engine.sampler(choice)
+        try:
+            for _ in range(room):
+                token = self._engine.choose(sampler)
+                if self._engine.is_end(token):
+                    return
+                yield self._engine.piece_of(token)
+                self._engine.read([token])
+        finally:
+            self._engine.free(sampler)
+
+    def _prompt(self, request: Request) -> str:
+        """The conversation as the template writes it, in the plainest manner that it takes."""
+        refusals: list[Exception] = []
+        for manner in (self._manner, *(manner for manner in MANNERS if manner != self._manner)):
+            try:
+                prompt = self._written(request, manner)
+            except (TemplateError, ValueError, TypeError) as error:
+                refusals.append(error)
+                continue
+            self._manner = manner
+            return prompt
+        raise RequestRejected(
+            f"the chat template of {request.spec.name} does not take this: {refusals[0]}"
+        ) from refusals[0]
+
+    def _written(self, request: Request, manner: Manner) -> str:
+        # The bindings type messages more closely than templates do.
+        messages: Any = self._spelling.defused(encode(request, manner))
+        tools: Any = self._spelling.defused(encode_tools(request.tools)) or None
+        thinks = request.spec.thinking != "off" and (request.output_schema is None or bool(request.tools))
+        return self._formatter(messages=messages, tools=tools, enable_thinking=thinks).prompt
+
+    def _room(self, request: Request, prompt: int) -> int:
+        """How many tokens the reply may have."""
+        window = self._engine.window
+        if window - prompt < min(LEAST_ROOM, window // 8):
+            raise ContextWindowOverflow(
+                f"the prompt has {prompt:,} tokens, and {request.spec.name} reads {window:,} at once here; "
+                "for more: export CINCH_LOCAL_CONTEXT=65536"
+            )
+        return min(request.max_tokens or window, window - prompt)
+
+    def _temperature(self, request: Request) -> float:
+        if request.temperature is not None:
+            return request.temperature
+        # What its makers advise, where the file holds it.
+        advised = self._header.fields.get("general.sampling.temp")
+        return advised if isinstance(advised, float) else USUAL_TEMPERATURE
+
+
+def _grammar(request: Request) -> str:
+    """The form of the answer as a grammar; none where the schema says what a grammar cannot."""
+    if request.output_schema is None or request.tools:
+        return ""
+    try:
+        return json_schema_to_gbnf(json.dumps(request.output_schema.schema))
+    except (ValueError, KeyError, TypeError, AttributeError, AssertionError):
+        return ""

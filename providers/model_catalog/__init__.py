@@ -1,0 +1,1 @@
+"""Which models exist, and their metadata."""

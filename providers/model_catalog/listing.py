@@ -1,0 +1,286 @@
+"""What the lists of models say that services and servers give; pure.
+
+Each has names of its own for the same few facts, and no two mean different things by one name: one reader does for all.
+A path such as `limits.max_input_tokens` leads into objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from harness.messages import JsonObject, JsonValue
+from harness.ports.provider import Price
+from providers.model_catalog.metadata import ListedModel, ModelMetadata
+
+ENTRIES = ("data", "models", "publisherModels", "modelSummaries")
+NAMES = ("id", "name", "key", "model_name", "modelId")
+# The window in use comes before the one it may have, and that before the one it was made for.
+WINDOWS = (
+    "loaded_context_length",
+    "top_provider.context_length",
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_model_len",
+    "max_input_tokens",
+    "max_prompt_length",
+    "inputTokenLimit",
+    "limits.max_input_tokens",
+    "model_info.max_input_tokens",
+)
+OUTPUTS = (
+    "top_provider.max_completion_tokens",
+    "max_completion_tokens",
+    "max_tokens",
+    "outputTokenLimit",
+    "limits.max_output_tokens",
+    "model_info.max_output_tokens",
+)
+IMAGES = (
+    "capabilities.vision",
+    "capabilities.image_input",
+    "supports_image_input",
+    "supports_image_in",
+    "model_info.supports_vision",
+    "modalities.vision",
+)
+TOOLS = (
+    "capabilities.function_calling",
+    "capabilities.trained_for_tool_use",
+    "supports_tools",
+    "supports_tool_use",
+    "model_info.supports_function_calling",
+    "chat_template_caps.supports_tools",
+)
+THINKING = (
+    "capabilities.reasoning",
+    "capabilities.thinking",
+    "supports_reasoning",
+    "thinking",
+    "model_info.supports_reasoning",
+)
+INPUTS = ("architecture.input_modalities", "supported_input_modalities", "input_modalities", "inputModalities")
+ANSWERS = ("architecture.output_modalities", "supported_output_modalities", "output_modalities", "outputModalities")
+# Input, output, reading and writing of the cache, and what makes them dollars per million tokens.
+TARIFFS = (
+    ("pricing.prompt", "pricing.completion", "pricing.input_cache_read", "pricing.input_cache_write", 1e6),
+    ("pricing.input", "pricing.output", "pricing.cached_input", "", 1),
+    ("prompt_text_token_price", "completion_text_token_price", "cached_prompt_text_token_price", "", 1e-4),
+    (
+        "model_info.input_cost_per_token",
+        "model_info.output_cost_per_token",
+        "model_info.cache_read_input_token_cost",
+        "model_info.cache_creation_input_token_cost",
+        1e6,
+    ),
+)
+CHAT_KINDS = ("chat", "llm", "vlm", "completion", "responses")
+OTHER_KINDS = (
+    *("audio", "code", "embedding", "embeddings", "image", "image_generation", "language", "moderation", "rerank"),
+    *("audio_speech", "audio_transcription", "transcribe", "video", "video_generation"),
+)
+LONGEST_NAME = 256
+OTHER_NAMES = re.compile(
+    r"embed|whisper|moderation|rerank|transcri|dall-e|realtime|imagen|guard|content-safety|"
+    r"(^|[-_/.])(tts|image|audio|speech|sora|veo|ocr|babbage|davinci|ada|curie|aqa|orpheus|lyria)([-_/.\d]|$)|turbo-instruct"
+)
+
+
+def listed(answer: JsonValue) -> list[ListedModel]:
+    """The models of an answer that can be talked to, in its order; each once."""
+    found: dict[str, ListedModel] = {}
+    for entry in entries_of(answer):
+        if (model := _listed(entry)) is not None:
+            found.setdefault(model.id, model)
+    return list(found.values())
+
+
+def entries_of(answer: JsonValue) -> Sequence[JsonValue]:
+    """The entries of a list of models; none where the answer is no such list."""
+    if isinstance(answer, list):
+        return answer
+    for name in ENTRIES:
+        match answer:
+            case {**fields} if isinstance(entries := fields.get(name), list):
+                return entries
+            case _:
+                pass
+    return ()
+
+
+def name_of(entry: JsonValue) -> str:
+    """What a model is asked for by; empty for what is no entry."""
+    match entry:
+        case str(name):
+            return _bare(name)
+        case dict():
+            return next((_bare(name) for key in NAMES if isinstance(name := entry.get(key), str) and name), "")
+        case _:
+            return ""
+
+
+def known_in(about: JsonObject) -> ModelMetadata:
+    """What an entry of a list tells, or an answer that is about one model."""
+    routes = [route for route in _objects(about.get("providers")) if route.get("status") in (None, "live")]
+    known = ModelMetadata(
+        _window(about),
+        _number(about, OUTPUTS),
+        _price(about),
+        _images(about),
+        _flag(about, TOOLS, "tools", "tool-calling", "tool_use"),
+        _flag(about, THINKING, "thinking", "reasoning"),
+    )
+    return known.completed_by(_over(routes)) if routes else known
+
+
+def is_talkative(name: str) -> bool:
+    """Whether a model talks, by its name alone: those that do something else tend to say so."""
+    return OTHER_NAMES.search(name.lower()) is None
+
+
+def _listed(entry: JsonValue) -> ListedModel | None:
+    name = name_of(entry)
+    # What nobody could type, or what would push all else off the screen, is no name.
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        return None
+    if not isinstance(entry, dict):
+        return ListedModel(name) if is_talkative(name) else None
+    return ListedModel(name, known_in(entry), _created(entry)) if _talks(entry, name) else None
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"^(publishers/google/)?models/", "", name)
+
+
+def _talks(entry: JsonObject, name: str) -> bool:
+    """Whether it is offered, and answers text with text."""
+    methods = entry.get("supportedGenerationMethods")
+    if isinstance(methods, list) and "generateContent" not in methods:
+        return False
+    off = (
+        ("active", False),
+        ("lifecycle", "retired"),
+        ("supports_chat", False),
+        ("responseStreamingSupported", False),
+        ("capabilities.completion_chat", False),
+        ("capabilities.chat_completion", False),
+    )
+    if any(_at(entry, path) == value for path, value in off):
+        return False
+    kind = _at(entry, "type") or _at(entry, "model_info.mode")
+    if kind in OTHER_KINDS:
+        return False
+    answers = _words(entry, ANSWERS)
+    if answers is not None:
+        return "text" in answers
+    tells = kind in CHAT_KINDS or _at(entry, "capabilities.completion_chat") or entry.get("supports_chat")
+    return bool(tells) or is_talkative(name)
+
+
+def _created(entry: JsonObject) -> float:
+    match entry.get("created") or entry.get("created_at"):
+        case bool():
+            return 0
+        case int() | float() as seconds:
+            return seconds
+        case str(text):
+            try:
+                return datetime.fromisoformat(text).timestamp()
+            except ValueError:
+                return 0
+        case _:
+            return 0
+
+
+def _window(about: JsonObject) -> int | None:
+    for instance in _objects(about.get("loaded_instances")):
+        if window := _number(instance, ("config.context_length",)):
+            return window
+    return _number(about, WINDOWS) or _number(about, ("default_generation_settings.n_ctx",))
+
+
+def _images(about: JsonObject) -> bool | None:
+    inputs = _words(about, INPUTS)
+    if inputs is not None:
+        return "image" in inputs
+    if about.get("type") in ("vlm", "llm") and not isinstance(about.get("capabilities"), dict):
+        return about.get("type") == "vlm"
+    return _flag(about, IMAGES, "vision")
+
+
+def _flag(about: JsonObject, paths: Sequence[str], *words: str) -> bool | None:
+    for path in paths:
+        match _at(about, path):
+            case bool(flag) | {"supported": bool(flag)}:
+                return flag
+            case dict():
+                return True
+            case _:
+                pass
+    # OpenRouter names everything a model takes, and Ollama everything it can; the others only what they think of.
+    said = _words(about, ("supported_parameters", "capabilities"))
+    if said is None:
+        return None
+    is_whole = "supported_parameters" in about or "completion" in said
+    return True if said.intersection(words) else (False if is_whole else None)
+
+
+def _price(about: JsonObject) -> Price | None:
+    for paid, written, read, stored, factor in TARIFFS:
+        amounts = [_amount(about, path, factor) for path in (paid, written, read, stored)]
+        into, out = amounts[0], amounts[1]
+        if into is None or out is None:
+            continue
+        # OpenRouter means zero; others put it where they have no price.
+        if not into and not out and paid != "pricing.prompt" and "free" not in name_of(about).lower():
+            return None
+        cached = [into if amount is None else amount for amount in amounts[2:]]
+        return Price(into, out, *cached)
+    return None
+
+
+def _amount(about: JsonObject, path: str, factor: float) -> float | None:
+    value = _at(about, path) if path else None
+    try:
+        amount = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else -1
+    except ValueError:
+        return None
+    # Less than nothing is what a router says that takes the price of wherever it goes.
+    return round(amount * factor, 6) if amount >= 0 else None
+
+
+def _over(routes: Sequence[JsonObject]) -> ModelMetadata:
+    """What holds wherever a router sends the request: the smallest window and the highest price."""
+    each = [known_in(route) for route in routes]
+    prices = [known.price for known in each if known.price]
+    return ModelMetadata(
+        min((known.context_window for known in each if known.context_window), default=None),
+        price=max(prices, key=lambda price: price.output, default=None),
+        tools=next((flag for flag in (True, False) if flag in [known.tools for known in each]), None),
+    )
+
+
+def _number(about: JsonObject, paths: Sequence[str]) -> int | None:
+    values = (_at(about, path) for path in paths)
+    return next((value for value in values if isinstance(value, int) and value > 0), None)
+
+
+def _words(about: JsonObject, paths: Sequence[str]) -> set[str] | None:
+    for path in paths:
+        if isinstance(values := _at(about, path), list):
+            return {str(value).lower() for value in values}
+    return None
+
+
+def _at(about: JsonValue, path: str) -> JsonValue:
+    for name in path.split("."):
+        about = about.get(name) if isinstance(about, dict) else None
+    return about
+
+
+def _objects(values: JsonValue) -> Iterator[JsonObject]:
+    for value in values if isinstance(values, list) else ():
+        if isinstance(value, dict):
+            yield value

@@ -1,0 +1,163 @@
+"""Prices and windows of models, from genai-prices: slow to import, so loaded in a thread, when somebody asks."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from harness.errors import ProviderError
+from harness.ports.provider import ModelInfo, Price
+from providers.catalog import Preset
+from providers.model_catalog.listing import is_talkative
+from providers.model_catalog.metadata import MetadataSource, ModelMetadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from genai_prices.types import ModelInfo as PricedModel
+    from genai_prices.types import ModelPrice
+
+    from harness.ports.provider import ModelInfoSource
+    from providers.model_catalog.price_cache import PriceCache
+
+
+PATIENCE = 3.0
+"""Seconds that a service gets to tell of a model the price data does not know."""
+
+
+class PricedFacts:
+    """Facts of one model from genai-prices, or, where `shelf` is set, from what was looked up there today.
+
+    Where it knows no window, the service's own list is asked, once; a model that nobody knows has the usual window.
+    """
+
+    shelf: PriceCache | None = None
+
+    def __init__(self, preset: Preset, model_id: str, service: MetadataSource | None = None) -> None:
+        self._prices = preset.prices
+        self._model_id = model_id
+        self._service = service
+        self._now: ModelInfo | None = None if preset.prices else ModelInfo()
+
+    @property
+    def now(self) -> ModelInfo | None:
+        return self._now
+
+    async def load(self) -> ModelInfo:
+        return await self._load(priced)
+
+    async def load_apart(self) -> ModelInfo:
+        """As `load`, for a process that lives long, and needs the price data once."""
+        # That file builds on this one.
+        from providers.model_catalog.prices_apart import priced_apart
+
+        return await self._load(priced_apart)
+
+    async def _load(self, look_up: Callable[[str, str, PriceCache | None], ModelMetadata]) -> ModelInfo:
+        known = ModelMetadata()
+        if self._now is None:
+            known = await asyncio.to_thread(look_up, self._prices, self._model_id, self.shelf)
+            self._now = known.facts
+        service, self._service = self._service, None
+        if service is not None and known.context_window is None:
+            self._now = known.completed_by(await _told(service, self._model_id)).facts
+        return self._now
+
+
+async def _told(service: MetadataSource, model_id: str) -> ModelMetadata:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            found = await service.listed()
+    except (ProviderError, TimeoutError):
+        return ModelMetadata()
+    return next((model.known for model in found if model.id == model_id), ModelMetadata())
+
+
+def priced(provider: str, model_id: str, shelf: PriceCache | None = None) -> ModelMetadata:
+    """What is known of one model; nothing where `provider` is empty. For a thread."""
+    if not provider:
+        return ModelMetadata()
+    if shelf is not None and (kept := shelf.recall(provider, model_id)) is not None:
+        return kept
+    model = _looked_up(provider, model_id)
+    known = _known(model) if model else ModelMetadata()
+    if shelf is not None and not (model and _depends_on_the_hour(model)):
+        shelf.keep(provider, model_id, known)
+    return known
+
+
+def _looked_up(provider: str, model_id: str) -> PricedModel | None:
+    # The import takes a quarter of a second.
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        return get_snapshot().find_provider_model(model_id, None, provider, None)[1]
+    except LookupError:
+        return None
+
+
+def _depends_on_the_hour(model: PricedModel) -> bool:
+    from genai_prices.types import TimeOfDateConstraint
+
+    prices = model.prices if isinstance(model.prices, list) else []
+    return any(isinstance(price.constraint, TimeOfDateConstraint) for price in prices)
+
+
+def priced_models(preset: Preset) -> dict[str, ModelMetadata]:
+    """The models of a provider that can be asked for by these names, and talk. For a thread."""
+    # The names at Azure are the person's own, and an id without its folder is no name.
+    if not preset.prices or "RESOURCE" in preset.base_url:
+        return {}
+    from genai_prices.data_snapshot import get_snapshot
+
+    provider = next((each for each in get_snapshot().providers if each.id == preset.prices), None)
+    if provider is None:
+        return {}
+    known = {model.id: _known(model) for model in provider.models if not model.deprecated and is_talkative(model.id)}
+    return {name: each for name, each in known.items() if each.price and _is_asked_so(preset, name)}
+
+
+def _is_asked_so(preset: Preset, name: str) -> bool:
+    # The beginnings of names that people give to models of their own.
+    if name.startswith("ft:") or name.endswith("-"):
+        return False
+    if preset.prices == "google":
+        return name.startswith("gemini-")
+    in_folders = bool(preset.families) and all("/" in family for family in preset.families)
+    return "/" in name or not in_folders
+
+
+def _known(model: PricedModel) -> ModelMetadata:
+    # What costs nothing has no price in the data.
+    price = Price(0, 0) if model.id.endswith(":free") else _price(model)
+    return ModelMetadata(model.context_window, price=price)
+
+
+def _price(model: PricedModel) -> Price | None:
+    prices = model.get_prices(datetime.now(UTC), None)
+    paid, written = _base_price(prices, "input"), _base_price(prices, "output")
+    if paid is None or written is None:
+        return None
+    read, stored = _base_price(prices, "cache_read"), _base_price(prices, "cache_write")
+    kept = _base_price(prices, "cache_write_1h")
+    # Where no price of its own is known, cached input is counted as plain input, and what is kept for an hour as twice
+    # that, which is what all services with such an offer take: rather too much than too little.
+    return Price(
+        paid,
+        written,
+        paid if read is None else read,
+        paid if stored is None else stored,
+        2 * paid if kept is None else kept,
+    )
+
+
+def _base_price(prices: ModelPrice, what: str) -> float | None:
+    """Dollars per million tokens, without the surcharge some models have for very long prompts."""
+    price = getattr(prices, f"{what}_mtok", None)
+    price = getattr(price, "base", price)
+    return None if price is None else float(price)
+
+
+if TYPE_CHECKING:
+    _: type[ModelInfoSource] = PricedFacts

@@ -1,1 +1,0 @@
-"""Which models there are, and what is known of each."""

@@ -117,7 +117,7 @@ class Assembly:
             AlreadyRunning: a run is on.
         """
         self.agent.new_session(loaded.session_id, messages)
-        self.agent.identity.recall(loaded.loop_ids)
+        self.agent.identity.recall(loaded.run_ids)
         if gone := jobs_gone(messages, self.agent):
             self.agent.add_reminder(word_of_gone(gone))
         self._trust_what_is_allowed()

@@ -18,6 +18,22 @@ from harness.messages import JsonObject, JsonValue
 
 T = TypeVar("T")
 
+_FORMER_TAGS = {"session_trace": "session_record", "run_trace": "loop_record", "child_run_ref": "child_loop_ref"}
+"""Current tag → the tag in files written before the rename."""
+_FORMER_FIELDS = {
+    "loops": "runs",
+    "unasked": "non_interactive",
+    "loop_id": "run_id",
+    "loop_ids": "run_ids",
+    "parent_loop_id": "parent_run_id",
+    "child_loop_id": "child_run_id",
+    "all_loop_ids": "all_run_ids",
+    "selected_loop_id": "selected_run_id",
+    "children_loop_ids": "children_run_ids",
+    "child_loop_refs": "child_run_refs",
+}
+"""Field in files written before the rename → current field."""
+
 
 def encode(value: object) -> JsonObject:
     """One of our dataclasses as a JSON object.
@@ -98,11 +114,12 @@ def _dataclass_reader(kind: Any) -> Reader:
     tag = tag_of(kind)
 
     def read(data: JsonValue) -> Any:
-        if not isinstance(data, dict) or data.get("type", tag) != tag:
+        if not isinstance(data, dict) or data.get("type", tag) not in (tag, _FORMER_TAGS.get(tag)):
             raise ValueError(f"not a {tag}")
         readers = _field_readers(kind)
         try:
-            known = {name: readers[name](item) for name, item in data.items() if name in readers}
+            current = ((_FORMER_FIELDS.get(name, name), item) for name, item in data.items())
+            known = {name: readers[name](item) for name, item in current if name in readers}
             return kind(**(_nothing(kind) | known))
         except TypeError as error:
             raise ValueError(f"{tag} lacks a field: {error}") from error

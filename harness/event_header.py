@@ -12,5 +12,5 @@ class EventHeader:
     seq: int = 0
     time: float = 0.0
     session_id: str = ""
-    loop_id: str = ""
+    run_id: str = ""
     turn: int = 0

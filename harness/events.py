@@ -45,13 +45,13 @@ MessageRole: TypeAlias = Literal["user", "assistant", "tool_result", "custom"]
 class AgentStart(EventHeader):
     """A run begins.
 
-    `continuation` is None for a run that a prompt started; `parent_loop_id` is the run that this one continues or, for
+    `continuation` is None for a run that a prompt started; `parent_run_id` is the run that this one continues or, for
     a sub-agent, the run that called it. `metadata` is what the program gave with the prompt; `config` is the
     configuration at the start of the run.
     """
 
     agent_id: str = ""
-    parent_loop_id: str = ""
+    parent_run_id: str = ""
     continuation: Continuation | None = None
     spec: ModelSpec | None = None
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
@@ -165,7 +165,7 @@ class ToolApprovalResolved(EventHeader):
     call_id: str
     decision: Literal["once", "session", "always", "denied", "edited"]
     reason: str = ""
-    unasked: bool = False
+    non_interactive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,11 +187,11 @@ class ToolExecutionUpdate(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolExecutionEnd(EventHeader):
-    """`duration` in seconds; zero when the call never ran. `child_loop_id` is the run of the sub-agent it started."""
+    """`duration` in seconds; zero when the call never ran. `child_run_id` is the run of the sub-agent it started."""
 
     result: ToolResult
     duration: float = 0.0
-    child_loop_id: str = ""
+    child_run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,9 +293,9 @@ class SubagentEvent(EventHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelStart(EventHeader):
-    """One prompt goes to several configurations; `loop_ids` are their runs, in order."""
+    """One prompt goes to several configurations; `run_ids` are their runs, in order."""
 
-    loop_ids: tuple[str, ...]
+    run_ids: tuple[str, ...]
     specs: tuple[ModelSpec, ...] = ()
 
 
@@ -311,7 +311,7 @@ class ParallelEnd(EventHeader):
     """One run was chosen, `selected_index` counting from 0; `usage` is what the choice itself cost, `usage_beside` that
     and the runs that were not chosen. Where none was, the id is empty and the index -1, and `reason` says why."""
 
-    selected_loop_id: str
+    selected_run_id: str
     selected_index: int
     usage: Usage = Usage()
     usage_beside: Usage = Usage()

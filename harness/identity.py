@@ -16,15 +16,15 @@ from harness.messages import ModelSpec, new_id
 
 @dataclass(slots=True)
 class Identity:
-    """`config_id` names the configuration; empty derives it from the model. `parent_loop_id` is the run of another
+    """`config_id` names the configuration; empty derives it from the model. `parent_run_id` is the run of another
     agent that this one works for, `origin` what begins its prompts."""
 
     agent_id: str = field(default_factory=new_id)
     session_id: str = field(default_factory=new_id)
     config_id: str = ""
-    parent_loop_id: str = ""
+    parent_run_id: str = ""
     origin: TurnTrigger = "user"
-    last_loop_id: str = ""
+    last_run_id: str = ""
     last_active: float | None = None
     loops: int = 0
     counters: dict[str, int] = field(default_factory=dict[str, int])
@@ -34,9 +34,9 @@ class Identity:
         segment = _without_dots(self.config_id) or segment_of(spec)
         self.counters[segment] = self.counters.get(segment, 0) + 1
         self.loops += 1
-        self.last_loop_id = f"{self.session_id}.{segment}.{self.counters[segment]}"
+        self.last_run_id = f"{self.session_id}.{segment}.{self.counters[segment]}"
         self.last_active = time.monotonic()
-        return self.last_loop_id
+        return self.last_run_id
 
     def beside(self, config_id: str = "") -> Identity:
         """Another agent's, for one run that belongs to the one that is on and is counted with this agent's."""
@@ -44,7 +44,7 @@ class Identity:
         return Identity(
             session_id=self.session_id,
             config_id=config_id,
-            parent_loop_id=self.last_loop_id,
+            parent_run_id=self.last_run_id,
             origin=self.origin,
             loops=self.loops - 1,
             counters=self.counters,
@@ -55,18 +55,18 @@ class Identity:
         self.session_id = session_id or new_id()
         self.counters.clear()
         self.loops = 0
-        self.last_loop_id = ""
+        self.last_run_id = ""
         return self.session_id
 
-    def recall(self, loop_ids: Iterable[str]) -> None:
+    def recall(self, run_ids: Iterable[str]) -> None:
         """Go on counting from the runs that this session had before, in their order."""
-        for loop_id in loop_ids:
-            session_id, _, rest = loop_id.partition(".")
+        for run_id in run_ids:
+            session_id, _, rest = run_id.partition(".")
             segment, _, number = rest.rpartition(".")
             if session_id == self.session_id and segment and number.isdecimal():
                 self.counters[segment] = max(self.counters.get(segment, 0), int(number))
                 self.loops += 1
-                self.last_loop_id = loop_id
+                self.last_run_id = run_id
 
     def idle_for(self) -> float | None:
         """Seconds since the last run began; None when there was none."""

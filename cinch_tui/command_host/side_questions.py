@@ -20,7 +20,7 @@ class Asides:
     async def ask(self, agent: Agent, question: str, tell: Callable[[str], None]) -> str:
         """Have a question answered, and the one before it no more; what is wrong with the ending, if anything is."""
         self.stop()
-        self._asking = asking = asyncio.create_task(agent.aside(question, tell))
+        self._asking = asking = asyncio.create_task(agent.ask_side_question(question, tell))
         try:
             await asyncio.wait([asking])
             if asking.cancelled():

@@ -133,11 +133,11 @@ class VariantView:
 
     def receive(self, event: Event) -> None:
         match event:
-            case ParallelStart(loop_ids=loop_ids):
-                self._blocks = {each: VariantBlock(name) for each, name in zip(loop_ids, self._names, strict=True)}
+            case ParallelStart(run_ids=run_ids):
+                self._blocks = {each: VariantBlock(name) for each, name in zip(run_ids, self._names, strict=True)}
                 self._board.transcript.extend(self._blocks.values())
-            case BranchEvent(event=inner) if inner.loop_id in self._blocks:
-                block = self._blocks[inner.loop_id]
+            case BranchEvent(event=inner) if inner.run_id in self._blocks:
+                block = self._blocks[inner.run_id]
                 self._show(block, inner)
                 self._board.transcript.changed(block)
             case ParallelEnd():
@@ -150,7 +150,7 @@ class VariantView:
             case MessageStart() | MessageEnd() | MessageDiscarded():
                 _turn(block, event)
             case MessageUpdate(delta=delta):
-                self._grow(block, event.loop_id, delta)
+                self._grow(block, event.run_id, delta)
             case RetryScheduled(attempt=attempt, max_retries=most):
                 block.label("running", f"retry {attempt}/{most}")
             case ToolExecutionStart(label=label, summary=summary):
@@ -161,21 +161,21 @@ class VariantView:
             case _:
                 pass
 
-    def _grow(self, block: VariantBlock, loop_id: str, delta: object) -> None:
+    def _grow(self, block: VariantBlock, run_id: str, delta: object) -> None:
         match delta:
             case BlockStart(index, kind):
-                self._text[loop_id, index] = kind == "text"
+                self._text[run_id, index] = kind == "text"
                 if kind == "text" and block.source:
                     block.append("\n\n")
                 block.label("running", "thinking…" if kind == "thinking" else "")
-            case BlockDelta(index, text) if self._text.get((loop_id, index)):
+            case BlockDelta(index, text) if self._text.get((run_id, index)):
                 block.append(text)
             case _:
                 pass
 
     def _settle(self, end: ParallelEnd) -> None:
         """What goes on is shown as the conversation's own; the rest can be unfolded."""
-        chosen = self._blocks.get(end.selected_loop_id)
+        chosen = self._blocks.get(end.selected_run_id)
         for block in self._blocks.values():
             if not block.finished:
                 block.finish()

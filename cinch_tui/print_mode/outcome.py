@@ -61,7 +61,7 @@ class Tally:
                 self.plan = plan
             case ToolApprovalRequested(call=call):
                 self._asked_about[call.id] = call
-            case ToolApprovalResolved(call_id=call_id, unasked=True):
+            case ToolApprovalResolved(call_id=call_id, non_interactive=True):
                 self.unasked.append(self._asked_about[call_id])
             case SubagentEvent(event=ToolApprovalRequested() | ToolApprovalResolved() | SubagentEvent() as inner):
                 self(inner)

@@ -207,7 +207,7 @@ class Agent:
 
     prompt_structured = prompt_structured
     prompt_structured_sync = prompt_structured_sync
-    aside = ask_side_question
+    ask_side_question = ask_side_question
     cancel_call = cancel_call
     background_call = background_call
 
@@ -342,8 +342,8 @@ class Agent:
             AlreadyRunning: a run is on.
         """
         self.ensure_idle()
-        parent = self.identity.parent_loop_id if entry.continuation is None else self.identity.last_loop_id
-        self._bus.loop_id = entry.loop_id or self.identity.next_loop(self.state.model.spec)
+        parent = self.identity.parent_run_id if entry.continuation is None else self.identity.last_run_id
+        self._bus.run_id = entry.run_id or self.identity.next_loop(self.state.model.spec)
         self.state.last_error = None
         self._idle.drop()
         try:

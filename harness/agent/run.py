@@ -149,7 +149,7 @@ class RunRequest:
 
     `tools` are offered in this run only. `last_word` is asked when the model has nothing more to do: what it hands back
     is said to the model, and the run goes on. `is_over` is asked after each turn: true ends the run, and ends it well.
-    `answer_schema` holds the model to a form. `work` is done in place of the loop; `loop_id` was given out before,
+    `answer_schema` holds the model to a form. `work` is done in place of the loop; `run_id` was given out before,
     empty for the next one. `metadata` belongs to the program.
     """
 
@@ -161,7 +161,7 @@ class RunRequest:
     should_stop: Callable[[], bool] = _never
     output_schema: OutputSchema | None = None
     work: Callable[[Run], Awaitable[RunOutcome]] | None = None
-    loop_id: str = ""
+    run_id: str = ""
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
 
 

@@ -19,10 +19,10 @@ STOPPED = RunOutcome("aborted", "stopped by the user")
 class RunLifecycle:
     """Takes a run through its life. The work is a task of its own, so that `abort` stops it and not its caller."""
 
-    def __init__(self, run: Run, identity: Identity, parent_loop_id: str) -> None:
+    def __init__(self, run: Run, identity: Identity, parent_run_id: str) -> None:
         self._run = run
         self._identity = identity
-        self._parent_loop_id = parent_loop_id
+        self._parent_run_id = parent_run_id
         self._task: asyncio.Task[object] | None = None
         self._is_aborted = False
 
@@ -71,7 +71,7 @@ class RunLifecycle:
         run.bus.publish(
             AgentStart(
                 agent_id=self._identity.agent_id,
-                parent_loop_id=self._parent_loop_id,
+                parent_run_id=self._parent_run_id,
                 continuation=run.request.continuation,
                 spec=run.state.model.spec,
                 metadata=run.request.metadata,

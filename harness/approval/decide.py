@@ -242,7 +242,9 @@ class _Approval:
                 kind = "session" if isinstance(approval, AllowForSession) else "always"
                 return wanted, ToolApprovalResolved(call_id=call_id, decision=kind)
             case Denied(reason, unasked):
-                resolved = ToolApprovalResolved(call_id=call_id, decision="denied", reason=reason, unasked=unasked)
+                resolved = ToolApprovalResolved(
+                    call_id=call_id, decision="denied", reason=reason, non_interactive=unasked
+                )
                 return RejectedCall(_denial(reason, unasked=unasked)), resolved
             case AllowWithArguments(arguments):
                 return self._edited(wanted, arguments), ToolApprovalResolved(call_id=call_id, decision="edited")

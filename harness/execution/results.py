@@ -87,7 +87,7 @@ class Results:
             self.begin(call)
         result = self._keep(call, output)
         duration = time.monotonic() - self._started[call.id] if ran else 0.0
-        self._run.bus.publish(ToolExecutionEnd(result=result, duration=duration, child_loop_id=output.child_run_id))
+        self._run.bus.publish(ToolExecutionEnd(result=result, duration=duration, child_run_id=output.child_run_id))
         if self._run.hooks:
             self._unpublished[call.id] = (call, result)
 

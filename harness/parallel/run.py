@@ -169,16 +169,16 @@ class _Contest:
         return await continue_after(run, reply)
 
     async def _compete(self, run: Run, runners: Sequence[_Runner], prompts: tuple[Message, ...]) -> None:
-        loop_ids = tuple(runner.loop_id for runner in runners)
-        run.bus.publish(ParallelStart(loop_ids=loop_ids, specs=tuple(each.model.spec for each in self._branches)))
-        end = ParallelEnd(selected_loop_id="", selected_index=-1, reason="stopped")
+        run_ids = tuple(runner.run_id for runner in runners)
+        run.bus.publish(ParallelStart(run_ids=run_ids, specs=tuple(each.model.spec for each in self._branches)))
+        end = ParallelEnd(selected_run_id="", selected_index=-1, reason="stopped")
         try:
             await self._race(runners, prompts)
             self.choice = choice = await self._choose(run, prompts)
             end = replace(end, reason="none succeeded")
             if choice is not None:
                 end = ParallelEnd(
-                    selected_loop_id=loop_ids[choice.index],
+                    selected_run_id=run_ids[choice.index],
                     selected_index=choice.index,
                     usage=choice.usage,
                     reason=choice.reason,
@@ -246,13 +246,13 @@ class _Runner:
         self._run = run
         self._base = base
         self._identity = self.agent.identity
-        self.loop_id = self._identity.next_loop(branch.model.spec)
+        self.run_id = self._identity.next_loop(branch.model.spec)
         # What it goes on from is the run that it belongs to.
-        self._identity.last_loop_id = self._identity.parent_loop_id
+        self._identity.last_run_id = self._identity.parent_run_id
         self.agent.subscribe(self._tell)
 
     async def run(self, prompts: tuple[Message, ...]) -> AgentResult:
-        entry = RunRequest(prompts, self._run.request.continuation, self._run.request.trigger, loop_id=self.loop_id)
+        entry = RunRequest(prompts, self._run.request.continuation, self._run.request.trigger, run_id=self.run_id)
         try:
             result = await self.agent.run(entry)
             await self._know_price()
@@ -272,7 +272,7 @@ class _Runner:
     def outcome(self, index: int, result: AgentResult) -> Outcome:
         return Outcome(
             index,
-            self.loop_id,
+            self.run_id,
             self.agent.state.model.spec,
             result,
             self.agent.history.messages,

@@ -23,7 +23,7 @@ class Outcome:
     """
 
     index: int
-    loop_id: str
+    run_id: str
     spec: ModelSpec
     result: AgentResult
     messages: tuple[Message, ...]

@@ -60,7 +60,7 @@ class Risk:
 class ToolOutput:
     """What a tool hands back: `content` for the model, `view` for the person, `details` for programs.
 
-    `ends_run`: the model is not asked again. `child_loop_id` is the run of the sub-agent that did the work.
+    `ends_run`: the model is not asked again. `child_run_id` is the run of the sub-agent that did the work.
     """
 
     content: tuple[UserContent, ...]

@@ -39,7 +39,7 @@ class Bus:
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
-        self.loop_id = ""
+        self.run_id = ""
         self.turn = 0
         self._seq = 0
         self._waiting: deque[Event] = deque()
@@ -82,7 +82,7 @@ class Bus:
             seq=self._seq,
             time=time.time(),
             session_id=self.session_id,
-            loop_id=self.loop_id,
+            run_id=self.run_id,
             turn=self.turn,
         )
         self._waiting.append(stamped)

@@ -160,7 +160,7 @@ def _stream_of(event: Event) -> Hashable | None:
         case SubagentEvent(event=inner) | BranchEvent(event=inner):
             # Calls of different agents may have the same id.
             stream = _stream_of(inner)
-            return None if stream is None else (inner.loop_id, stream)
+            return None if stream is None else (inner.run_id, stream)
         case _:
             return None
 

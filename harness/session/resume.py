@@ -119,7 +119,7 @@ class LoadedSession:
     created: float = 0.0
     updated: float = 0.0
     losses: tuple[str, ...] = ()
-    loop_ids: tuple[str, ...] = ()
+    run_ids: tuple[str, ...] = ()
     notes: tuple[JsonObject, ...] = ()
     other_usage: tuple[tuple[str, Usage], ...] = ()
     """Usage that no reply carries, each with the name of the model."""
@@ -161,7 +161,7 @@ def load_session(path: Path) -> LoadedSession:
         title=title_of(layout.notes),
         spec=_spec(layout.notes),
         mode=_last(layout.notes, "cinch-mode", "mode"),
-        loop_ids=tuple(_loop_ids(layout.notes)),
+        run_ids=tuple(_run_ids(layout.notes)),
         notes=tuple(_own(layout.notes)),
         other_usage=tuple(_other_usage(layout.notes, messages.line_ids())),
         created=time_of(first) or modified,
@@ -194,7 +194,7 @@ def _last(notes: list[JsonObject], kind: str, key: str) -> str:
     return next((text_at(note, key) for note in reversed(notes) if note.get("type") == kind and text_at(note, key)), "")
 
 
-def _loop_ids(notes: list[JsonObject]) -> Iterator[str]:
+def _run_ids(notes: list[JsonObject]) -> Iterator[str]:
     """The runs that were begun, in their order."""
     for note in notes:
         if note.get("type") == "cinch-run" and note.get("phase") == "start":

@@ -232,14 +232,14 @@ class SessionStore:
         match event:
             case ModeChanged(mode=mode):
                 kind, facts = "mode", {"mode": mode}
-            case AgentStart(parent_loop_id=parent, continuation=continuation):
-                kind, facts = "run", {"phase": "start", "loopId": event.loop_id}
+            case AgentStart(parent_run_id=parent, continuation=continuation):
+                kind, facts = "run", {"phase": "start", "loopId": event.run_id}
                 if parent:
                     facts["parentLoopId"] = parent
                 if continuation:
                     facts["continuation"] = continuation.kind
             case AgentEnd(stop_reason=stop, limit=limit):
-                kind, facts = "run", {"phase": "end", "loopId": event.loop_id, "stop": stop, "limit": limit}
+                kind, facts = "run", {"phase": "end", "loopId": event.run_id, "stop": stop, "limit": limit}
             case _:
                 return
         self._note(note_line(kind, self._session_id, event.time, {**facts}))

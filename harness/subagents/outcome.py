@@ -28,7 +28,7 @@ def outcome(identity: Identity, result: AgentResult, who: str, limit: int, left:
         view=TextView(said or told, language="markdown") if said else None,
         details={**_details(identity, result), **_jobs(left)},
         is_error=bool(problem),
-        child_run_id=identity.last_loop_id,
+        child_run_id=identity.last_run_id,
     )
 
 
@@ -36,7 +36,7 @@ def stopped(identity: Identity, messages: Sequence[Message], who: str, limit: in
     """The output of a sub-agent that is interrupted: its last text so far."""
     last = clipped(_last_text(messages), limit)
     text = f"{who} was stopped. Its last message:\n\n{last}" if last else f"{who} was stopped before its first message."
-    return replace(ToolOutput.text(text, view=TextView(last or text, "markdown")), child_run_id=identity.last_loop_id)
+    return replace(ToolOutput.text(text, view=TextView(last or text, "markdown")), child_run_id=identity.last_run_id)
 
 
 def clipped(text: str, limit: int) -> str:
@@ -67,7 +67,7 @@ def _details(identity: Identity, result: AgentResult) -> JsonObject:
     turns = sum(isinstance(each, AssistantMessage) for each in result.messages)
     return {
         "session_id": identity.session_id,
-        "loop_id": identity.last_loop_id,
+        "run_id": identity.last_run_id,
         "stop_reason": result.stop_reason,
         "limit": result.limit,
         "turns": turns,

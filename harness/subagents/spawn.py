@@ -136,7 +136,7 @@ class Spawner:
         if not role.model:
             child.state.max_tokens = run.state.max_tokens
             child.state.budget = run.state.budget
-        child.identity.parent_loop_id = run.bus.loop_id
+        child.identity.parent_run_id = run.bus.run_id
         child.identity.origin = "subagent"
         return child
 

@@ -55,7 +55,7 @@ class TraceRecorder:
             case SubagentEvent(event=inner):
                 self.on_event(inner)
                 if isinstance(inner, AgentStart):
-                    self._link(event.loop_id, event.call_id, inner.loop_id)
+                    self._link(event.run_id, event.call_id, inner.run_id)
             case BranchEvent(event=inner):
                 self.on_event(inner)
             case _:
@@ -70,9 +70,9 @@ class TraceRecorder:
         session = self._sessions.get(session_id)
         return session.record() if session else None
 
-    def current_loop(self, loop_id: str) -> RunTrace | None:
+    def current_run(self, run_id: str) -> RunTrace | None:
         """A run that is not over."""
-        loop = self._loops.get(loop_id)
+        loop = self._loops.get(run_id)
         return loop.record() if loop and loop.head.is_open else None
 
     def flush(self) -> None:
@@ -94,7 +94,7 @@ class TraceRecorder:
                 for key in [key for key, each in sessions.items() if each is session]:
                     del sessions[key]
             for loop in session.loops:
-                self._loops.pop(loop.head.loop_id, None)
+                self._loops.pop(loop.head.run_id, None)
         return tuple(session.record() for session in done)
 
     def _note(self, event: Event) -> None:
@@ -105,14 +105,14 @@ class TraceRecorder:
                 self._announce(event)
             case ParallelEnd():
                 self._choose(event)
-            case AgentEnd() | InputRejected() | HookRan(point="before_loop") if event.loop_id not in self._loops:
+            case AgentEnd() | InputRejected() | HookRan(point="before_loop") if event.run_id not in self._loops:
                 # All there is of a run that was not let begin.
-                self._add_loop(event, event.loop_id)
-            case ToolExecutionEnd(child_loop_id=child) if child:
-                self._link(event.loop_id, event.result.call_id, child)
+                self._add_loop(event, event.run_id)
+            case ToolExecutionEnd(child_run_id=child) if child:
+                self._link(event.run_id, event.result.call_id, child)
             case _:
                 pass
-        loop = self._loops.get(event.loop_id)
+        loop = self._loops.get(event.run_id)
         if loop is None or not loop.head.is_open:
             return
         loop.take(event, keep=not isinstance(event, self._left_out))
@@ -121,14 +121,14 @@ class TraceRecorder:
             self._session_of(loop).touch(event.time)
 
     def _begin(self, event: AgentStart) -> None:
-        loop = self._loops.get(event.loop_id)
+        loop = self._loops.get(event.run_id)
         if loop is None or loop.head.status != "pending":
-            loop = self._add_loop(event, event.loop_id)
+            loop = self._add_loop(event, event.run_id)
         loop.head = replace(
             loop.head,
             status="running",
             agent_id=event.agent_id,
-            parent_loop_id=event.parent_loop_id,
+            parent_run_id=event.parent_run_id,
             continuation=event.continuation,
             started_at=event.time,
             config=event.spec,
@@ -137,35 +137,35 @@ class TraceRecorder:
         )
         session = self._session_of(loop)
         self._settle_in(session, event.agent_id)
-        parent = self._loops.get(event.parent_loop_id)
-        if event.parent_loop_id and not event.parent_loop_id.startswith(f"{event.session_id}."):
-            self._link(event.parent_loop_id, "", event.loop_id)
+        parent = self._loops.get(event.parent_run_id)
+        if event.parent_run_id and not event.parent_run_id.startswith(f"{event.session_id}."):
+            self._link(event.parent_run_id, "", event.run_id)
         elif parent and parent.head.session_id == loop.head.session_id:
-            parent.children.append(event.loop_id)
+            parent.children.append(event.run_id)
 
     def _announce(self, event: ParallelStart) -> None:
-        for loop_id in event.loop_ids:
-            loop = self._loops.get(loop_id) or self._add_loop(event, loop_id)
-            loop.head = replace(loop.head, parallel_group=ParallelGroup(event.loop_ids))
+        for run_id in event.run_ids:
+            loop = self._loops.get(run_id) or self._add_loop(event, run_id)
+            loop.head = replace(loop.head, parallel_group=ParallelGroup(event.run_ids))
 
     def _choose(self, event: ParallelEnd) -> None:
-        chosen = self._loops.get(event.selected_loop_id)
+        chosen = self._loops.get(event.selected_run_id)
         group = chosen.head.parallel_group if chosen else None
         if group is None:
             return
         group = replace(
             group,
-            selected_loop_id=event.selected_loop_id,
+            selected_run_id=event.selected_run_id,
             selected_index=event.selected_index,
             usage=event.usage,
         )
-        for loop in [self._loops[loop_id] for loop_id in group.all_loop_ids if loop_id in self._loops]:
+        for loop in [self._loops[run_id] for run_id in group.all_run_ids if run_id in self._loops]:
             loop.head = replace(loop.head, parallel_group=replace(group, is_selected=loop is chosen))
 
-    def _add_loop(self, event: Event, loop_id: str) -> _Loop:
+    def _add_loop(self, event: Event, run_id: str) -> _Loop:
         session = self._session_for(event)
         head = RunTrace(
-            loop_id=loop_id,
+            run_id=run_id,
             session_id=session.head.session_id,
             agent_id=session.head.agent_id,
             started_at=event.time,
@@ -174,7 +174,7 @@ class TraceRecorder:
         session.loops.append(loop)
         session.is_complete = False
         session.touch(event.time)
-        self._loops[loop_id] = loop
+        self._loops[run_id] = loop
         return loop
 
     def _session_for(self, event: Event) -> _Session:
@@ -203,19 +203,19 @@ class TraceRecorder:
         self._by_agent[agent_id] = session
         session.head = replace(head, agent_id=head.agent_id or agent_id)
 
-    def _link(self, parent_loop_id: str, call_id: str, child_loop_id: str) -> None:
+    def _link(self, parent_run_id: str, call_id: str, child_run_id: str) -> None:
         """A run in one session was started by a call in another; told more than once, more may be known."""
-        parent, child = self._loops.get(parent_loop_id), self._loops.get(child_loop_id)
+        parent, child = self._loops.get(parent_run_id), self._loops.get(child_run_id)
         tool = parent.tools.get(call_id, "") if parent else ""
         if parent:
-            child_session = child.head.session_id if child else _session_in(child_loop_id)
-            parent.children_elsewhere[child_loop_id] = ChildRunRef(call_id, tool, child_loop_id, child_session)
+            child_session = child.head.session_id if child else _session_in(child_run_id)
+            parent.children_elsewhere[child_run_id] = ChildRunRef(call_id, tool, child_run_id, child_session)
         if child:
             session = self._session_of(child)
             spawned = session.head.parent_spawn_ref
             if spawned is None or not spawned.call_id:
-                parent_session = parent.head.session_id if parent else _session_in(parent_loop_id)
-                made = SpawnRef(parent_session, parent_loop_id, call_id, tool)
+                parent_session = parent.head.session_id if parent else _session_in(parent_run_id)
+                made = SpawnRef(parent_session, parent_run_id, call_id, tool)
                 session.head = replace(session.head, parent_spawn_ref=made)
 
     def _session_of(self, loop: _Loop) -> _Session:
@@ -258,8 +258,8 @@ class _Loop:
         return replace(
             self.head,
             events=tuple(self.events),
-            children_loop_ids=tuple(self.children),
-            child_loop_refs=tuple(self.children_elsewhere.values()),
+            children_run_ids=tuple(self.children),
+            child_run_refs=tuple(self.children_elsewhere.values()),
         )
 
 
@@ -283,9 +283,9 @@ class _Session:
 
     def record(self) -> SessionTrace:
         loops = sorted((loop.record() for loop in self.loops), key=lambda loop: loop.started_at)
-        return replace(self.head, loops=tuple(loops))
+        return replace(self.head, runs=tuple(loops))
 
 
-def _session_in(loop_id: str) -> str:
+def _session_in(run_id: str) -> str:
     """The session's part of the id of a run that is not known."""
-    return loop_id.rsplit(".", 2)[0]
+    return run_id.rsplit(".", 2)[0]

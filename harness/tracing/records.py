@@ -24,7 +24,7 @@ class SpawnRef:
     """Which call of which run started this session. Call and tool are empty where only the run is known."""
 
     parent_session_id: str
-    parent_loop_id: str
+    parent_run_id: str
     call_id: str = ""
     tool_name: str = ""
 
@@ -35,7 +35,7 @@ class ChildRunRef:
 
     call_id: str
     tool_name: str
-    child_loop_id: str
+    child_run_id: str
     child_session_id: str
 
 
@@ -46,8 +46,8 @@ class ParallelGroup:
     `usage` is what the choice itself cost.
     """
 
-    all_loop_ids: tuple[str, ...]
-    selected_loop_id: str = ""
+    all_run_ids: tuple[str, ...]
+    selected_run_id: str = ""
     selected_index: int = -1
     usage: Usage = Usage()
     is_selected: bool = False
@@ -58,13 +58,13 @@ class RunTrace:
     """One run; times are seconds since the epoch. `messages` and `usage` are those of its `AgentEnd`; `config` is the
     model it began with, `settings` its configuration, `metadata` what the program gave with the prompt.
 
-    `children_loop_ids` are the runs of this session that go on from it, `child_loop_refs` those of sub-agents.
+    `children_run_ids` are the runs of this session that go on from it, `child_run_refs` those of sub-agents.
     """
 
-    loop_id: str
+    run_id: str
     session_id: str
     agent_id: str = ""
-    parent_loop_id: str = ""
+    parent_run_id: str = ""
     continuation: Continuation | None = None
     started_at: float = 0.0
     ended_at: float | None = None
@@ -79,8 +79,8 @@ class RunTrace:
     messages: tuple[Message, ...] = ()
     usage: Usage = Usage()
     events: tuple[Event, ...] = ()
-    children_loop_ids: tuple[str, ...] = ()
-    child_loop_refs: tuple[ChildRunRef, ...] = ()
+    children_run_ids: tuple[str, ...] = ()
+    child_run_refs: tuple[ChildRunRef, ...] = ()
     parallel_group: ParallelGroup | None = None
 
     @property
@@ -98,36 +98,36 @@ class SessionTrace:
     last_active_at: float = 0.0
     formation: Formation = "first_loop"
     parent_spawn_ref: SpawnRef | None = None
-    loops: tuple[RunTrace, ...] = ()
+    runs: tuple[RunTrace, ...] = ()
 
-    def get_loop(self, loop_id: str) -> RunTrace | None:
+    def get_run(self, run_id: str) -> RunTrace | None:
         """A run of this session; None if it is none."""
-        return next((loop for loop in self.loops if loop.loop_id == loop_id), None)
+        return next((loop for loop in self.runs if loop.run_id == run_id), None)
 
     def root_loops(self) -> tuple[RunTrace, ...]:
         """The runs that go on from none of this session."""
-        known = {loop.loop_id for loop in self.loops}
-        return tuple(loop for loop in self.loops if loop.parent_loop_id not in known)
+        known = {loop.run_id for loop in self.runs}
+        return tuple(loop for loop in self.runs if loop.parent_run_id not in known)
 
-    def children_of(self, loop_id: str) -> tuple[RunTrace, ...]:
+    def children_of(self, run_id: str) -> tuple[RunTrace, ...]:
         """The runs that go on from a run."""
-        return tuple(loop for loop in self.loops if loop.parent_loop_id == loop_id)
+        return tuple(loop for loop in self.runs if loop.parent_run_id == run_id)
 
-    def parallel_siblings(self, loop_id: str) -> tuple[RunTrace, ...]:
+    def parallel_siblings(self, run_id: str) -> tuple[RunTrace, ...]:
         """The other runs of the same prompt."""
-        loop = self.get_loop(loop_id)
+        loop = self.get_run(run_id)
         group = loop.parallel_group if loop else None
-        others = [each for each in group.all_loop_ids if each != loop_id] if group else []
-        return tuple(sibling for each in others if (sibling := self.get_loop(each)))
+        others = [each for each in group.all_run_ids if each != run_id] if group else []
+        return tuple(sibling for each in others if (sibling := self.get_run(each)))
 
     def history(self) -> tuple[Message, ...]:
         """Return the messages that all runs added, in their order; of parallel ones those of the chosen run."""
-        return tuple(message for loop in self.loops if not self._is_branch(loop) for message in loop.messages)
+        return tuple(message for loop in self.runs if not self._is_branch(loop) for message in loop.messages)
 
     def total_usage(self) -> Usage:
         """What all runs used, and the choices between parallel ones. What sub-agents used is part of their caller's."""
         total = Usage()
-        for loop in self.loops:
+        for loop in self.runs:
             group = loop.parallel_group
             if self._is_branch(loop):
                 continue  # counted by the run it is part of, and the choice with it
@@ -138,4 +138,4 @@ class SessionTrace:
 
     def _is_branch(self, loop: RunTrace) -> bool:
         """Whether the run that it is part of has adopted what was chosen."""
-        return loop.parallel_group is not None and self.get_loop(loop.parent_loop_id) is not None
+        return loop.parallel_group is not None and self.get_run(loop.parent_run_id) is not None

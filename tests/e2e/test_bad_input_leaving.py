@@ -140,7 +140,7 @@ def test_esc_stops_a_command_without_an_end_and_leaves_no_process(terminal, serv
 @pytest.mark.parametrize(
     ("where", "keys"),
     [
-        ("cinch_tui.controller.prompt_sender Talk run", "hello\r"),
+        ("cinch_tui.controller.prompt_sender PromptSender run", "hello\r"),
         ("cinch_tui.command_host.reports - usage_report", "/usage\r"),
         ("harness.agent.loop - think", "hello\r"),
         ("cinch_tui.screens.chat ChatScreen compose", ""),

@@ -116,7 +116,9 @@ def test_a_kill_is_heard_while_the_app_stands_still(terminal, tmp_path, model_en
 
 @pytest.mark.parametrize("by", ["raise MemoryError", "def deep(): deep()\n    deep()"])
 def test_a_fault_leaves_a_report_and_the_terminal_as_it_was(terminal, tmp_path, own_home, model_env, by: str):
-    screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.controller.prompt_sender Talk run", by)})
+    screen = terminal(
+        env={**model_env, **sabotaged(tmp_path, "cinch_tui.controller.prompt_sender PromptSender run", by)}
+    )
     before = screen.attributes
     screen.see("anthropic/claude")
 

@@ -56,13 +56,13 @@ def own(events: Sequence[Event]) -> list[str]:
     return [type(each).__name__ for each in events if not isinstance(each, BranchEvent)]
 
 
-def of_branch(events: Sequence[Event], loop_id: str) -> list[str]:
+def of_branch(events: Sequence[Event], run_id: str) -> list[str]:
     inner = [each.event for each in events if isinstance(each, BranchEvent)]
-    return [type(each).__name__ for each in inner if each.loop_id == loop_id and not isinstance(each, MessageUpdate)]
+    return [type(each).__name__ for each in inner if each.run_id == run_id and not isinstance(each, MessageUpdate)]
 
 
-def loop_ids(events: Sequence[Event]) -> tuple[str, ...]:
-    return next(each.loop_ids for each in events if isinstance(each, ParallelStart))
+def run_ids(events: Sequence[Event]) -> tuple[str, ...]:
+    return next(each.run_ids for each in events if isinstance(each, ParallelStart))
 
 
 def said(agent: Agent) -> list[str]:

@@ -61,7 +61,7 @@ def check_all(stage: Stage) -> None:
     for hooks in stage.agent.options.hooks:
         # What is stopped between its end and its last hook never comes to it.
         assert not isinstance(hooks, WhimHooks) or stage.stopped or hooks.asked["after_loop"] == len(runs)
-    assert len({run[0].loop_id for run in runs}) == len(runs)
+    assert len({run[0].run_id for run in runs}) == len(runs)
     for event in stage.events:
         assert decode(type(event), encode(event)) == event
     for request in stage.wire.requests:
@@ -91,7 +91,7 @@ def _runs(events: Sequence[Event]) -> Iterable[list[Event]]:
 def _check_run(run: Sequence[Event]) -> None:
     """One start, one end; turns that begin and end; what belongs into a turn is inside one."""
     kinds = [type(event) for event in run]
-    assert {event.loop_id for event in run} == {run[-1].loop_id}
+    assert {event.run_id for event in run} == {run[-1].run_id}
     assert kinds.count(AgentEnd) == 1
     assert kinds.count(AgentStart) <= 1
     if AgentStart in kinds:

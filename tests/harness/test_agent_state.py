@@ -92,7 +92,7 @@ async def test_reset_restores_what_the_agent_was_made_with(make_agent, record):
     agent.inbox.steering.mode = "all"
     agent.steer("stop")
     agent.follow_up("later")
-    agent.remind("mind")
+    agent.add_reminder("mind")
     seen = record(agent)
 
     agent.reset()

@@ -44,7 +44,7 @@ def request(call_id: str = "1") -> ApprovalRequest:
 
 def asking_tool(*questions: Question) -> SimpleTool:
     async def work(arguments, context) -> ToolOutput:
-        answers = [await context.person.ask(question) for question in questions]
+        answers = [await context.user.ask(question) for question in questions]
         return ToolOutput.text(" ".join(f"{answer.status}:{answer.text}" for answer in answers))
 
     return SimpleTool("ask", work)
@@ -293,9 +293,9 @@ async def test_what_nobody_answers_in_time_is_refused(make_agent, record):
     await agent.prompt("go")
 
     assert tools[0].ran == []
-    assert recorder.of(ToolApprovalResolved)[0].unasked
+    assert recorder.of(ToolApprovalResolved)[0].non_interactive
     assert recorder.of(QuestionAnswered)[0].answer == Answer("timed_out")
-    assert agent.options.person.open == ()
+    assert agent.options.user.open == ()
 
 
 async def test_a_question_has_its_own_limit(answers):

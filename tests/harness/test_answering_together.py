@@ -19,7 +19,7 @@ QUESTIONS = (Question("colour?"), Question("size?"), Question("how many?"))
 
 def form_tool() -> SimpleTool:
     async def work(arguments, context) -> ToolOutput:
-        answers = await ask_all(context.person, QUESTIONS)
+        answers = await ask_all(context.user, QUESTIONS)
         return ToolOutput.text(" ".join(f"{answer.status}:{answer.text}" for answer in answers))
 
     return SimpleTool("ask", work)

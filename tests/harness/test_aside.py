@@ -19,7 +19,7 @@ async def test_an_aside_sees_the_conversation_and_does_not_enter_it(make_agent, 
     seen, before = record(agent), agent.history.messages
     told: list[str] = []
 
-    reply = await agent.aside("Who wrote this?", told.append)
+    reply = await agent.ask_side_question("Who wrote this?", told.append)
 
     assert reply.text == "".join(told) == "By Ada."
     asked = requests(agent)[-1].messages
@@ -32,7 +32,7 @@ async def test_an_aside_sees_the_conversation_and_does_not_enter_it(make_agent, 
 async def test_an_aside_costs_what_it_used(make_agent):
     agent = make_agent(Reply((Say("By Ada."),), usage=Usage(input=70, output=3)))
 
-    await agent.aside("Who wrote this?")
+    await agent.ask_side_question("Who wrote this?")
 
     assert (agent.state.usage.input, agent.state.usage.output) == (70, 3)
 
@@ -50,7 +50,7 @@ async def test_an_aside_during_a_call_leaves_the_run_alone(make_agent, requests)
     running = asyncio.create_task(agent.prompt("nap"))
     await begun.wait()
 
-    reply = await agent.aside("What are you doing?")
+    reply = await agent.ask_side_question("What are you doing?")
     go_on.set()
     result = await running
 
@@ -65,7 +65,7 @@ async def test_a_call_in_an_aside_is_refused_and_words_are_asked_for(make_agent,
     tool = SimpleTool("look")
     agent = make_agent(Reply((Call("look", {}),)), "From memory: yes.", tools=[tool])
 
-    reply = await agent.aside("Is it there?")
+    reply = await agent.ask_side_question("Is it there?")
 
     assert reply.text == "From memory: yes."
     assert tool.ran == []
@@ -76,7 +76,7 @@ async def test_what_a_filter_keeps_back_is_not_asked(make_agent, requests):
     agent = make_agent("never", guardrails=[MaxLength(1_000)])
 
     with pytest.raises(Rejected):
-        await agent.aside("x" * 2_000)
+        await agent.ask_side_question("x" * 2_000)
 
     assert requests(agent) == []
 
@@ -85,7 +85,7 @@ async def test_an_aside_that_fails_says_so_and_the_next_prompt_works(make_agent)
     agent = make_agent(Reply((Say("By"), Break(NetworkError("the line broke")))), "Hello.")
 
     with pytest.raises(NetworkError):
-        await agent.aside("Who wrote this?")
+        await agent.ask_side_question("Who wrote this?")
 
     assert (await agent.prompt("hi")).text == "Hello."
 
@@ -93,7 +93,7 @@ async def test_an_aside_that_fails_says_so_and_the_next_prompt_works(make_agent)
 async def test_an_aside_can_be_stopped(make_agent):
     heard = asyncio.Event()
     agent = make_agent(Reply((Say("By"), Hang())), "Hello.")
-    asking = asyncio.create_task(agent.aside("Who?", lambda text: heard.set()))
+    asking = asyncio.create_task(agent.ask_side_question("Who?", lambda text: heard.set()))
     await heard.wait()
 
     asking.cancel()

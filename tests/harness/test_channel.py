@@ -106,9 +106,9 @@ async def test_progress_after_an_end_does_not_replace_what_was_before_it():
 async def test_text_of_several_agents_at_once_is_joined_each_to_its_own():
     channel = Channel(capacity=1)
     parts = [
-        BranchEvent(event=replace(said("x", "m"), loop_id="s.a.1")),
-        SubagentEvent(call_id="1", event=replace(said("y", "m"), loop_id="t.a.1")),
-        BranchEvent(event=BranchEvent(event=replace(shown("z"), loop_id="s.b.1"))),
+        BranchEvent(event=replace(said("x", "m"), run_id="s.a.1")),
+        SubagentEvent(call_id="1", event=replace(said("y", "m"), run_id="t.a.1")),
+        BranchEvent(event=BranchEvent(event=replace(shown("z"), run_id="s.b.1"))),
     ]
 
     fill(channel, *parts, *parts, *parts)

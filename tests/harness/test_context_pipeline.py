@@ -326,7 +326,7 @@ async def test_an_output_that_ends_the_run_is_the_last_thing_in_it(make_agent, r
         "AgentEnd",
     ]
     assert result.stop_reason == "stop"
-    assert [message.text for message in agent.take_back()] == ["later"]
+    assert [message.text for message in agent.drain_queues()] == ["later"]
 
 
 async def test_a_result_says_what_it_came_to(make_agent):

@@ -22,12 +22,12 @@ async def test_runs_are_numbered_within_their_session_and_configuration(make_age
     agent.set_model(scripted("four", name="other"))
     await agent.prompt("c")
 
-    first, second, third = (event.loop_id for event in seen.of(AgentStart))
+    first, second, third = (event.run_id for event in seen.of(AgentStart))
     assert first.startswith(f"{agent.session_id}.")
     assert (first.rpartition(".")[2], second.rpartition(".")[2], third.rpartition(".")[2]) == ("1", "2", "1")
     assert first.rpartition(".")[0] == second.rpartition(".")[0] != third.rpartition(".")[0]
     assert {event.agent_id for event in seen.of(AgentStart)} == {agent.agent_id}
-    assert {event.loop_id for event in seen.events} == {first, second, third, second}
+    assert {event.run_id for event in seen.events} == {first, second, third, second}
 
 
 async def test_a_named_configuration_stands_in_the_ids_of_its_runs(make_agent, record):
@@ -36,7 +36,7 @@ async def test_a_named_configuration_stands_in_the_ids_of_its_runs(make_agent, r
 
     await agent.prompt("a")
 
-    assert seen.of(AgentStart)[0].loop_id == "S.fast.1"
+    assert seen.of(AgentStart)[0].run_id == "S.fast.1"
 
 
 async def test_a_prompt_has_no_parent_and_a_continuation_has_the_run_before_it(make_agent, record):
@@ -47,9 +47,7 @@ async def test_a_prompt_has_no_parent_and_a_continuation_has_the_run_before_it(m
     await agent.prompt("b")
     await agent.continue_run()
 
-    assert [
-        (event.parent_loop_id, event.continuation and event.continuation.kind) for event in seen.of(AgentStart)
-    ] == [
+    assert [(event.parent_run_id, event.continuation and event.continuation.kind) for event in seen.of(AgentStart)] == [
         ("", None),
         ("", None),
         ("S.c.2", "default"),
@@ -148,18 +146,18 @@ async def test_a_new_session_starts_counting_again(make_agent, record):
     await agent.prompt("b")
 
     start = seen.of(AgentStart)[1]
-    assert (start.loop_id, start.session_id, start.agent_id) == (f"{session}.c.1", session, agent_id)
+    assert (start.run_id, start.session_id, start.agent_id) == (f"{session}.c.1", session, agent_id)
     assert texts_of(agent) == ["b"]
 
 
 async def test_an_idle_agent_rotates_its_session_and_keeps_its_conversation(make_agent):
     agent = make_agent("one")
     before = agent.session_id
-    assert agent.check_and_rotate(0.0) is None
+    assert agent.rotate_session_if_idle(0.0) is None
     await agent.prompt("a")
 
-    assert agent.check_and_rotate(3600.0) is None
-    rotated = agent.check_and_rotate(-1.0)
+    assert agent.rotate_session_if_idle(3600.0) is None
+    rotated = agent.rotate_session_if_idle(-1.0)
 
     assert rotated == agent.session_id != before
     assert texts_of(agent) == ["a"]

@@ -87,7 +87,7 @@ def test_any_event_survives_json(kind: type, data: DataObject):
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
 def test_every_event_tells_when_and_where_it_happened(kind: type):
     assert issubclass(kind, EventHeader)
-    assert {"seq", "time", "session_id", "loop_id", "turn"} <= get_type_hints(kind).keys()
+    assert {"seq", "time", "session_id", "run_id", "turn"} <= get_type_hints(kind).keys()
 
 
 def test_events_inside_events_are_read_at_any_depth():
@@ -106,7 +106,7 @@ def _talk(make: Make) -> Agent:
 
     async def work(arguments, context) -> ToolOutput:
         context.update(TextView("half"))
-        await context.person.ask(Question("which?"))
+        await context.user.ask(Question("which?"))
         return ToolOutput.text("done")
 
     tools = [SimpleTool("look", cacheable=True), SimpleTool("work", work, risk="edit")]

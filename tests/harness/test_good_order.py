@@ -148,7 +148,7 @@ async def test_what_is_queued_stays_queued_when_a_hook_stops_the_continuation(ma
     await agent.continue_run()
 
     assert brief(seen) == ["HookRan", "AgentEnd"]
-    assert [message.text for message in agent.take_back()] == ["and the tests"]
+    assert [message.text for message in agent.drain_queues()] == ["and the tests"]
 
 
 async def test_a_queued_message_that_is_kept_back_takes_no_other_with_it(make_agent, record):
@@ -237,7 +237,7 @@ async def test_a_reply_that_the_service_broke_off_ends_the_run_and_keeps_what_is
 
     assert brief(seen) == ["AgentStart", "TurnStart", *HEARD, *REPLY, "TurnEnd", "AgentEnd"]
     assert result.stop_reason == "aborted"
-    assert [message.text for message in agent.take_back()] == ["and the tests"]
+    assert [message.text for message in agent.drain_queues()] == ["and the tests"]
 
 
 async def test_a_stream_that_breaks_its_own_order_is_closed_at_once(make_agent):

@@ -157,7 +157,7 @@ async def test_continuing_while_a_run_is_on_takes_nothing_from_the_queue(make_ag
 
     agent.abort()
     await run
-    assert [message.text for message in agent.take_back()] == ["and then"]
+    assert [message.text for message in agent.drain_queues()] == ["and then"]
 
 
 async def test_a_caller_that_is_cancelled_twice_still_waits_for_the_end_of_its_run(make_agent):
@@ -192,7 +192,7 @@ async def test_a_stream_that_is_read_late_does_not_abort_the_next_run(make_agent
     agent = make_agent("first", calls("slow"), "second", tools=[sleeper("slow", 0.03)])
     stream = agent.stream("one")
     await anext(stream)
-    await agent.wait_idle()
+    await agent.wait_until_idle()
     run = asyncio.create_task(agent.prompt("two"))
     await until(lambda: agent.is_running)
 

@@ -22,8 +22,8 @@ def test_runs_are_numbered_per_configuration():
         "S.anthropic/claude-sonnet-4_5/high.2",
         "S.anthropic/claude-sonnet-4_5/high.3",
     ]
-    assert identity.last_loop_id == ids[-1]
-    assert identity.loops == 4
+    assert identity.last_run_id == ids[-1]
+    assert identity.runs == 4
 
 
 def test_a_name_outlives_a_change_of_model():
@@ -62,7 +62,7 @@ def test_another_session_is_counted_from_one_by_the_same_agent():
     assert (given, first) == ("T", "T.c.1")
     assert identity.agent_id == agent_id
     assert made == identity.session_id not in ("S", "T")
-    assert (identity.loops, identity.last_loop_id, identity.counters) == (0, "", {})
+    assert (identity.runs, identity.last_run_id, identity.counters) == (0, "", {})
 
 
 def test_two_agents_are_never_taken_for_one():
@@ -82,7 +82,7 @@ def test_an_agent_beside_another_shares_its_numbers_and_works_for_its_run():
     ids = [beside.next_loop(OTHER), identity.beside("c").next_loop(OTHER), identity.next_loop(SPEC)]
 
     assert ids == ["S.openai/gpt-5/off.1", "S.c.2", "S.c.3"]
-    assert beside.parent_loop_id == parent
+    assert beside.parent_run_id == parent
     assert beside.agent_id != identity.agent_id
 
 
@@ -101,6 +101,6 @@ def test_a_resumed_session_goes_on_counting_its_runs() -> None:
 
     identity.recall(["S.a/b/off.1", "S.a/b/off.2", "S.c.1", "other.c.9", "nonsense", ""])
 
-    assert identity.last_loop_id == "S.c.1"
-    assert identity.loops == 3
+    assert identity.last_run_id == "S.c.1"
+    assert identity.runs == 3
     assert identity.next_loop(ModelSpec("a", "b")) == "S.a/b/off.3"

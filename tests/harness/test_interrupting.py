@@ -80,7 +80,7 @@ async def test_a_follow_up_is_kept_when_the_run_fails(make_agent):
     result = await agent.prompt("go")
 
     assert result.stop_reason == "error"
-    assert [message.text for message in agent.take_back()] == ["then run the tests"]
+    assert [message.text for message in agent.drain_queues()] == ["then run the tests"]
 
 
 async def test_abort_mid_stream_keeps_the_text_and_leaves_no_call_open(make_agent, record, requests):

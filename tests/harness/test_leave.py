@@ -240,5 +240,5 @@ async def test_nobody_allows_nothing_and_is_marked_as_unasked(make_agent, record
     await agent.prompt("go")
 
     assert tool.ran == []
-    assert [event.unasked for event in happened.of(ToolApprovalResolved)] == [True]
+    assert [event.non_interactive for event in happened.of(ToolApprovalResolved)] == [True]
     assert len(happened.of(ToolApprovalRequested)) == len(happened.of(ToolExecutionEnd)) == 1

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from fakes.contests import ITS_END, ONE_REPLY, Take, failing, loop_ids, model, of_branch, own, said, spent
+from fakes.contests import ITS_END, ONE_REPLY, Take, failing, model, of_branch, own, run_ids, said, spent
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 
@@ -48,12 +48,12 @@ async def test_two_configurations_answer_at_once_and_the_chosen_one_goes_on(make
         "TurnEnd",
         "AgentEnd",
     ]
-    ids = loop_ids(happened.events)
+    ids = run_ids(happened.events)
     assert ids == ("s.demo/slow/off.1", "s.demo/fast/off.1")
-    assert [of_branch(happened.events, loop_id) for loop_id in ids] == [ONE_REPLY + ITS_END] * 2
-    ended = [each.event.loop_id for each in happened.of(BranchEvent) if isinstance(each.event, AgentEnd)]
+    assert [of_branch(happened.events, run_id) for run_id in ids] == [ONE_REPLY + ITS_END] * 2
+    ended = [each.event.run_id for each in happened.of(BranchEvent) if isinstance(each.event, AgentEnd)]
     assert ended == [ids[1], ids[0]]
-    assert [(each.selected_loop_id, each.selected_index, each.reason) for each in happened.of(ParallelEnd)] == [
+    assert [(each.selected_run_id, each.selected_index, each.reason) for each in happened.of(ParallelEnd)] == [
         (ids[1], 1, "because")
     ]
     assert said(agent) == ["hi", "fast answer"]
@@ -73,8 +73,8 @@ async def test_runs_beside_each_other_tell_whose_they_are(make_agent, record):
 
     outer = happened.of(AgentStart)[0]
     starts = [each.event for each in happened.of(BranchEvent) if isinstance(each.event, AgentStart)]
-    assert [each.loop_id for each in starts] == list(loop_ids(happened.events)) == ["s.demo/a/off.1", "s.bold.1"]
-    assert {each.parent_loop_id for each in starts} == {outer.loop_id} == {"s.demo/script/off.2"}
+    assert [each.run_id for each in starts] == list(run_ids(happened.events)) == ["s.demo/a/off.1", "s.bold.1"]
+    assert {each.parent_run_id for each in starts} == {outer.run_id} == {"s.demo/script/off.2"}
     assert {each.session_id for each in starts} == {"s"}
     assert len({each.agent_id for each in (outer, *starts)}) == 3
 
@@ -87,7 +87,7 @@ async def test_the_same_configuration_twice_has_two_runs(make_agent, record):
     done = await run_parallel(agent, "hi", [ParallelVariant(same), ParallelVariant(same)], Take(1))
     again = await run_parallel(agent, "and?", [ParallelVariant(model("same", "three"))])
 
-    ids = [each.loop_id for each in (*done.outcomes, *again.outcomes)]
+    ids = [each.run_id for each in (*done.outcomes, *again.outcomes)]
     assert ids == ["s.demo/same/off.1", "s.demo/same/off.2", "s.demo/same/off.3"]
     assert of_branch(happened.events, ids[0]) == of_branch(happened.events, ids[1]) == ONE_REPLY + ITS_END
     assert [each.result.text for each in done.outcomes] == ["one", "two"]
@@ -117,7 +117,7 @@ async def test_one_that_fails_stops_no_other_and_is_not_chosen(make_agent, recor
         agent, "hi", [ParallelVariant(failing("broken")), ParallelVariant(model("well", "fine"))], PickFirst()
     )
 
-    ids = loop_ids(happened.events)
+    ids = run_ids(happened.events)
     assert of_branch(happened.events, ids[0]) == [*ONE_REPLY, "MessageEnd", "TurnEnd", "AgentEnd"]
     assert of_branch(happened.events, ids[1]) == ONE_REPLY + ITS_END
     assert own(happened.events)[-6:] == [
@@ -151,7 +151,7 @@ async def test_when_all_fail_the_run_fails_and_the_prompt_stays(make_agent, reco
         "ParallelEnd",
         "AgentEnd",
     ]
-    assert [(each.selected_loop_id, each.selected_index, each.reason) for each in happened.of(ParallelEnd)] == [
+    assert [(each.selected_run_id, each.selected_index, each.reason) for each in happened.of(ParallelEnd)] == [
         ("", -1, "none succeeded")
     ]
     end = happened.of(AgentEnd)[0]
@@ -171,8 +171,8 @@ async def test_abort_stops_all_and_leaves_no_task(make_agent, record):
     agent.abort()
     done = await run
 
-    ids = loop_ids(happened.events)
-    assert [of_branch(happened.events, loop_id) for loop_id in ids] == [
+    ids = run_ids(happened.events)
+    assert [of_branch(happened.events, run_id) for run_id in ids] == [
         [*ONE_REPLY, "MessageEnd", "TurnEnd", "AgentEnd"]
     ] * 2
     assert own(happened.events) == [
@@ -319,7 +319,7 @@ async def test_without_a_prompt_all_go_on_from_the_last_word(make_agent, record)
         each.event for each in happened.of(BranchEvent) if isinstance(each.event, AgentStart)
     ]
     assert [each.continuation for each in starts] == [Continuation("rerun", "again")] * 3
-    assert {each.parent_loop_id for each in starts[1:]} == {starts[0].loop_id}
+    assert {each.parent_run_id for each in starts[1:]} == {starts[0].run_id}
     assert [message.text for message in one.provider.requests[0].messages] == ["still open"]
     assert said(agent) == ["still open", "B"]
 

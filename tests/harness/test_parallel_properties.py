@@ -107,7 +107,7 @@ def test_whatever_happens_each_call_and_each_run_has_one_beginning_and_one_end(c
     by_run: dict[str, list[Event]] = {}
     for event in events:
         inner = event.event if isinstance(event, BranchEvent) else event
-        by_run.setdefault(inner.loop_id, []).append(inner)
+        by_run.setdefault(inner.run_id, []).append(inner)
     assert len(by_run) == len(case.scripts) + 1
     for told in by_run.values():
         started = [each.call.id for each in told if isinstance(each, ToolExecutionStart)]

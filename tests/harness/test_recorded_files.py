@@ -20,10 +20,10 @@ from harness.tracing.recorder import TraceRecorder
 from harness.tracing.records import ChildRunRef, ParallelGroup, RunTrace, SessionTrace, SpawnRef
 
 LOOP = RunTrace(
-    loop_id="s.c.1",
+    run_id="s.c.1",
     session_id="s",
     agent_id="a",
-    parent_loop_id="s.c.0",
+    parent_run_id="s.c.0",
     continuation=Continuation("rerun", "now"),
     started_at=1.5,
     ended_at=2.5,
@@ -35,8 +35,8 @@ LOOP = RunTrace(
     messages=(user("hi"), CustomMessage("note", {"a": [1, None]})),
     usage=Usage(1, 2),
     events=(AgentStart(agent_id="a"), AgentEnd(stop_reason="stop", messages=(user("hi"),))),
-    children_loop_ids=("s.c.2",),
-    child_loop_refs=(ChildRunRef("1", "delegate", "t.sub.1", "t"),),
+    children_run_ids=("s.c.2",),
+    child_run_refs=(ChildRunRef("1", "delegate", "t.sub.1", "t"),),
     parallel_group=ParallelGroup(("s.c.1", "s.d.1"), "s.c.1", 0, Usage(3), is_selected=True),
 )
 SESSION = SessionTrace(
@@ -46,7 +46,7 @@ SESSION = SessionTrace(
     last_active_at=2.0,
     formation="explicit",
     parent_spawn_ref=SpawnRef("p", "p.c.1", "1", "delegate"),
-    loops=(LOOP, RunTrace(loop_id="s.c.2", session_id="s")),
+    runs=(LOOP, RunTrace(run_id="s.c.2", session_id="s")),
 )
 
 
@@ -72,7 +72,38 @@ async def test_what_was_recorded_is_read_as_it_was_saved(make_agent, files):
     assert files.load(session.session_id) == session
     text = path.read_text(encoding="utf-8")
     assert "ü" in text
-    assert text.startswith('{\n  "type": "session_record",\n  "session_id": ')
+    assert text.startswith('{\n  "type": "session_trace",\n  "session_id": ')
+
+
+def test_trace_written_with_former_field_names_is_read(files):
+    former = {
+        "type": "session_record",
+        "session_id": "s",
+        "loops": [
+            {
+                "type": "loop_record",
+                "loop_id": "s.a.1",
+                "session_id": "s",
+                "children_loop_ids": ["s.a.2"],
+                "child_loop_refs": [
+                    {
+                        "type": "child_loop_ref",
+                        "call_id": "1",
+                        "tool_name": "d",
+                        "child_loop_id": "t.1",
+                        "child_session_id": "t",
+                    }
+                ],
+            }
+        ],
+    }
+    files.save(SessionTrace(session_id="s"))
+    (files._folder / "s.json").write_text(json.dumps(former))
+
+    [run] = files.load("s").runs
+
+    assert (run.run_id, run.children_run_ids) == ("s.a.1", ("s.a.2",))
+    assert run.child_run_refs == (ChildRunRef("1", "d", "t.1", "t"),)
 
 
 def test_saving_again_replaces_and_leaves_nothing_behind(files, tmp_path):
@@ -190,10 +221,10 @@ def test_an_id_that_could_lead_elsewhere_is_refused(files, tmp_path, session_id)
 def test_what_neither_json_nor_utf8_can_hold_is_saved_all_the_same(files):
     broken = Notice(text="half \ud83d a pair")
     endless = CustomMessage("note", {"infinite": float("inf")})
-    loop = RunTrace(loop_id="s.c.1", session_id="s", events=(broken,), messages=(endless,))
+    loop = RunTrace(run_id="s.c.1", session_id="s", events=(broken,), messages=(endless,))
 
-    files.save(SessionTrace(session_id="s", loops=(loop,)))
+    files.save(SessionTrace(session_id="s", runs=(loop,)))
 
-    (read,) = files.load("s").loops
+    (read,) = files.load("s").runs
     assert read.events[0].text == "half \ufffd a pair"
     assert read.messages[0].data == {"infinite": None}

@@ -49,11 +49,11 @@ def feed(recorder: TraceRecorder, *events: Event) -> None:
 
 def at(event: Event, loop: str, time: float = 0.0) -> Event:
     """The event as the bus of that run would stamp it."""
-    return replace(event, loop_id=loop, session_id=loop.rsplit(".", 2)[0], time=time)
+    return replace(event, run_id=loop, session_id=loop.rsplit(".", 2)[0], time=time)
 
 
 def begin(loop: str, time: float = 0.0, *, agent: str = "a", parent: str = "") -> Event:
-    return at(AgentStart(agent_id=agent, parent_loop_id=parent), loop, time)
+    return at(AgentStart(agent_id=agent, parent_run_id=parent), loop, time)
 
 
 def end(loop: str, time: float = 0.0, usage: Usage = Usage()) -> Event:
@@ -65,11 +65,11 @@ def call(loop: str, call_id: str, name: str) -> Event:
 
 
 def called(loop: str, call_id: str, name: str, child: str = "") -> Event:
-    return at(ToolExecutionEnd(result=ToolResult(call_id, name, ()), child_loop_id=child), loop)
+    return at(ToolExecutionEnd(result=ToolResult(call_id, name, ()), child_run_id=child), loop)
 
 
 def ids(loops: Sequence) -> list[str]:
-    return [loop.loop_id for loop in loops]
+    return [loop.run_id for loop in loops]
 
 
 async def test_a_run_is_recorded_as_it_happened(make_agent, record, recorder):
@@ -80,7 +80,7 @@ async def test_a_run_is_recorded_as_it_happened(make_agent, record, recorder):
     result = await agent.prompt("go")
 
     (session,) = recorder.sessions()
-    (loop,) = session.loops
+    (loop,) = session.runs
     assert (session.session_id, session.agent_id) == (agent.session_id, agent.agent_id)
     assert (loop.status, loop.stop_reason, loop.config) == ("completed", "stop", agent.state.model.spec)
     assert (loop.messages, loop.usage) == (result.messages, result.usage)
@@ -103,8 +103,8 @@ async def test_what_is_streamed_is_kept_when_it_is_asked_for(make_agent, record)
 
     await agent.prompt("go")
 
-    assert streaming.sessions()[0].loops[0].events == tuple(happened.events)
-    kept = plain.sessions()[0].loops[0].events
+    assert streaming.sessions()[0].runs[0].events == tuple(happened.events)
+    kept = plain.sessions()[0].runs[0].events
     assert not any(isinstance(event, MessageUpdate | ToolExecutionUpdate) for event in kept)
 
 
@@ -119,15 +119,15 @@ async def test_runs_that_go_on_from_another_are_its_children(make_agent, recorde
     await agent.prompt("something else")
 
     (session,) = recorder.sessions()
-    first, rerun, branch, other = session.loops
+    first, rerun, branch, other = session.runs
     assert (first.status, first.stop_reason, first.error) == ("completed", "error", "no")
-    assert ids(session.root_loops()) == [first.loop_id, other.loop_id]
-    assert ids(session.children_of(first.loop_id)) == [rerun.loop_id]
-    assert first.children_loop_ids == (rerun.loop_id,)
-    assert rerun.children_loop_ids == (branch.loop_id,)
+    assert ids(session.root_loops()) == [first.run_id, other.run_id]
+    assert ids(session.children_of(first.run_id)) == [rerun.run_id]
+    assert first.children_run_ids == (rerun.run_id,)
+    assert rerun.children_run_ids == (branch.run_id,)
     assert (rerun.continuation.kind, branch.continuation) == ("rerun", Continuation("branch", "mine"))
-    assert session.get_loop(rerun.loop_id) == rerun
-    assert session.get_loop("no such") is None
+    assert session.get_run(rerun.run_id) == rerun
+    assert session.get_run("no such") is None
 
 
 class StopAtOnce(Hooks):
@@ -147,7 +147,7 @@ async def test_a_run_that_was_not_let_begin_is_rejected(make_agent, record, reco
 
     await agent.prompt("go")
 
-    (loop,) = recorder.sessions()[0].loops
+    (loop,) = recorder.sessions()[0].runs
     assert (loop.status, loop.rejection) == ("rejected", "not today")
     assert [type(event) for event in loop.events] == [HookRan, AgentEnd]
     assert happened.names == ["HookRan", "AgentEnd"]
@@ -159,7 +159,7 @@ async def test_a_run_whose_words_were_filtered_is_rejected(make_agent, recorder)
 
     await agent.prompt("go")
 
-    (loop,) = recorder.sessions()[0].loops
+    (loop,) = recorder.sessions()[0].runs
     assert (loop.status, loop.rejection) == ("rejected", "not this")
 
 
@@ -169,15 +169,15 @@ async def test_a_run_is_current_until_it_ends_and_aborted_when_it_was_stopped(ma
 
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: recorder.sessions())
-    loop_id = recorder.sessions()[0].loops[0].loop_id
-    current = recorder.current_loop(loop_id)
+    run_id = recorder.sessions()[0].runs[0].run_id
+    current = recorder.current_run(run_id)
     agent.abort()
     await run
 
     assert (current.status, current.ended_at) == ("running", None)
-    assert recorder.current_loop(loop_id) is None
-    assert recorder.current_loop("no such") is None
-    assert recorder.sessions()[0].loops[0].status == "aborted"
+    assert recorder.current_run(run_id) is None
+    assert recorder.current_run("no such") is None
+    assert recorder.sessions()[0].runs[0].status == "aborted"
 
 
 def test_flushing_ends_what_is_open(recorder):
@@ -185,10 +185,10 @@ def test_flushing_ends_what_is_open(recorder):
 
     recorder.flush()
 
-    loops = recorder.get_session("s").loops
+    loops = recorder.get_session("s").runs
     assert [(loop.status, loop.ended_at) for loop in loops] == [("completed", 2), ("aborted", 4)]
     feed(recorder, end("s.c.2", 9))
-    assert recorder.get_session("s").loops == loops
+    assert recorder.get_session("s").runs == loops
 
 
 async def test_each_session_of_an_agent_is_its_own_and_a_session_it_left_is_complete(make_agent, recorder):
@@ -222,7 +222,7 @@ async def test_a_session_that_its_agent_comes_back_to_is_not_complete(make_agent
     await agent.prompt("go")
 
     assert [each.session_id for each in recorder.drain_completed()] == [second]
-    assert len(recorder.get_session(first).loops) == 2
+    assert len(recorder.get_session(first).runs) == 2
 
 
 def test_what_comes_to_a_session_that_was_handed_over_never_takes_its_name(recorder):
@@ -232,8 +232,8 @@ def test_what_comes_to_a_session_that_was_handed_over_never_takes_its_name(recor
     (handed_over,) = recorder.drain_completed()
     feed(recorder, begin("s.c.2"), end("s.c.2"))
 
-    assert (handed_over.session_id, ids(handed_over.loops)) == ("s", ["s.c.1"])
-    assert [(each.session_id, ids(each.loops)) for each in recorder.sessions()] == [("s-2", ["s.c.2"])]
+    assert (handed_over.session_id, ids(handed_over.runs)) == ("s", ["s.c.1"])
+    assert [(each.session_id, ids(each.runs)) for each in recorder.sessions()] == [("s-2", ["s.c.2"])]
 
 
 def test_a_pause_begins_another_session_where_that_is_the_rule():
@@ -242,14 +242,14 @@ def test_a_pause_begins_another_session_where_that_is_the_rule():
     feed(recorder, begin("s.c.1", 0), end("s.c.1", 100), begin("s.c.2", 160), end("s.c.2", 170))
     feed(recorder, begin("s.c.3", 231, parent="s.c.2"), end("s.c.3", 240), begin("t.c.1", 241))
 
-    assert [(each.session_id, each.formation, ids(each.loops)) for each in recorder.sessions()] == [
+    assert [(each.session_id, each.formation, ids(each.runs)) for each in recorder.sessions()] == [
         ("s", "first_loop", ["s.c.1", "s.c.2"]),
         ("s-2", "inactivity_timeout", ["s.c.3"]),
         ("t", "explicit", ["t.c.1"]),
     ]
-    assert recorder.get_session("s-2").loops[0].session_id == "s-2"
-    assert recorder.get_session("s").get_loop("s.c.2").children_loop_ids == ()
-    assert recorder.get_session("s-2").root_loops() == recorder.get_session("s-2").loops
+    assert recorder.get_session("s-2").runs[0].session_id == "s-2"
+    assert recorder.get_session("s").get_run("s.c.2").children_run_ids == ()
+    assert recorder.get_session("s-2").root_loops() == recorder.get_session("s-2").runs
     assert [each.session_id for each in recorder.drain_completed()] == ["s", "s-2"]
 
 
@@ -258,7 +258,7 @@ def test_a_long_run_is_no_pause():
 
     feed(recorder, begin("s.c.1", 0), begin("s.c.2", 100, agent="b"))
 
-    assert [ids(each.loops) for each in recorder.sessions()] == [["s.c.1", "s.c.2"]]
+    assert [ids(each.runs) for each in recorder.sessions()] == [["s.c.1", "s.c.2"]]
 
 
 def test_sub_agents_are_found_in_their_callers_events_and_linked_both_ways(recorder):
@@ -277,13 +277,13 @@ def test_sub_agents_are_found_in_their_callers_events_and_linked_both_ways(recor
     feed(recorder, called("s.c.1", "d", "delegate", "t.sub.1"), end("s.c.1", usage=Usage(input=1)))
 
     parent, child, last = recorder.sessions()
-    assert parent.loops[0].child_loop_refs == (ChildRunRef("d", "delegate", "t.sub.1", "t"),)
-    assert parent.loops[0].children_loop_ids == ()
+    assert parent.runs[0].child_run_refs == (ChildRunRef("d", "delegate", "t.sub.1", "t"),)
+    assert parent.runs[0].children_run_ids == ()
     assert child.parent_spawn_ref == SpawnRef("s", "s.c.1", "d", "delegate")
-    assert child.loops[0].child_loop_refs == (ChildRunRef("g", "delegate_further", "u.sub.1", "u"),)
+    assert child.runs[0].child_run_refs == (ChildRunRef("g", "delegate_further", "u.sub.1", "u"),)
     assert last.parent_spawn_ref == SpawnRef("t", "t.sub.1", "g", "delegate_further")
     assert [each.total_usage().input for each in (parent, child, last)] == [1, 3, 5]
-    assert [type(event) for event in child.loops[0].events] == [
+    assert [type(event) for event in child.runs[0].events] == [
         AgentStart,
         ToolExecutionStart,
         ToolExecutionEnd,
@@ -299,7 +299,7 @@ def test_a_sub_agent_that_tells_for_itself_is_linked_as_well(recorder):
 
     assert linked_by_run == SpawnRef("s", "s.c.1")
     assert recorder.get_session("t").parent_spawn_ref == SpawnRef("s", "s.c.1", "d", "delegate")
-    assert recorder.get_session("s").loops[0].child_loop_refs == (ChildRunRef("d", "delegate", "t.sub.1", "t"),)
+    assert recorder.get_session("s").runs[0].child_run_refs == (ChildRunRef("d", "delegate", "t.sub.1", "t"),)
 
 
 async def test_a_real_sub_agent_is_recorded_in_a_session_of_its_own(make_agent, recorder):
@@ -309,10 +309,10 @@ async def test_a_real_sub_agent_is_recorded_in_a_session_of_its_own(make_agent, 
     result = await agent.prompt("go")
 
     parent, child = recorder.sessions()
-    (caller,), (worker,) = parent.loops, child.loops
-    assert child.parent_spawn_ref == SpawnRef(parent.session_id, caller.loop_id, "call_1", "delegate_sub_agent")
-    assert [ref.child_loop_id for ref in caller.child_loop_refs] == [worker.loop_id]
-    assert worker.parent_loop_id == caller.loop_id
+    (caller,), (worker,) = parent.runs, child.runs
+    assert child.parent_spawn_ref == SpawnRef(parent.session_id, caller.run_id, "call_1", "delegate_sub_agent")
+    assert [ref.child_run_id for ref in caller.child_run_refs] == [worker.run_id]
+    assert worker.parent_run_id == caller.run_id
     assert parent.total_usage() == result.usage
 
 
@@ -324,35 +324,35 @@ async def test_real_parallel_runs_are_children_of_the_run_they_are_part_of(make_
     outcome = await run_parallel(agent, "go", branches)
 
     (session,) = recorder.sessions()
-    whole, first, second = session.loops
-    assert (session.agent_id, ids(session.root_loops())) == (agent.agent_id, [whole.loop_id])
-    assert ids(session.children_of(whole.loop_id)) == [first.loop_id, second.loop_id]
+    whole, first, second = session.runs
+    assert (session.agent_id, ids(session.root_loops())) == (agent.agent_id, [whole.run_id])
+    assert ids(session.children_of(whole.run_id)) == [first.run_id, second.run_id]
     assert [loop.parallel_group.is_selected for loop in (first, second)] == [True, False]
     assert session.total_usage() == outcome.result.usage
 
 
 def test_parallel_runs_are_pending_then_siblings_and_one_is_chosen(recorder):
     group = ("s.x.1", "s.y.1")
-    feed(recorder, at(ParallelStart(loop_ids=group), "s.c.1"))
-    announced = [(loop.loop_id, loop.status, loop.parallel_group) for loop in recorder.get_session("s").loops]
+    feed(recorder, at(ParallelStart(run_ids=group), "s.c.1"))
+    announced = [(loop.run_id, loop.status, loop.parallel_group) for loop in recorder.get_session("s").runs]
     feed(recorder, *(at(BranchEvent(event=begin(loop, 1, agent=loop)), "s.c.1", 1) for loop in group))
     feed(recorder, *(at(BranchEvent(event=end(loop, 2, Usage(output=5))), "s.c.1", 2) for loop in group))
-    chosen = ParallelEnd(selected_loop_id="s.y.1", selected_index=1, usage=Usage(input=7))
+    chosen = ParallelEnd(selected_run_id="s.y.1", selected_index=1, usage=Usage(input=7))
 
     feed(recorder, at(chosen, "s.c.1", 3))
 
     assert announced == [(loop, "pending", ParallelGroup(group)) for loop in group]
     session = recorder.get_session("s")
-    assert [loop.status for loop in session.loops] == ["completed", "completed"]
-    assert [loop.parallel_group.is_selected for loop in session.loops] == [False, True]
-    assert {loop.parallel_group.selected_loop_id for loop in session.loops} == {"s.y.1"}
+    assert [loop.status for loop in session.runs] == ["completed", "completed"]
+    assert [loop.parallel_group.is_selected for loop in session.runs] == [False, True]
+    assert {loop.parallel_group.selected_run_id for loop in session.runs} == {"s.y.1"}
     assert ids(session.parallel_siblings("s.x.1")) == ["s.y.1"]
     assert session.parallel_siblings("no such") == ()
     assert session.total_usage() == Usage(input=7, output=10)
 
 
 def test_a_choice_between_unknown_runs_changes_nothing(recorder):
-    feed(recorder, begin("s.c.1"), at(ParallelEnd(selected_loop_id="s.y.1", selected_index=0), "s.c.1"))
+    feed(recorder, begin("s.c.1"), at(ParallelEnd(selected_run_id="s.y.1", selected_index=0), "s.c.1"))
 
     assert recorder.get_session("s").parallel_siblings("s.c.1") == ()
 
@@ -366,5 +366,5 @@ async def test_what_happens_between_runs_belongs_to_none(make_agent, recorder):
     agent.notify("after")
     agent.replace_messages([user("x")])
 
-    (loop,) = recorder.sessions()[0].loops
+    (loop,) = recorder.sessions()[0].runs
     assert not any(isinstance(event, Notice) for event in loop.events)

@@ -7,7 +7,7 @@ async def test_what_the_program_has_to_say_is_heard_with_the_next_prompt_and_beg
     agent = make_agent("one", "two")
     await agent.prompt("first")
 
-    agent.remind("the person put a.py back")
+    agent.add_reminder("the person put a.py back")
     asked = len(requests(agent))
     await agent.prompt("second")
 

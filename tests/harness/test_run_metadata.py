@@ -35,7 +35,7 @@ async def test_metadata_of_a_run_is_in_its_start_its_requests_and_its_record(mak
     assert [event.metadata for event in seen.of(AgentStart)] == [ORDER, {}]
     assert [request.metadata for request in requests(agent)] == [ORDER, ORDER, {}]
     session = recorder.get_session(agent.session_id)
-    assert [loop.metadata for loop in session.loops] == [ORDER, {}]
+    assert [loop.metadata for loop in session.runs] == [ORDER, {}]
     assert decode(SessionTrace, json.loads(json.dumps(encode(session)))) == session
     start = seen.of(AgentStart)[0]
     assert decode(Event, json.loads(json.dumps(encode(start)))) == start
@@ -77,9 +77,11 @@ async def test_configuration_of_a_run_is_recorded_as_it_was_at_its_start(make_ag
     await agent.prompt("plan")
 
     first, second = (event.config for event in seen.of(AgentStart))
-    assert first == RunConfig("fast", 100, 0.5, agent.state.facts.context_window, "execute", "on", ("look", "write"))
+    assert first == RunConfig(
+        "fast", 100, 0.5, agent.state.model_info.context_window, "execute", "on", ("look", "write")
+    )
     assert (second.mode, second.max_tokens, second.tools) == ("plan", None, ("look",))
-    loops = recorder.get_session(agent.session_id).loops
+    loops = recorder.get_session(agent.session_id).runs
     assert [loop.settings for loop in loops] == [first, second]
     assert loops[0].config == agent.state.model.spec
 

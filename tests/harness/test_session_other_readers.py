@@ -81,7 +81,7 @@ def test_usage_that_no_reply_carries_is_kept_and_counts_in_a_fork_too(store: Ses
     store.store(SubagentEvent(call_id="c", event=MessageEnd(message=user("the task"))))
     tell(store, result("c"), reply("done"))
     store.store(UsageAdded(model="demo/aside", usage=Usage(30)))
-    store.store(ParallelEnd(selected_loop_id="x", selected_index=0, usage_beside=Usage(40)))
+    store.store(ParallelEnd(selected_run_id="x", selected_index=0, usage_beside=Usage(40)))
     store.close()
 
     session = load_session(store.path)

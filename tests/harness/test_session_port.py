@@ -100,7 +100,7 @@ async def test_the_history_of_parallel_runs_is_that_of_the_chosen_one(make_agent
 
     session = recorder.get_session(agent.session_id)
     assert session is not None
-    assert len(session.loops) == 3
+    assert len(session.runs) == 3
     assert session.history() == agent.messages
 
 

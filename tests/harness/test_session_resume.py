@@ -319,4 +319,4 @@ def test_the_runs_of_a_session_are_known_when_it_comes_back(tmp_path: Path):
         {**note, "phase": "start", "loopId": "S.c.2"},
     )
 
-    assert load_session(path).loop_ids == ("S.c.1", "S.c.2")
+    assert load_session(path).run_ids == ("S.c.1", "S.c.2")

@@ -221,9 +221,9 @@ def test_a_session_goes_on_with_the_chosen_model_whichever_answered(store: Sessi
 
 
 def test_the_file_tells_where_each_run_begins_and_how_it_ends(store: SessionStore):
-    store.store(AgentStart(loop_id="L"))
+    store.store(AgentStart(run_id="L"))
     tell(store, user("go"))
-    store.store(AgentEnd(loop_id="L", stop_reason="aborted"))
+    store.store(AgentEnd(run_id="L", stop_reason="aborted"))
 
     notes = [(line["phase"], line["loopId"]) for line in lines_of(store.path) if line["type"] == "cinch-run"]
     assert notes == [("start", "L"), ("end", "L")]

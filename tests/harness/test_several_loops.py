@@ -19,7 +19,7 @@ def test_an_agent_is_waited_for_in_one_event_loop_after_another(make_agent):
     async def prompted() -> str:
         run = asyncio.create_task(agent.prompt("hi"))
         await asyncio.sleep(0)
-        await agent.wait_idle()
+        await agent.wait_until_idle()
         return (await run).text
 
     texts = [asyncio.run(prompted()) for _ in range(2)]
@@ -45,7 +45,7 @@ async def test_another_thread_waits_for_the_end_of_a_run(make_agent):
     agent.subscribe(lambda event: begun.set())
     run = asyncio.create_task(agent.prompt("hi"))
     await until(begun.is_set)
-    waiting = asyncio.create_task(asyncio.to_thread(lambda: asyncio.run(agent.wait_idle())))
+    waiting = asyncio.create_task(asyncio.to_thread(lambda: asyncio.run(agent.wait_until_idle())))
 
     agent.abort()
 

@@ -99,7 +99,7 @@ async def test_a_message_that_is_taken_back_before_a_call_completes_interrupts_n
 
     async def wait(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         await release.wait()
-        agent.take_back()
+        agent.drain_queues()
         return ToolOutput.text("ran")
 
     tools = [SimpleTool("slow", wait, risk="edit"), SimpleTool("change", risk="edit")]

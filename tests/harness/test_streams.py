@@ -192,7 +192,7 @@ async def test_leaving_a_stream_late_does_not_stop_the_next_run(make_agent):
     agent = make_agent("one", calls("slow"), "two", tools=[sleeper("slow", 0.01)])
     late = agent.stream("first")
     await anext(late)
-    await agent.wait_idle()
+    await agent.wait_until_idle()
 
     next_run = asyncio.create_task(agent.prompt("second"))
     await asyncio.sleep(0)
@@ -262,7 +262,7 @@ async def test_what_is_said_through_a_stream_is_heard(make_agent):
 
 async def test_questions_and_plans_are_answered_through_the_stream(make_agent):
     async def ask(arguments, context) -> ToolOutput:
-        answer = await context.person.ask(Question("colour?"))
+        answer = await context.user.ask(Question("colour?"))
         verdict = await context.propose_plan("1. paint")
         return ToolOutput.text(f"{answer.text} {verdict.feedback}")
 

@@ -48,7 +48,7 @@ async def test_the_answer_is_a_value_and_ends_the_run(make_agent, record, reques
     assert value == INVOICE
     assert whole(seen) == [*BEGINNING, *REPLY, *CALLED, "AgentEnd"]
     assert [tool.name for tool in requests(agent)[0].tools] == [ANSWER]
-    assert requests(agent)[0].answer_schema is None
+    assert requests(agent)[0].output_schema is None
 
 
 async def test_a_bad_answer_is_told_what_is_wrong_and_tried_again(make_agent, record):

@@ -43,8 +43,8 @@ async def test_a_model_with_schemas_of_its_own_answers_in_text(native_agent, rec
     assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", "AgentEnd"]
     asked = requests(agent)[0]
     assert asked.tools == ()
-    assert asked.answer_schema.name == "Invoice"
-    assert asked.answer_schema.schema["properties"]["lines"]["items"]["additionalProperties"] is False
+    assert asked.output_schema.name == "Invoice"
+    assert asked.output_schema.schema["properties"]["lines"]["items"]["additionalProperties"] is False
 
 
 async def test_a_bad_answer_in_text_is_told_what_is_wrong_and_tried_again(native_agent, record):
@@ -100,7 +100,7 @@ async def test_a_schema_of_the_models_own_is_used_only_where_every_model_has_one
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
-    assert requests(agent)[0].answer_schema is None
+    assert requests(agent)[0].output_schema is None
 
 
 async def test_a_model_chosen_meanwhile_is_held_to_no_schema_it_does_not_know(native_agent):
@@ -110,4 +110,4 @@ async def test_a_model_chosen_meanwhile_is_held_to_no_schema_it_does_not_know(na
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
 
-    assert other.provider.requests[0].answer_schema is None
+    assert other.provider.requests[0].output_schema is None

@@ -75,15 +75,15 @@ async def test_a_sub_agent_has_ids_of_its_own_that_lead_to_its_parent(make_agent
     await agent.prompt("go")
 
     start = inside(seen.events, AgentStart)[0]
-    assert start.loop_id == f"{start.session_id}.sub.1"
+    assert start.run_id == f"{start.session_id}.sub.1"
     assert start.session_id != agent.session_id
     assert start.agent_id != agent.agent_id
-    assert start.parent_loop_id == seen.events[0].loop_id
+    assert start.parent_run_id == seen.events[0].run_id
     assert [each.trigger for each in inside(seen.events, TurnStart)] == ["subagent"]
-    assert [each.child_loop_id for each in seen.of(ToolExecutionEnd)] == [start.loop_id]
+    assert [each.child_run_id for each in seen.of(ToolExecutionEnd)] == [start.run_id]
     child = recorder.get_session(start.session_id)
     assert child is not None
-    assert child.loops[0].parent_loop_id == seen.events[0].loop_id
+    assert child.runs[0].parent_run_id == seen.events[0].run_id
 
 
 async def test_a_sub_agent_sees_its_task_and_nothing_of_the_conversation(make_agent, requests):
@@ -207,7 +207,7 @@ async def test_sub_agents_nest_to_a_depth_and_the_last_cannot_delegate(make_agen
         "AgentEnd",
     ]
     assert "unknown tool" in inside(seen.events, ToolExecutionEnd, depth=2)[0].result.text
-    assert inside(seen.events, AgentStart, depth=2)[0].parent_loop_id == inside(seen.events, AgentStart)[0].loop_id
+    assert inside(seen.events, AgentStart, depth=2)[0].parent_run_id == inside(seen.events, AgentStart)[0].run_id
     assert [each.text for each in results_of(agent)] == ["mid done"]
 
 

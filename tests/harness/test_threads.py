@@ -118,7 +118,7 @@ def test_aborting_once_the_event_loop_is_gone_does_nothing(make_agent):
     agent.abort()
     agent.steer("too late")
 
-    assert agent.take_back()[0].text == "too late"
+    assert agent.drain_queues()[0].text == "too late"
 
 
 def test_what_many_threads_say_at_once_is_neither_lost_nor_said_twice():

@@ -149,4 +149,4 @@ async def test_an_end_names_the_run_of_the_sub_agent(make_agent, record):
 
     await agent.prompt("go")
 
-    assert [end.child_loop_id for end in happened.of(ToolExecutionEnd)] == ["child.sub.1"]
+    assert [end.child_run_id for end in happened.of(ToolExecutionEnd)] == ["child.sub.1"]

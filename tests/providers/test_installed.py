@@ -188,7 +188,7 @@ def test_what_it_tells_of_a_model_is_known_at_once(tmp_path: Path):
         "PLUGIN = ProviderPlugin(acme, facts=lambda model: ModelFacts(9_000) if model == 'small' else None)\n"
     )
     folder = install(tmp_path, "acme", code, entry="acme_package:PLUGIN")
-    ask = "import json; from providers import connect; print(json.dumps(connect({!r}).facts.now.context_window))"
+    ask = "import json; from providers import connect; print(json.dumps(connect({!r}).info.now.context_window))"
 
     windows = [python(ask.format(name), folder, ACME_API_KEY="k") for name in ("acme/small", "acme/other")]
 

@@ -14,7 +14,7 @@ LOOKS = """
 import asyncio, os, sys
 sys.executable = os.environ.get("STARTS", sys.executable)
 from providers import connect
-facts = connect("anthropic/claude-sonnet-4-5").facts
+facts = connect("anthropic/claude-sonnet-4-5").info
 found = asyncio.run(facts.load_apart())
 print([found.context_window, found.price, "genai_prices" in sys.modules])
 """

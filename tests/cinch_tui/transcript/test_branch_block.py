@@ -50,14 +50,14 @@ def view_of(*events: Event) -> tuple[ChatWidgets, list[VariantBlock]]:
     """What the view makes of a run that does this, beside one that does nothing."""
     board = ChatWidgets.above(StatusBar())
     view = VariantView(board, ["demo/a", "demo/b"])
-    view.receive(ParallelStart(loop_ids=("s.a.1", "s.b.1")))
+    view.receive(ParallelStart(run_ids=("s.a.1", "s.b.1")))
     for event in events:
         view.receive(event if isinstance(event, ParallelEnd) else BranchEvent(event=in_loop(event)))
     return board, [block for block in board.transcript.blocks if isinstance(block, VariantBlock)]
 
 
-def in_loop(event: Event, loop_id: str = "s.a.1") -> Event:
-    return replace(event, loop_id=loop_id)
+def in_loop(event: Event, run_id: str = "s.a.1") -> Event:
+    return replace(event, run_id=run_id)
 
 
 async def settled(pilot: Pilot[None]) -> None:
@@ -164,7 +164,7 @@ def test_why_it_failed_can_be_read_whole(stop_reason, note: str):
 
 
 def test_all_are_folded_once_one_is_chosen():
-    end = ParallelEnd(selected_loop_id="s.a.1", selected_index=0)
+    end = ParallelEnd(selected_run_id="s.a.1", selected_index=0)
 
     _, blocks = view_of(BEGUN, *said("So."), AgentEnd(stop_reason="stop"), end)
 
@@ -172,7 +172,7 @@ def test_all_are_folded_once_one_is_chosen():
 
 
 def test_all_stay_open_when_none_is_chosen():
-    _, blocks = view_of(BEGUN, *said("So."), ParallelEnd(selected_loop_id="", selected_index=-1))
+    _, blocks = view_of(BEGUN, *said("So."), ParallelEnd(selected_run_id="", selected_index=-1))
 
     assert [(block.state, block.note, block.folded) for block in blocks] == [("failed", "stopped", False)] * 2
 

@@ -1,0 +1,233 @@
+"""Import cycles and layers, in the sources: imports under `TYPE_CHECKING` and inside functions count."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("harness", "providers", "tools", "cinch_tui")
+
+ALLOWED_CYCLES: Mapping[str, frozenset[str]] = {
+    "harness": frozenset(
+        {
+            "harness.agent.agent",
+            "harness.agent.conversation",
+            "harness.agent.hook_chain",
+            "harness.agent.limits",
+            "harness.agent.loop",
+            "harness.agent.model_call",
+            "harness.agent.options",
+            "harness.agent.polling",
+            "harness.agent.run",
+            "harness.agent.run_lifecycle",
+            "harness.agent.settings",
+            "harness.agent.side_question",
+            "harness.agent.stream",
+            "harness.agent.structured",
+            "harness.agent.tool_calls",
+            "harness.agent.usage_accounting",
+            "harness.approval.assessment",
+            "harness.approval.batch",
+            "harness.approval.callback",
+            "harness.approval.decide",
+            "harness.approval.modes",
+            "harness.approval.pending",
+            "harness.approval.plan",
+            "harness.approval.policy",
+            "harness.approval.revision",
+            "harness.approval.rules",
+            "harness.context.build",
+            "harness.events",
+            "harness.execution.asking",
+            "harness.execution.cache",
+            "harness.execution.executor",
+            "harness.execution.jobs",
+            "harness.execution.partial",
+            "harness.execution.result_limit",
+            "harness.execution.results",
+            "harness.execution.running",
+            "harness.execution.schedule",
+            "harness.execution.timing",
+            "harness.function_tools.coerce_output",
+            "harness.function_tools.function_tool",
+            "harness.function_tools.schema_tool",
+            "harness.function_tools.signature",
+            "harness.function_tools.tool_list",
+            "harness.ports.hooks",
+            "harness.ports.interaction",
+            "harness.ports.tool",
+            "harness.publishing.bus",
+            "harness.publishing.channel",
+            "harness.subagents.agent_tool",
+            "harness.subagents.family",
+            "harness.subagents.inherited",
+            "harness.subagents.outcome",
+            "harness.subagents.relay",
+            "harness.subagents.spawn",
+        }
+    ),
+    "providers": frozenset(
+        {
+            "providers.cassette.listening",
+            "providers.cassette.recorder",
+            "providers.guard",
+            "providers.installed",
+            "providers.model_catalog.local",
+            "providers.model_catalog.prices",
+            "providers.model_catalog.prices_apart",
+            "providers.ollama.provider",
+            "providers.openai_chat.provider",
+            "providers.plugins",
+            "providers.protocols",
+        }
+    ),
+    "tools": frozenset(
+        {
+            "tools.ask",
+            "tools.bash",
+            "tools.builtin",
+            "tools.delegate",
+            "tools.edit",
+            "tools.find",
+            "tools.grep",
+            "tools.job_kill",
+            "tools.job_output",
+            "tools.job_tool",
+            "tools.list",
+            "tools.manifest",
+            "tools.plan",
+            "tools.read",
+            "tools.todo",
+            "tools.typed",
+            "tools.write",
+        }
+    ),
+    "cinch_tui": frozenset(
+        {
+            "cinch_tui.command_host.chat",
+            "cinch_tui.command_host.setting_effects",
+            "cinch_tui.command_host.settings",
+            "cinch_tui.commands.host",
+            "cinch_tui.commands.registry",
+            "cinch_tui.controller.channels",
+            "cinch_tui.controller.controller",
+            "cinch_tui.controller.grants",
+            "cinch_tui.controller.message_queue",
+            "cinch_tui.controller.parallel_run",
+            "cinch_tui.controller.prompt_sender",
+            "cinch_tui.controller.status_command",
+            "cinch_tui.notifications.notifying",
+            "cinch_tui.panels.panel_manager",
+            "cinch_tui.panels.registry",
+            "cinch_tui.screens.chat",
+            "cinch_tui.screens.context",
+            "cinch_tui.screens.conversation",
+            "cinch_tui.screens.panelled",
+            "cinch_tui.screens.settings",
+            "cinch_tui.screens.settings_text",
+            "cinch_tui.terminal.first_picture",
+            "cinch_tui.transcript.tool_block",
+            "cinch_tui.transcript.tool_lines",
+            "cinch_tui.transcript.tool_text",
+        }
+    ),
+}
+"""Modules that may still import each other in a cycle. Only remove from it; an empty set stays empty."""
+
+
+def source_files(package: str) -> dict[str, Path]:
+    """Return the modules of a package by their dotted names."""
+    return {_module_name(path): path for path in (ROOT / package).rglob("*.py")}
+
+
+def _module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def import_graph(package: str) -> dict[str, frozenset[str]]:
+    """Return which modules of a package each of its modules imports."""
+    files = source_files(package)
+    graph: dict[str, frozenset[str]] = {}
+    for module, path in files.items():
+        is_package = path.name == "__init__.py"
+        names = imported_names(ast.parse(path.read_text(encoding="utf-8")), module, is_package=is_package)
+        graph[module] = frozenset(found for name in names if (found := _nearest(name, files))) - {module}
+    return graph
+
+
+def _nearest(name: str, modules: Mapping[str, object]) -> str | None:
+    """Return the module that a dotted name belongs to: itself, or the one that defines it."""
+    return name if name in modules else name.rpartition(".")[0] if name.rpartition(".")[0] in modules else None
+
+
+def imported_names(tree: ast.AST, module: str, *, is_package: bool) -> Iterator[str]:
+    """Yield the dotted names that a module imports, wherever the statement is."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=source, names=names, level=level):
+                base = _resolve(source or "", level, module, is_package=is_package)
+                yield from (f"{base}.{each.name}" for each in names)
+            case _:
+                pass
+
+
+def _resolve(source: str, level: int, module: str, *, is_package: bool) -> str:
+    if not level:
+        return source
+    parts = module.split(".")
+    parent = parts[: len(parts) - level + is_package]
+    return ".".join([*parent, source] if source else parent)
+
+
+def cycles_of(graph: Mapping[str, frozenset[str]]) -> list[frozenset[str]]:
+    """Return the groups of modules that import each other, directly or not."""
+    reach = {module: _reachable(graph, module) for module in graph}
+    cyclic = {module for module in graph if module in reach[module]}
+    groups = {frozenset(other for other in reach[module] if module in reach[other]) for module in cyclic}
+    return sorted(groups, key=sorted)
+
+
+def _reachable(graph: Mapping[str, frozenset[str]], start: str) -> frozenset[str]:
+    found: set[str] = set()
+    pending = list(graph[start])
+    while pending:
+        module = pending.pop()
+        if module not in found:
+            found.add(module)
+            pending.extend(graph[module])
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_import_cycle(package: str) -> None:
+    allowed = ALLOWED_CYCLES.get(package, frozenset())
+    cyclic = frozenset().union(*cycles_of(import_graph(package)))
+
+    assert cyclic - allowed == frozenset(), "these modules import each other in a cycle"
+    assert allowed - cyclic == frozenset(), "these are free of cycles now: remove them from ALLOWED_CYCLES"
+
+
+def test_imports_are_found_wherever_they_are() -> None:
+    source = (
+        "import a.b\nif TYPE_CHECKING:\n    from c import D\ndef f():\n    from . import e\n    from ..g import h\n"
+    )
+
+    names = set(imported_names(ast.parse(source), "top.sub.module", is_package=False))
+
+    assert names == {"a.b", "c.D", "top.sub.e", "top.g.h"}
+
+
+def test_cycles_of_a_graph() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set[str](), "e": {"f"}, "f": {"e"}}
+
+    found = cycles_of({module: frozenset(imports) for module, imports in graph.items()})
+
+    assert found == [frozenset({"a", "b", "c"}), frozenset({"e", "f"})]

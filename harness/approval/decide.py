@@ -241,11 +241,11 @@ class _Approval:
                 self._grant(asked, approval)
                 kind = "session" if isinstance(approval, AllowForSession) else "always"
                 return wanted, ToolApprovalResolved(call_id=call_id, decision=kind)
-            case Denied(reason, unasked):
+            case Denied(reason, non_interactive):
                 resolved = ToolApprovalResolved(
-                    call_id=call_id, decision="denied", reason=reason, non_interactive=unasked
+                    call_id=call_id, decision="denied", reason=reason, non_interactive=non_interactive
                 )
-                return RejectedCall(_denial(reason, unasked=unasked)), resolved
+                return RejectedCall(_denial(reason, non_interactive=non_interactive)), resolved
             case AllowWithArguments(arguments):
                 return self._edited(wanted, arguments), ToolApprovalResolved(call_id=call_id, decision="edited")
             case _:
@@ -265,7 +265,7 @@ def _edited_or_denied(decision: Decision, asked: PendingApproval) -> ToolApprova
     return ToolApprovalResolved(call_id=asked.wanted.call.id, decision=kind)
 
 
-def _denial(reason: str, *, unasked: bool) -> ToolOutput:
-    denied = "This call needs the user's approval" if unasked else "The user denied this call"
+def _denial(reason: str, *, non_interactive: bool) -> ToolOutput:
+    denied = "This call needs the user's approval" if non_interactive else "The user denied this call"
     text = f"{denied}: {reason}" if reason else f"{denied}."
     return ToolOutput.failure(text, details={"denied": True})

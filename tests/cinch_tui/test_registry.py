@@ -234,8 +234,8 @@ async def test_what_has_to_wait_or_needs_more_is_not_begun(registry: Registry, t
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed package that brings a command, which breaks, and two things that are none."""
     (tmp_path / "deploying.py").write_text(
-        "from cinch_tui.commands.registry import Family\n"
-        "DEPLOY = Family('Deploying')\n"
+        "from cinch_tui.commands.registry import CommandGroup\n"
+        "DEPLOY = CommandGroup('Deploying')\n"
         "@DEPLOY.command('/deploy [where]', 'ship it', arguments=lambda front: 1 / 0)\n"
         "async def deploy(front, argument): raise KeyError('no ship')\n"
     )

@@ -175,7 +175,7 @@ async def test_answering_what_is_not_asked_is_an_error(make_agent, answers, call
 
 
 async def test_an_early_answer_counts_once(answers):
-    answers.hear(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
+    answers.observe(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
     answers.respond("1", AllowOnce())
 
     with pytest.raises(NoPendingRequest):
@@ -186,13 +186,13 @@ async def test_an_early_answer_counts_once(answers):
 
 async def test_an_answer_to_a_question_that_was_never_put_is_not_kept_for_the_next_one(answers):
     call = ToolCall("1", "edit", {})
-    answers.hear(SubagentEvent(call_id="0", event=ToolApprovalRequested(call=call, reason="")))
+    answers.observe(SubagentEvent(call_id="0", event=ToolApprovalRequested(call=call, reason="")))
     answers.respond("1", AllowOnce())
-    answers.hear(SubagentEvent(call_id="0", event=ToolApprovalResolved(call_id="1", decision="denied")))
-    answers.hear(BranchEvent(event=QuestionAsked(call_id="2", question=Question("?"))))
+    answers.observe(SubagentEvent(call_id="0", event=ToolApprovalResolved(call_id="1", decision="denied")))
+    answers.observe(BranchEvent(event=QuestionAsked(call_id="2", question=Question("?"))))
     answers.answer("2", Answer("skipped"))
-    answers.hear(BranchEvent(event=QuestionAnswered(call_id="2", answer=Answer("timed_out"))))
-    answers.hear(SubagentEvent(call_id="0", event=PlanSubmitted(plan="theirs")))
+    answers.observe(BranchEvent(event=QuestionAnswered(call_id="2", answer=Answer("timed_out"))))
+    answers.observe(SubagentEvent(call_id="0", event=PlanSubmitted(plan="theirs")))
 
     asked = asyncio.create_task(answers.approve(request("1")))
     await until(lambda: answers.open)
@@ -205,8 +205,8 @@ async def test_an_answer_to_a_question_that_was_never_put_is_not_kept_for_the_ne
 
 
 async def test_a_question_that_was_withdrawn_cannot_be_answered(answers):
-    answers.hear(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
-    answers.hear(ToolApprovalResolved(call_id="1", decision="denied"))
+    answers.observe(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
+    answers.observe(ToolApprovalResolved(call_id="1", decision="denied"))
 
     with pytest.raises(NoPendingRequest):
         answers.respond("1", AllowOnce())
@@ -259,8 +259,8 @@ async def test_a_question_that_is_told_twice_is_asked_once(answers):
     question = Question("colour?")
     for call_id in "ab":
         told = QuestionAsked(call_id=call_id, question=question)
-        answers.hear(told)
-        answers.hear(BranchEvent(event=told))
+        answers.observe(told)
+        answers.observe(BranchEvent(event=told))
 
     asking = [asyncio.create_task(answers.ask(question)) for _ in range(2)]
     await until(lambda: len(answers.open) == 2)

@@ -184,8 +184,8 @@ def test_what_its_code_raises_while_it_streams_is_a_failed_reply(tmp_path: Path)
 
 def test_what_it_tells_of_a_model_is_known_at_once(tmp_path: Path):
     code = preset_code("acme") + (
-        "from providers.plugins import ProviderPlugin\nfrom harness import ModelFacts\n"
-        "PLUGIN = ProviderPlugin(acme, facts=lambda model: ModelFacts(9_000) if model == 'small' else None)\n"
+        "from providers.plugins import ProviderPlugin\nfrom harness import ModelInfo\n"
+        "PLUGIN = ProviderPlugin(acme, facts=lambda model: ModelInfo(9_000) if model == 'small' else None)\n"
     )
     folder = install(tmp_path, "acme", code, entry="acme_package:PLUGIN")
     ask = "import json; from providers import connect; print(json.dumps(connect({!r}).info.now.context_window))"

@@ -41,8 +41,8 @@ def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
     PriceCache(tmp_path).keep("openai", "gpt-5", ModelMetadata(400_000, price=Price(1, 2, 0.5, 0, None)))
     code = (
         "import sys; from pathlib import Path; from providers.model_catalog.prices import priced\n"
-        "from providers.model_catalog.price_cache import Shelf\n"
-        f"print(priced('openai', 'gpt-5', Shelf(Path({str(tmp_path)!r}))))\n"
+        "from providers.model_catalog.price_cache import PriceCache\n"
+        f"print(priced('openai', 'gpt-5', PriceCache(Path({str(tmp_path)!r}))))\n"
         "assert not {'genai_prices', 'pydantic', 'importlib.metadata'} & set(sys.modules)"
     )
 

@@ -55,7 +55,7 @@ EMPTY = """
 import asyncio, sys
 from textual.app import App
 from cinch_tui.transcript.view import Transcript
-from cinch_tui.transcript import blocks, past
+from cinch_tui.transcript import blocks, history_blocks
 
 class Empty(App):
     def compose(self):

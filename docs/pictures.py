@@ -132,7 +132,7 @@ async def tour(app: CinchApp) -> None:
         await until(pilot, asks(pilot, "once more"))
         await draw(pilot, "question")
         await pilot.press("1")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: not app.controller.is_running)
         await draw(pilot, "conversation")
         await afterwards(pilot, app)
 

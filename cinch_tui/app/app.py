@@ -88,8 +88,8 @@ class CinchApp(App[object]):
         self.has_prompt = threading.Event()
         """Set once the prompt takes keys; the driver keeps what is typed until then."""
         self.guard = frame.guard if frame else Guard()
-        self.desk = SessionController(self, options, settings, history, self.guard)
-        self._presence = self.desk.presence
+        self.controller = SessionController(self, options, settings, history, self.guard)
+        self._presence = self.controller.presence
         self._kills = Kills(self._leave)
         self._prompt_history = history
         self.fault = ""
@@ -119,12 +119,12 @@ class CinchApp(App[object]):
     def get_default_screen(self) -> Screen[object]:
         """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
         mentions = MentionCompletion(self._options.cwd)
-        front = ChatCommandHost(self.desk)
+        front = ChatCommandHost(self.controller)
         draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._album)
         prompt = Prompt(CommandCompletion(_commands, front), mentions, self._prompt_history, draft)
         if self._settings.ui.vim:
             prompt.uses_vim = True
-        return ChatScreen(self.desk, front, prompt, _commands, self.frame)
+        return ChatScreen(self.controller, front, prompt, _commands, self.frame)
 
     def action_command_palette(self) -> None:
         # No start needs it.
@@ -141,7 +141,7 @@ class CinchApp(App[object]):
         """The terminal is the person's again; what is on is stopped, and what waits is written."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSING):
-                await self.desk.close()
+                await self.controller.close()
 
     def on_mount(self) -> None:
         self._kills.listen()
@@ -185,7 +185,7 @@ class CinchApp(App[object]):
                 self.screen.keep_picture()
 
     def on_terminal_pictures(self) -> None:
-        self.desk.screen.show_pictures("kitty")
+        self.controller.screen.show_pictures("kitty")
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, Key | Paste):
@@ -195,7 +195,7 @@ class CinchApp(App[object]):
             self._presence.typed()
         await super().on_event(event)
 
-    def on_person_called(self, message: UserNotified) -> None:
+    def on_user_notified(self, message: UserNotified) -> None:
         if self._driver is not None and not self.is_headless:
             self._driver.write(message.sequence)
 
@@ -224,17 +224,17 @@ class CinchApp(App[object]):
 
     def _leave(self) -> None:
         """A polite kill: the terminal is restored and the session is whole."""
-        self.desk.abort()
+        self.controller.abort()
         self.exit(return_code=self._kills.status)
 
     async def action_quit(self) -> None:
-        self.desk.leave(label_of("app.quit"))
+        self.controller.leave(label_of("app.quit"))
 
     def action_suspend_process(self) -> None:
         if has_shell():
             super().action_suspend_process()
         else:
-            self.desk.notice("There is no shell here to come back from.", "warning")
+            self.controller.notice("There is no shell here to come back from.", "warning")
 
     async def run_action(
         self,
@@ -292,13 +292,13 @@ def run_app(options: Options, settings: Settings, frame: FirstFrame | None = Non
     app.run(mouse=not holds_esc_back(options.environ))
     # A terminal that hung up hears nothing any more; and one may leave before there is an agent.
     with suppress(OSError, CinchError):
-        told = app.fault or app.desk.refusal
+        told = app.fault or app.controller.refusal
         if told:
             from cinch_tui.rendering.harmless import harmless
 
             sys.stderr.write(f"cinch: {harmless(told)}\n")
         from cinch_tui.app.exit_summary import print_exit_summary
 
-        print_exit_summary(app.desk.assembly, with_exchange=app.desk.settings.ui.show_last_exchange)
+        print_exit_summary(app.controller.assembly, with_exchange=app.controller.settings.ui.show_last_exchange)
     # An exception of ours leaves Textual with a return code but a process status of 0.
-    return app.return_code or (REFUSED if app.desk.refusal else 0)
+    return app.return_code or (REFUSED if app.controller.refusal else 0)

@@ -1,4 +1,4 @@
-"""What commands may do to the app: the desk's abilities and the reports, under the names the commands know."""
+"""What commands may do to the app: the controller's abilities and the reports, under the names the commands know."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class ChatCommandHost(AgentCommandHost):
-    def __init__(self, desk: SessionController) -> None:
-        super().__init__(desk)
-        self._desk = desk
+    def __init__(self, controller: SessionController) -> None:
+        super().__init__(controller)
+        self._controller = controller
         self._market: ModelCatalog | None = None
         self._asides = Asides()
         self._colours: ThemeCycle | None = None
@@ -36,67 +36,67 @@ class ChatCommandHost(AgentCommandHost):
     # The screen
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
-        self._desk.notice(text, level)
+        self._controller.notice(text, level)
 
     def show(self, title: str, text: str) -> None:
         from cinch_tui.transcript.replies import ReplyBlock
 
         block = ReplyBlock(f"### {title}\n\n{text}")
         block.finish()
-        self._desk.screen.board.transcript.add(block)
+        self._controller.screen.widgets.transcript.add(block)
 
     def show_help(self) -> None:
         from cinch_tui.screens.help import help_screen
 
-        self._desk.app.push_screen(help_screen())
+        self._controller.app.push_screen(help_screen())
 
     def toggle_help(self) -> None:
         from cinch_tui.widgets.help_panel import toggle_help
 
-        if not toggle_help(self._desk.screen):
+        if not toggle_help(self._controller.screen):
             self.show_help()
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
-        return await self._desk.pick(title, choices, current)
+        return await self._controller.pick(title, choices, current)
 
     async def ask_key(self, title: str, note: str, check: CheckKey) -> tuple[str, KeyCheck] | None:
         from cinch_tui.screens.key_entry import KeyEntry
 
-        entered = await self._desk.app.push_screen_wait(KeyEntry(title, note, check))
+        entered = await self._controller.app.push_screen_wait(KeyEntry(title, note, check))
         return None if entered is None else (entered.secret, entered.verdict)
 
     async def show_settings(self) -> None:
         from cinch_tui.command_host.settings import open_settings
 
-        await open_settings(self._desk)
+        await open_settings(self._controller)
 
     async def show_context(self) -> None:
         from cinch_tui.screens.context import open_context
 
-        await open_context(self._desk)
+        await open_context(self._controller)
 
     @property
     def shows_thinking(self) -> bool:
-        return shows_thinking(self._desk)
+        return shows_thinking(self._controller)
 
     def show_thinking(self, *, shown: bool) -> None:
-        show_thinking(self._desk, shown=shown)
+        show_thinking(self._controller, shown=shown)
 
     def clear_view(self) -> None:
-        self._desk.clear_view()
+        self._controller.clear_view()
 
     def toggle_times(self) -> None:
-        self._desk.screen.board.transcript.action_stamps()
+        self._controller.screen.widgets.transcript.action_stamps()
 
     def copy(self, text: str) -> None:
         from cinch_tui.terminal.clipboard import copy
 
-        self._desk.screen.run_worker(copy(self._desk.app, text), group="copy")
+        self._controller.screen.run_worker(copy(self._controller.app, text), group="copy")
 
     def theme_names(self) -> Sequence[str]:
         from cinch_tui.command_host.setting_effects import theme_switch_of
 
-        return theme_switch_of(self._desk).names()
+        return theme_switch_of(self._controller).names()
 
     async def choose_theme(self, name: str) -> None:
         from cinch_tui.app.theme_switch import pick_theme
@@ -104,31 +104,31 @@ class ChatCommandHost(AgentCommandHost):
         from cinch_tui.config.edit import set_in_file
         from cinch_tui.terminal.first_picture import forget_pictures
 
-        theme_switch = theme_switch_of(self._desk)
-        chosen = name or await pick_theme(self._desk.app, theme_switch)
+        theme_switch = theme_switch_of(self._controller)
+        chosen = name or await pick_theme(self._controller.app, theme_switch)
         if chosen:
             theme_switch.choose(chosen)
-            path = self._desk.options.sources.user_file
+            path = self._controller.options.sources.user_file
             await asyncio.to_thread(set_in_file, path, "ui.theme", chosen)
-            await asyncio.to_thread(forget_pictures, self._desk.options)
-            self._desk.screen.keep_picture()
+            await asyncio.to_thread(forget_pictures, self._controller.options)
+            self._controller.screen.keep_picture()
             self.notice(f"The theme is {chosen}, from now on ({path}).")
 
     def next_colours(self) -> None:
         from cinch_tui.command_host.cycles import ThemeCycle
         from cinch_tui.command_host.setting_effects import theme_switch_of
 
-        self._colours = self._colours or ThemeCycle(theme_switch_of(self._desk))
-        self._desk.app.notify(f"The theme is {self._colours.step()}.", markup=False)
+        self._colours = self._colours or ThemeCycle(theme_switch_of(self._controller))
+        self._controller.app.notify(f"The theme is {self._colours.step()}.", markup=False)
 
     async def open_editor(self) -> None:
         from cinch_tui.terminal.editor import Edited, EditorFailed, Unsaved, compose
 
-        prompt = self._desk.screen.prompt
+        prompt = self._controller.screen.prompt
         draft = prompt.take()
-        match await compose(draft.text, self._desk.settings.ui.editor, self._desk.app.suspend):
-            case Edited(text) if self._desk.settings.ui.editor_sends:
-                self._desk.screen.send(draft.saying(text))
+        match await compose(draft.text, self._controller.settings.ui.editor, self._controller.app.suspend):
+            case Edited(text) if self._controller.settings.ui.editor_sends:
+                self._controller.screen.send(draft.saying(text))
             case Edited(text):
                 prompt.restore(draft.saying(text))
             case EditorFailed(reason, text):
@@ -138,22 +138,22 @@ class ChatCommandHost(AgentCommandHost):
                 prompt.restore(draft)
                 self.notice("Nothing is sent: nothing was saved. What you had written is in the prompt.")
             case _:
-                self._desk.set_aside(draft)
+                self._controller.set_aside(draft)
                 self.notice("Nothing is sent: the file was empty.")
 
     async def toggle_vim(self) -> None:
         from cinch_tui.config.edit import set_in_file
 
-        prompt, path = self._desk.screen.prompt, self._desk.options.sources.user_file
+        prompt, path = self._controller.screen.prompt, self._controller.options.sources.user_file
         prompt.uses_vim = not prompt.uses_vim
         await asyncio.to_thread(set_in_file, path, "ui.vim", prompt.uses_vim)
         self.notice(f"The prompt is edited with the keys of {'vi' if prompt.uses_vim else 'a shell'} ({path}).")
 
     async def paste(self) -> None:
-        await self._desk.screen.prompt.action_paste()
+        await self._controller.screen.prompt.action_paste()
 
     def quit(self) -> None:
-        self._desk.leave("/quit")
+        self._controller.leave("/quit")
 
     # The session
 
@@ -162,33 +162,33 @@ class ChatCommandHost(AgentCommandHost):
         return label_of("chat.abort")
 
     async def until_ready(self) -> bool:
-        was_ready = self._desk.talk.is_ready
-        await self._desk.talk.until_ready()
+        was_ready = self._controller.sender.is_ready
+        await self._controller.sender.until_ready()
         return not was_ready
 
     @property
     def is_running(self) -> bool:
-        return self._desk.is_running
+        return self._controller.is_running
 
     def reset(self) -> None:
-        self._desk.reset()
+        self._controller.reset()
 
     async def new_session(self) -> None:
-        self._desk.new_session()
+        self._controller.new_session()
 
     async def pick_session(self) -> None:
-        await self._desk.pick_session()
+        await self._controller.pick_session()
 
     async def load_session(self, session_id: str) -> None:
-        await self._desk.load_session(session_id)
+        await self._controller.load_session(session_id)
 
     async def show_changes(self, base: DiffBase) -> None:
         from cinch_tui.changes import Ledger
         from cinch_tui.screens.changes import ChangesScreen
 
-        assembly = self._desk.assembly
+        assembly = self._controller.assembly
         ledger = Ledger(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
-        await self._desk.app.push_screen_wait(ChangesScreen(ledger, base))
+        await self._controller.app.push_screen_wait(ChangesScreen(ledger, base))
 
     # The model
 
@@ -201,10 +201,10 @@ class ChatCommandHost(AgentCommandHost):
     async def choose_model(self) -> None:
         from cinch_tui.models.model_catalog import ModelCatalog, pick_model, used_in
 
-        self._market = self._market or ModelCatalog(self._desk.assembly.keys)
-        agent = self._desk.agent
+        self._market = self._market or ModelCatalog(self._controller.assembly.keys)
+        agent = self._controller.agent
         spec, used = agent.state.model.spec, used_in(agent.history.messages)
-        chosen = await pick_model(self._desk.app, self._market, spec, used)
+        chosen = await pick_model(self._controller.app, self._market, spec, used)
         if chosen:
             await self.set_model(chosen)
 
@@ -214,7 +214,7 @@ class ChatCommandHost(AgentCommandHost):
         from cinch_tui.models.model_catalog import used_in
 
         self._models = self._models or ModelCycle()
-        agent, settings = self._desk.agent, self._desk.settings
+        agent, settings = self._controller.agent, self._controller.settings
         current = agent.state.model.spec.name
         named = (settings.model.name, *settings.providers.fallback)
         name = self._models.step(current, (*named, *reversed(used_in(agent.history.messages))))
@@ -227,29 +227,29 @@ class ChatCommandHost(AgentCommandHost):
             self.notice(str(error), "error")
 
     async def set_model(self, name: str) -> None:
-        level = self._desk.agent.state.model.spec.thinking
-        model = await asyncio.to_thread(self._desk.assembly.connect, name, level)
-        self._desk.agent.set_model(model)
+        level = self._controller.agent.state.model.spec.thinking
+        model = await asyncio.to_thread(self._controller.assembly.connect, name, level)
+        self._controller.agent.set_model(model)
         self.notice(f"The model is {model.spec.name} from the next reply on.")
-        await warm(self._desk.agent.state)
+        await warm(self._controller.agent.state)
 
     def ask_again(self) -> None:
-        if self._desk.agent.retry_now():
+        if self._controller.agent.retry_now():
             return
-        if self._desk.is_running:
+        if self._controller.is_running:
             raise CinchError("the model is at work: there is no wait to cut short")
-        self._desk.screen.go_on()
+        self._controller.screen.go_on()
 
     async def examine(self, names: Sequence[str]) -> str:
         from cinch_tui.doctor.report import report_block
         from cinch_tui.models.last_choice import Choice
 
-        options, spec = self._desk.options, self._desk.agent.state.model.spec
-        self._desk.screen.board.note("asking services…")
+        options, spec = self._controller.options, self._controller.agent.state.model.spec
+        self._controller.screen.widgets.note("asking services…")
         try:
             return await report_block(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
         finally:
-            self._desk.screen.board.note("")
+            self._controller.screen.widgets.note("")
 
     # Several models at once
 
@@ -259,37 +259,37 @@ class ChatCommandHost(AgentCommandHost):
         try:
             if len(models) < 2:
                 raise ConfigError("/parallel takes two models or more: /parallel <model> <model> -- prompt")
-            connect, level = self._desk.assembly.connect, self._desk.agent.state.model.spec.thinking
+            connect, level = self._controller.assembly.connect, self._controller.agent.state.model.spec.thinking
             connected = [await asyncio.to_thread(connect, name, level) for name in models]
             for model in connected:
                 # Their prices are shown at their end.
                 await model.info.load()
         except CinchError:
             typed = f"/parallel {' '.join(models)} -- {prompt}" if prompt else f"/parallel {' '.join(models)}"
-            self._desk.screen.prompt.restore(typed)
+            self._controller.screen.prompt.restore(typed)
             raise
-        self._desk.talk.contest = contest = ParallelRun(self._desk, connected)
+        self._controller.sender.parallel_run = parallel_run = ParallelRun(self._controller, connected)
         if prompt:
-            self._desk.screen.send(prompt)
+            self._controller.screen.send(prompt)
         else:
-            self.notice(f"The next prompt goes to {', '.join(contest.names)}; /parallel off takes that back.")
+            self.notice(f"The next prompt goes to {', '.join(parallel_run.names)}; /parallel off takes that back.")
 
     def ask_one(self) -> None:
-        self._desk.talk.contest = None
-        self.notice(f"The next prompt goes to {self._desk.agent.state.model.spec.name}.")
+        self._controller.sender.parallel_run = None
+        self.notice(f"The next prompt goes to {self._controller.agent.state.model.spec.name}.")
 
     def pick_answer(self) -> None:
-        if self._desk.talk.contest is None:
+        if self._controller.sender.parallel_run is None:
             raise CinchError("there are no answers to pick from")
-        self._desk.talk.contest.pick_again()
+        self._controller.sender.parallel_run.pick_again()
 
     # Beside the work
 
     async def ask_aside(self, question: str) -> None:
         from cinch_tui.transcript.aside_block import SideQuestionBlock
 
-        desk, block = self._desk, SideQuestionBlock(question)
-        transcript = desk.screen.board.transcript
+        controller, block = self._controller, SideQuestionBlock(question)
+        transcript = controller.screen.widgets.transcript
         transcript.add(block)
 
         def tell(text: str) -> None:
@@ -298,11 +298,11 @@ class ChatCommandHost(AgentCommandHost):
 
         ending = "Stopped."
         try:
-            ending = await self._asides.ask(desk.agent, question, tell)
+            ending = await self._asides.ask(controller.agent, question, tell)
         finally:
             block.finish(ending)
             transcript.changed(block)
-            desk.show_figures()
+            controller.show_figures()
 
     def stop_aside(self) -> bool:
         return self._asides.stop()
@@ -312,30 +312,30 @@ class ChatCommandHost(AgentCommandHost):
     def panels(self) -> Sequence[tuple[str, str, bool]]:
         from cinch_tui.panels.registry import PANELS
 
-        shelf = self._desk.screen.shelf
-        return [(spec.name, spec.summary, shelf.is_shown(spec)) for spec in PANELS]
+        panels = self._controller.screen.panels
+        return [(spec.name, spec.summary, panels.is_shown(spec)) for spec in PANELS]
 
     def toggle_panel(self, name: str) -> None:
-        self._desk.screen.shelf.toggle(name)
+        self._controller.screen.panels.toggle(name)
 
     def open_panel(self, name: str) -> None:
-        self._desk.screen.shelf.turn_to(name, focus=True)
+        self._controller.screen.panels.turn_to(name, focus=True)
 
     # Approval
 
     def set_approval(self, mode: ApprovalMode) -> None:
         from cinch_tui.command_host.setting_effects import set_approval
 
-        set_approval(self._desk, mode)
+        set_approval(self._controller, mode)
 
     def grant(self, tool: str) -> bool:
         known = super().grant(tool)
-        show_grants(self._desk)
+        show_grants(self._controller)
         return known
 
     def revoke(self, grant: str | None) -> Sequence[str]:
         revoked = super().revoke(grant)
-        show_grants(self._desk)
+        show_grants(self._controller)
         return revoked
 
 

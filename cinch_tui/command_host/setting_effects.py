@@ -38,92 +38,92 @@ def when(name: str) -> str:
     return NEXT_START
 
 
-def apply(desk: SessionController, settings: Settings, touched: Set[str]) -> None:
+def apply(controller: SessionController, settings: Settings, touched: Set[str]) -> None:
     """Let these settings be in force, as far as that can be; `touched` are those that were changed.
 
     Raises:
         CinchError: one of them cannot be used.
     """
-    desk.settings = settings
+    controller.settings = settings
     for name in touched & _EFFECTS.keys():
-        _EFFECTS[name](desk)
+        _EFFECTS[name](controller)
     if any(when(name) == NEXT_PROMPT for name in touched):
-        _retune(desk)
+        _retune(controller)
 
 
-def live(desk: SessionController) -> dict[str, object]:
+def live(controller: SessionController) -> dict[str, object]:
     """What is so in this session, whatever the settings say, by their names."""
     from cinch_tui.command_host.reports import live_settings
 
-    transcript = desk.screen.board.transcript
+    transcript = controller.screen.widgets.transcript
     return {
-        **live_settings(desk.agent),
-        "ui.theme": theme_switch_of(desk).shown,
+        **live_settings(controller.agent),
+        "ui.theme": theme_switch_of(controller).shown,
         "ui.timestamps": transcript.ways.stamps,
-        "ui.vim": desk.screen.prompt.uses_vim,
-        "ui.show_thinking": shows_thinking(desk),
+        "ui.vim": controller.screen.prompt.uses_vim,
+        "ui.show_thinking": shows_thinking(controller),
     }
 
 
-def _theme(desk: SessionController) -> None:
+def _theme(controller: SessionController) -> None:
     from cinch_tui.terminal.first_picture import forget_pictures
 
-    theme_switch_of(desk).choose(desk.settings.ui.theme)
-    forget_pictures(desk.options)
-    desk.screen.keep_picture()
+    theme_switch_of(controller).choose(controller.settings.ui.theme)
+    forget_pictures(controller.options)
+    controller.screen.keep_picture()
 
 
-def _status(desk: SessionController) -> None:
+def _status(controller: SessionController) -> None:
     from cinch_tui.widgets.status_bar import Arrangement
 
-    ui = desk.settings.ui
-    desk.app.animation_level = "full" if ui.motion == "full" else "none"
-    desk.screen.board.status.rearrange(Arrangement(ui.status, moves=ui.motion == "full"))
-    desk.show_figures()
+    ui = controller.settings.ui
+    controller.app.animation_level = "full" if ui.motion == "full" else "none"
+    controller.screen.widgets.status.rearrange(Arrangement(ui.status, moves=ui.motion == "full"))
+    controller.show_figures()
 
 
-def _status_command(desk: SessionController) -> None:
+def _status_command(controller: SessionController) -> None:
     """The next turn runs the new one; what another said is gone at once."""
-    bar = desk.screen.board.status
+    bar = controller.screen.widgets.status
     bar.status = replace(bar.status, told="")
 
 
-def _vim(desk: SessionController) -> None:
-    desk.screen.prompt.uses_vim = desk.settings.ui.vim
+def _vim(controller: SessionController) -> None:
+    controller.screen.prompt.uses_vim = controller.settings.ui.vim
 
 
-def _times(desk: SessionController) -> None:
-    transcript = desk.screen.board.transcript
-    transcript.ways = replace(transcript.ways, stamps=desk.settings.ui.timestamps)
+def _times(controller: SessionController) -> None:
+    transcript = controller.screen.widgets.transcript
+    transcript.ways = replace(transcript.ways, stamps=controller.settings.ui.timestamps)
 
 
-def _thinking(desk: SessionController) -> None:
-    desk.agent.set_thinking(desk.settings.model.thinking)
+def _thinking(controller: SessionController) -> None:
+    controller.agent.set_thinking(controller.settings.model.thinking)
 
 
-def _show_thinking(desk: SessionController) -> None:
-    show_thinking(desk, shown=desk.settings.ui.show_thinking)
+def _show_thinking(controller: SessionController) -> None:
+    show_thinking(controller, shown=controller.settings.ui.show_thinking)
 
 
-def divide_diffs(desk: SessionController) -> None:
+def divide_diffs(controller: SessionController) -> None:
     """Have diffs stand side by side from the width that is set."""
-    wanted = desk.settings.ui.side_by_side
+    wanted = controller.settings.ui.side_by_side
     cells = max(1, wanted - BESIDE_A_DIFF) if wanted else NEVER
-    app = desk.app
+    app = controller.app
     app.stylesheet.add_source(f"App .diff--split {{ min-width: {cells}; }}", read_from=("ui.side_by_side", ""))
     app.stylesheet.reparse()
     app.refresh_css(animate=False)
 
 
-def set_approval(desk: SessionController, mode: ApprovalMode) -> None:
+def set_approval(controller: SessionController, mode: ApprovalMode) -> None:
     """What needs no question from now on, and the word for it in the status line."""
-    desk.agent.state.approval = mode
-    bar = desk.screen.board.status
+    controller.agent.state.approval = mode
+    bar = controller.screen.widgets.status
     bar.status = replace(bar.status, approval=mode)
 
 
-def _approval(desk: SessionController) -> None:
-    set_approval(desk, desk.settings.approval.mode)
+def _approval(controller: SessionController) -> None:
+    set_approval(controller, controller.settings.approval.mode)
 
 
 _EFFECTS: dict[str, Callable[[SessionController], None]] = {
@@ -140,11 +140,11 @@ _EFFECTS: dict[str, Callable[[SessionController], None]] = {
 }
 
 
-def _retune(desk: SessionController) -> None:
+def _retune(controller: SessionController) -> None:
     """Have the agent begin its next run as is set now."""
     from cinch_tui.config.agent_options import agent_options
 
-    agent, wanted = desk.agent, agent_options(desk.settings, headless=False)
+    agent, wanted = controller.agent, agent_options(controller.settings, headless=False)
     agent.options = replace(
         agent.options,
         limits=wanted.limits,
@@ -159,7 +159,7 @@ def _retune(desk: SessionController) -> None:
     agent.inbox.follow_up.mode = wanted.follow_up
 
 
-def theme_switch_of(desk: SessionController) -> ThemeSwitch:
+def theme_switch_of(controller: SessionController) -> ThemeSwitch:
     """The themes of the app.
 
     Raises:
@@ -167,6 +167,6 @@ def theme_switch_of(desk: SessionController) -> ThemeSwitch:
     """
     from cinch_tui.app.theme_switch import Themed
 
-    if not isinstance(desk.app, Themed):
+    if not isinstance(controller.app, Themed):
         raise CinchError("this app has no themes")
-    return desk.app.theme_switch
+    return controller.app.theme_switch

@@ -23,38 +23,38 @@ if TYPE_CHECKING:
     from cinch_tui.controller.controller import SessionController
 
 
-async def open_settings(desk: SessionController) -> None:
+async def open_settings(controller: SessionController) -> None:
     """Show them until the person has done with them; to be called in a worker.
 
     Raises:
         CinchError: there is no agent yet.
     """
-    agent = desk.agent
+    agent = controller.agent
 
     def take_effect(settings: Settings, touched: frozenset[str]) -> None:
-        apply(desk, settings, touched)
+        apply(controller, settings, touched)
 
     async def theme() -> str | None:
-        return await pick_theme(desk.app, theme_switch_of(desk))
+        return await pick_theme(controller.app, theme_switch_of(controller))
 
     async def model() -> str | None:
-        market = ModelCatalog(desk.assembly.keys)
-        return await pick_model(desk.app, market, agent.state.model.spec, used_in(agent.history.messages))
+        market = ModelCatalog(controller.assembly.keys)
+        return await pick_model(controller.app, market, agent.state.model.spec, used_in(agent.history.messages))
 
     pickers = {"ui.theme": theme, "model.name": model}
-    hands = Hands(take_effect, lambda path: _edit(desk, path), pickers, lambda: live(desk))
-    await desk.app.push_screen_wait(SettingsScreen(SettingStore(desk.options.sources), hands))
+    hands = Hands(take_effect, lambda path: _edit(controller, path), pickers, lambda: live(controller))
+    await controller.app.push_screen_wait(SettingsScreen(SettingStore(controller.options.sources), hands))
 
 
-def _edit(desk: SessionController, path: Path) -> None:
+def _edit(controller: SessionController, path: Path) -> None:
     """Open the file where the person writes; it begins as the example, all commented out."""
     try:
-        argv = editor_command(desk.settings.ui.editor, os.environ)
+        argv = editor_command(controller.settings.ui.editor, os.environ)
         if not argv:
             raise CinchError(f"no editor was found; set $EDITOR, or edit {path} yourself")
         if not path.exists():
             write_private(path, example_text(commented=True))
-        with desk.app.suspend():
+        with controller.app.suspend():
             status = run_there([*argv, str(path)])
     except (OSError, ValueError, SuspendNotSupported) as error:
         raise CinchError(f"the editor could not be started: {error}; edit {path} yourself") from error

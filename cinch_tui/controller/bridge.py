@@ -67,14 +67,14 @@ QUESTIONS = ("ask_user", "submit_plan")
 
 
 class Bridge:
-    """Subscribe `receive` to an agent's bus. `board` is the set of widgets it speaks to."""
+    """Subscribe `receive` to an agent's bus. `widgets` is the set of widgets it speaks to."""
 
-    def __init__(self, board: ChatWidgets) -> None:
-        self._board = board
+    def __init__(self, widgets: ChatWidgets) -> None:
+        self._widgets = widgets
         self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
         self._said: list[ReplyBlock | ThinkingBlock] = []
         self._tools: dict[str, ToolBlock] = {}
-        self._retry = RetryNotice(board)
+        self._retry = RetryNotice(widgets)
         self._questions = 0
         self._model = ""
         self._full = 0
@@ -113,7 +113,7 @@ class Bridge:
             handler(event)
 
     def _set(self, **changes: object) -> None:
-        status = self._board.status
+        status = self._widgets.status
         status.status = replace(status.status, **changes)
 
     def forget(self) -> None:
@@ -124,36 +124,36 @@ class Bridge:
     def _agent_started(self, event: AgentStart) -> None:
         del event
         self._questions = 0
-        self._model = self._board.status.status.model
+        self._model = self._widgets.status.status.model
         self._set(state="running", note="", turn=0)
 
     def _turn_started(self, event: TurnStart) -> None:
         del event
-        self._set(turn=self._board.status.status.turn + 1)
+        self._set(turn=self._widgets.status.status.turn + 1)
 
     def _agent_ended(self, event: AgentEnd) -> None:
         # Whichever model answered, the next prompt goes to the chosen one.
-        model = self._model or self._board.status.status.model
+        model = self._model or self._widgets.status.status.model
         self._set(state=_STATES.get(event.stop_reason, "idle"), note="", model=model)
-        self._board.tool_panel.clear()
+        self._widgets.tool_panel.clear()
         self._retry.drop()
         if event.stop_reason == "aborted":
-            self._board.notice("Stopped.", "warning")
+            self._widgets.notice("Stopped.", "warning")
         elif event.error_type == ContextWindowOverflow.__name__:
-            self._board.notice("Start afresh with /new, or /reset; nothing of this conversation is lost.")
+            self._widgets.notice("Start afresh with /new, or /reset; nothing of this conversation is lost.")
         elif event.error_type in _PASSING:
-            self._board.notice("/retry asks again.")
+            self._widgets.notice("/retry asks again.")
         elif event.stop_reason == "length" and not event.limit:
-            self._board.notice("The reply ended at the model's token limit; say “go on” to continue.", "warning")
-        elif event.stop_reason == "stop" and not event.limit and self._board.status.status.plan:
-            self._board.notice(PLAN_HINT)
+            self._widgets.notice("The reply ended at the model's token limit; say “go on” to continue.", "warning")
+        elif event.stop_reason == "stop" and not event.limit and self._widgets.status.status.plan:
+            self._widgets.notice(PLAN_HINT)
 
     def _message_started(self, event: MessageStart) -> None:
         if event.role == "assistant":
             self._streaming.clear()
             self._said.clear()
             # The calls before it are over, and stand in the conversation.
-            self._board.tool_panel.retire()
+            self._widgets.tool_panel.retire()
 
     def _message_updated(self, event: MessageUpdate) -> None:
         match event.delta:
@@ -163,7 +163,7 @@ class Bridge:
                 block = self._streaming.get(index)
                 if block is not None:
                     block.append(text)
-                    self._board.transcript.changed(block)
+                    self._widgets.transcript.changed(block)
             case BlockEnd(index):
                 self._finish_block(index)
 
@@ -176,26 +176,26 @@ class Bridge:
         else:
             return
         self._said.append(self._streaming[index])
-        self._board.transcript.add(self._streaming[index])
+        self._widgets.transcript.add(self._streaming[index])
 
     def _reply(self, text: str = "") -> ReplyBlock:
         """What is said while nothing is changed is not to be taken for what was done."""
         reply = ReplyBlock(text)
-        reply.tag = PLANNED if self._board.status.status.plan else ""
+        reply.tag = PLANNED if self._widgets.status.status.plan else ""
         return reply
 
     def _finish_block(self, index: int) -> None:
         block = self._streaming.pop(index, None)
         if block is not None:
             block.finish()
-            self._board.transcript.changed(block)
+            self._widgets.transcript.changed(block)
 
     def _message_ended(self, event: MessageEnd) -> None:
         message = event.message
         if isinstance(message, UserMessage):
             # What the person ran was shown when they ran it.
             if not is_report(message):
-                self._board.transcript.extend(said_blocks(message))
+                self._widgets.transcript.extend(said_blocks(message))
             return
         if not isinstance(message, AssistantMessage):
             return
@@ -204,25 +204,25 @@ class Bridge:
         if not self._said:
             self._show_whole(message)
         if sources := sources_of(message.content):
-            self._board.transcript.add(SourcesBlock(sources))
+            self._widgets.transcript.add(SourcesBlock(sources))
         if message.stop_reason == "error" and message.error:
-            self._board.notice(app_hints(message.error), "error")
+            self._widgets.notice(app_hints(message.error), "error")
 
     def _show_whole(self, message: AssistantMessage) -> None:
         """A reply that was not streamed: it was chosen among several."""
         for content in message.content:
             match content:
                 case Text(text) if text:
-                    self._board.transcript.add(self._reply(text))
+                    self._widgets.transcript.add(self._reply(text))
                 case Thinking(text) if text:
-                    self._board.transcript.add(ThinkingBlock(text))
+                    self._widgets.transcript.add(ThinkingBlock(text))
                 case _:
                     pass
 
     def _message_discarded(self, event: MessageDiscarded) -> None:
         del event
         for block in self._said:
-            self._board.transcript.drop(block)
+            self._widgets.transcript.drop(block)
         self._said.clear()
         self._streaming.clear()
 
@@ -248,21 +248,21 @@ class Bridge:
         block.status = "running"
         self._tools[event.call.id] = block
         if event.call.name in SHOWN_ELSEWHERE:
-            self._board.transcript.add(block)
+            self._widgets.transcript.add(block)
         else:
-            self._board.transcript.add_fresh(block)
+            self._widgets.transcript.add_fresh(block)
         if event.call.name in QUESTIONS:
             self._asked()
         if event.call.name not in SHOWN_ELSEWHERE:
-            self._board.tool_panel.started(event.call.id, event.label, event.summary)
+            self._widgets.tool_panel.started(event.call.id, event.label, event.summary)
 
     def _tool_updated(self, event: ToolExecutionUpdate) -> None:
         block = self._tools.get(event.call_id)
         if block is None:
             return
         block.view = event.view
-        self._board.transcript.changed(block)
-        self._board.tool_panel.updated(event.call_id, _last_line(event.view))
+        self._widgets.transcript.changed(block)
+        self._widgets.tool_panel.updated(event.call_id, _last_line(event.view))
 
     def _tool_ended(self, event: ToolExecutionEnd) -> None:
         result = event.result
@@ -273,28 +273,28 @@ class Bridge:
             self._answered()
         if block.view is not None and result.view is not None:
             # What it was at is over; the last of what came out is worth its place.
-            self._board.tool_panel.updated(result.call_id, _last_line(result.view))
+            self._widgets.tool_panel.updated(result.call_id, _last_line(result.view))
         show_result(block, result)
         block.duration = event.duration
-        self._board.transcript.settle(block)
-        self._board.tool_panel.finished(result.call_id, ok=block.call.outcome == "done")
+        self._widgets.transcript.settle(block)
+        self._widgets.tool_panel.finished(result.call_id, ok=block.call.outcome == "done")
         if isinstance(result.view, TodoView):
-            self._board.todo_panel.todo = result.view
+            self._widgets.todo_panel.todo = result.view
 
     def _hook_ran(self, event: HookRan) -> None:
         if event.result is not None:
             # A call that is blocked has neither a start nor an end.
             block = ToolBlock(event.call_id, event.result.tool_name, "")
             show_result(block, event.result)
-            self._board.transcript.add(block)
+            self._widgets.transcript.add(block)
 
     def _usage_updated(self, event: UsageUpdate) -> None:
-        self._board.show_usage(event.total, event.context, event.window)
+        self._widgets.show_usage(event.total, event.context, event.window)
 
     def _context_warned(self, event: ContextWarning) -> None:
         if event.level != "critical":
             return
-        self._board.notice("The context window is nearly full; /new starts afresh.", "warning")
+        self._widgets.notice("The context window is nearly full; /new starts afresh.", "warning")
 
     def _subagent_told(self, event: SubagentEvent) -> None:
         """What a person should know of a sub-agent besides its progress, which its call shows."""
@@ -315,7 +315,7 @@ class Bridge:
 
     def _model_changed(self, event: ModelChanged) -> None:
         self._model = event.spec.name
-        self._board.show_model(event.spec.name)
+        self._widgets.show_model(event.spec.name)
 
     def _routed(self, event: ModelRouted) -> None:
         self._set(model=event.spec.name)
@@ -323,7 +323,7 @@ class Bridge:
     def _fell_back(self, event: ModelFallback) -> None:
         self._retry.drop()
         text = f"{_sentence(event.error)} {event.spec.name} goes on in place of {event.failed.name}."
-        self._board.notice(text, "warning")
+        self._widgets.notice(text, "warning")
         self._set(model=event.spec.name)
 
     def _makes_room(self, event: CompactionStart) -> None:
@@ -335,16 +335,16 @@ class Bridge:
             return
         older = "1 older message is" if event.dropped == 1 else f"{event.dropped:,} older messages are"
         what = f"{older} left out of what it sees" if event.dropped else "it sees less of the longest messages"
-        self._board.notice(f"The conversation was too long for the model: {what}.", "info")
+        self._widgets.notice(f"The conversation was too long for the model: {what}.", "info")
 
     def _input_rejected(self, event: InputRejected) -> None:
-        self._board.notice(f"Message blocked: {event.reason}", "warning")
+        self._widgets.notice(f"Message blocked: {event.reason}", "warning")
 
     def _limit_reached(self, event: LimitReached) -> None:
-        self._board.notice(f"Stopped: {event.message}. Say “go on” to continue.", "warning")
+        self._widgets.notice(f"Stopped: {event.message}. Say “go on” to continue.", "warning")
 
     def _noticed(self, event: Notice) -> None:
-        self._board.notice(event.text, event.level)
+        self._widgets.notice(event.text, event.level)
 
 
 _PASSING = frozenset(error.__name__ for error in (ModelOverloaded, ModelThrottled, NetworkError, InvalidReply))

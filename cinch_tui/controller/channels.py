@@ -13,25 +13,25 @@ _THOUGHTS: frozenset[Channel] = frozenset(("thinking",))
 _REMINDERS: frozenset[Channel] = frozenset(("reminder",))
 
 
-def shows_thinking(desk: SessionController) -> bool:
-    return "thinking" not in desk.screen.board.transcript.hidden_channels
+def shows_thinking(controller: SessionController) -> bool:
+    return "thinking" not in controller.screen.widgets.transcript.hidden_channels
 
 
-def show_thinking(desk: SessionController, *, shown: bool) -> None:
+def show_thinking(controller: SessionController, *, shown: bool) -> None:
     """Show or hide the thinking of the model."""
-    others = desk.screen.board.transcript.hidden_channels - _THOUGHTS
-    _hide(desk, others if shown else others | _THOUGHTS)
+    others = controller.screen.widgets.transcript.hidden_channels - _THOUGHTS
+    _hide(controller, others if shown else others | _THOUGHTS)
 
 
-def toggle_channels(desk: SessionController) -> None:
+def toggle_channels(controller: SessionController) -> None:
     """Show all channels, or, where all are shown, the conversation alone."""
-    shown = bool(desk.screen.board.transcript.hidden_channels)
-    _hide(desk, frozenset() if shown else _THOUGHTS | _REMINDERS)
+    shown = bool(controller.screen.widgets.transcript.hidden_channels)
+    _hide(controller, frozenset() if shown else _THOUGHTS | _REMINDERS)
     state = "shown" if shown else "hidden"
-    desk.app.notify(f"Thoughts and what the program tells the model are {state}.", markup=False)
+    controller.app.notify(f"Thoughts and what the program tells the model are {state}.", markup=False)
 
 
-def _hide(desk: SessionController, channels: frozenset[Channel]) -> None:
-    desk.screen.board.transcript.hidden_channels = channels
-    bar = desk.screen.board.status
+def _hide(controller: SessionController, channels: frozenset[Channel]) -> None:
+    controller.screen.widgets.transcript.hidden_channels = channels
+    bar = controller.screen.widgets.status
     bar.status = replace(bar.status, hides=bool(channels & _THOUGHTS))

@@ -58,14 +58,14 @@ class SessionController:
         self._screen: ChatScreen | None = None
         self._assembly: Assembly | None = None
         self._bridge: Bridge | None = None
-        self._shelf: PanelManager | None = None
+        self._panels: PanelManager | None = None
         self._loaded: LoadedSession | None = None
         self._end: list[Message] = []
         self._news: list[str] = []
         self.refusal = ""
         self._warned_at = -LEAVE_WITHIN
         self.presence = Presence()
-        self.talk = PromptSender(self)
+        self.sender = PromptSender(self)
 
     @property
     def screen(self) -> ChatScreen:
@@ -131,9 +131,9 @@ class SessionController:
             self._news.append("There is no session in this folder yet: a new one is started.")
         if self._loaded is not None:
             self._end = await asyncio.to_thread(last_turns, self._loaded.messages)
-            self.screen.board.show(blocks_of(self._end, builtin_tools(), self._loaded))
+            self.screen.widgets.show(blocks_of(self._end, builtin_tools(), self._loaded))
             # Reading the rest keeps the interpreter busy: what there is to see comes first.
-            await self.screen.board.transcript.drained()
+            await self.screen.widgets.transcript.drained()
 
     async def _assemble(self, model: Model | None) -> Assembly:
         from cinch_tui.assembly import assemble
@@ -170,30 +170,30 @@ class SessionController:
         from harness.approval.modes import PLAN
 
         self._assembly = assembly
-        agent, board = assembly.agent, self.screen.board
-        self._bridge = Bridge(board)
+        agent, widgets = assembly.agent, self.screen.widgets
+        self._bridge = Bridge(widgets)
         show_thinking(self, shown=self.settings.ui.show_thinking)
         agent.subscribe(self._bridge.receive)
-        agent.subscribe(self.talk.waiting.follow)
+        agent.subscribe(self.sender.queue.follow)
         agent.subscribe(self._follow_spending)
         agent.subscribe(follow_grants(self))
         agent.subscribe(keep_way_back(assembly, self._guard.say))
         agent.subscribe(show_after_turns(self))
         agent.subscribe(calling(self))
-        shelf = await self.screen.open_shelf()
-        agent.subscribe(shelf.hear)
-        self._shelf = shelf
+        panels = await self.screen.open_panels()
+        agent.subscribe(panels.hear)
+        self._panels = panels
         state = agent.state
         if self.settings.ui.side_by_side != Settings().ui.side_by_side:
             divide_diffs(self)
-        board.status.status = replace(
-            board.status.status, model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval
+        widgets.status.status = replace(
+            widgets.status.status, model=state.model.spec.name, plan=state.mode is PLAN, approval=state.approval
         )
-        board.transcript.banner = self.banner
+        widgets.transcript.banner = self.banner
         await self._show_all(agent.history.messages)
         for warning in (*self.options.notices, *assembly.warnings):
             self.notice(warning, "warning")
-        self.talk.begin()
+        self.sender.begin()
 
     @property
     def banner(self) -> StartBanner:
@@ -210,8 +210,8 @@ class SessionController:
         # What was healed is shown as it is now.
         if self._end and list(messages[before:]) == self._end:
             earlier = blocks_of, messages[:before], self.agent.state.tools, self.assembly.loaded
-            self.screen.board.transcript.prepend(await asyncio.to_thread(*earlier))
-            self.screen.board.todo_panel.todo = last_todo(messages)
+            self.screen.widgets.transcript.prepend(await asyncio.to_thread(*earlier))
+            self.screen.widgets.todo_panel.todo = last_todo(messages)
             self.show_figures()
         else:
             self._show_history(messages)
@@ -270,7 +270,7 @@ class SessionController:
         from harness.session.paths import git_branch
 
         branch = await asyncio.to_thread(git_branch, self.assembly.workspace.root)
-        bar = self.screen.board.status
+        bar = self.screen.widgets.status
         bar.status = replace(bar.status, branch=branch)
 
     def abort(self) -> None:
@@ -290,7 +290,7 @@ class SessionController:
         self._prompt_history.add(said)
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
-        self.screen.board.notice(text, level)
+        self.screen.widgets.notice(text, level)
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         """Let the user choose one of these (name, detail), without a filter where there are few; None on Esc."""
@@ -342,7 +342,7 @@ class SessionController:
     def clear_view(self) -> None:
         """Empty the screen; the agent remembers."""
         # It is no new conversation.
-        self.screen.board.transcript.banner = None
+        self.screen.widgets.transcript.banner = None
         self._show([])
 
     async def _resume(self, loaded: LoadedSession) -> None:
@@ -356,25 +356,25 @@ class SessionController:
             self.notice(warning, "warning")
 
     def _show_history(self, messages: Sequence[Message]) -> None:
-        self.screen.board.transcript.banner = self.banner
+        self.screen.widgets.transcript.banner = self.banner
         self._show(messages)
         self.show_figures()
         show_grants(self)
         # How another conversation ended is no news of this one.
-        bar = self.screen.board.status
+        bar = self.screen.widgets.status
         bar.status = replace(bar.status, state="idle", note="")
 
     def show_figures(self) -> None:
         """What the conversation has used, and how much of the window it takes."""
         agent = self.agent
-        self.screen.board.show_usage(agent.state.usage, agent.history.context, agent.state.model_info.context_window)
+        self.screen.widgets.show_usage(agent.state.usage, agent.history.context, agent.state.model_info.context_window)
 
     def _show(self, messages: Sequence[Message]) -> None:
         from cinch_tui.transcript.history_blocks import blocks_of, last_todo
 
         if self._bridge:
             self._bridge.forget()
-        if self._shelf:
-            self._shelf.forget()
-        self.screen.board.show(blocks_of(messages, self.agent.state.tools, self.assembly.loaded))
-        self.screen.board.todo_panel.todo = last_todo(messages)
+        if self._panels:
+            self._panels.forget()
+        self.screen.widgets.show(blocks_of(messages, self.agent.state.tools, self.assembly.loaded))
+        self.screen.widgets.todo_panel.todo = last_todo(messages)

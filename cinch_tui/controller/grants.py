@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from harness.events import Event
 
 
-def show_grants(desk: SessionController) -> None:
+def show_grants(controller: SessionController) -> None:
     """Show what this session allows."""
-    bar = desk.screen.board.status
-    bar.status = replace(bar.status, allowed=desk.agent.state.grants.session_grants)
+    bar = controller.screen.widgets.status
+    bar.status = replace(bar.status, allowed=controller.agent.state.grants.session_grants)
 
 
-def follow_grants(desk: SessionController) -> Callable[[Event], None]:
+def follow_grants(controller: SessionController) -> Callable[[Event], None]:
     """Return a subscriber that shows the grants after each answer, also to a sub-agent's call, and after a plan."""
     from harness.events import ModeChanged, SubagentEvent, ToolApprovalResolved
 
@@ -25,6 +25,6 @@ def follow_grants(desk: SessionController) -> Callable[[Event], None]:
         while isinstance(event, SubagentEvent):
             event = event.event
         if isinstance(event, ToolApprovalResolved | ModeChanged):
-            show_grants(desk)
+            show_grants(controller)
 
     return follow

@@ -28,8 +28,8 @@ class QueuedMessage:
 
 
 class MessageQueue:
-    def __init__(self, desk: SessionController) -> None:
-        self._desk = desk
+    def __init__(self, controller: SessionController) -> None:
+        self._controller = controller
         self._held: QueuedMessage | None = None
 
     def follow(self, event: Event | None) -> None:
@@ -49,16 +49,16 @@ class MessageQueue:
             for kind, queue in self._queues().items()
             for message in queue.messages
         ]
-        screen = self._desk.screen
-        screen.board.queue.show(rows)
+        screen = self._controller.screen
+        screen.widgets.queue.show(rows)
         screen.prompt.something_waits = bool(rows)
         screen.prompt.steering_waits = any(row.kind == NEXT for row in rows)
 
     def take_back(self) -> bool:
         """Put all that waits back into the prompt; whether there was anything."""
-        waiting = self._desk.agent.drain_queues()
+        waiting = self._controller.agent.drain_queues()
         if waiting:
-            self._desk.screen.prompt.restore(joined([words_in(message) for message in waiting]))
+            self._controller.screen.prompt.restore(joined([words_in(message) for message in waiting]))
         self._show()
         return bool(waiting)
 
@@ -69,7 +69,7 @@ class MessageQueue:
                 self._change(queue, asked)
                 self._show()
                 return
-        self._desk.screen.notify(TOO_LATE)
+        self._controller.screen.notify(TOO_LATE)
         self._show()
 
     def _change(self, queue: Queue, asked: QueueLine.Asked) -> None:
@@ -78,7 +78,7 @@ class MessageQueue:
                 self._edit(queue, asked.id)
             case "remove":
                 if message := queue.remove(asked.id):
-                    self._desk.set_aside(words_in(message))
+                    self._controller.set_aside(words_in(message))
             case "earlier":
                 queue.move(asked.id, -1)
             case "later":
@@ -88,7 +88,7 @@ class MessageQueue:
 
     def _switch(self, queue: Queue, message_id: str) -> None:
         """What was to be heard next waits for the end, and the other way round."""
-        inbox = self._desk.agent.inbox
+        inbox = self._controller.agent.inbox
         if message := queue.remove(message_id):
             (inbox.follow_up if queue is inbox.steering else inbox.steering).put(message)
 
@@ -99,7 +99,7 @@ class MessageQueue:
         message = queue.remove(message_id)
         if message is not None:
             self._held = QueuedMessage(message, queue, place or 0)
-            self._desk.screen.prompt.revise(words_in(message))
+            self._controller.screen.prompt.revise(words_in(message))
 
     def revised(self, words: Words) -> None:
         """What is in the prompt goes to the place of what it was; where no run is on any more, to the agent."""
@@ -109,26 +109,26 @@ class MessageQueue:
         if held is None:
             return
         if not words.text.strip():
-            self._desk.set_aside(words_in(held.message))
-        elif self._desk.is_running:
+            self._controller.set_aside(words_in(held.message))
+        elif self._controller.is_running:
             for message in user_messages(words.prompt):
                 held.queue.put(message, held.place)
         else:
-            self._desk.screen.send(words)
+            self._controller.screen.send(words)
         self._show()
 
     def left_as_it_was(self) -> None:
         held, self._held = self._held, None
         if held is None:
             return
-        if self._desk.is_running:
+        if self._controller.is_running:
             held.queue.put(held.message, held.place)
         else:
-            self._desk.screen.prompt.restore(words_in(held.message))
+            self._controller.screen.prompt.restore(words_in(held.message))
         self._show()
 
     def _queues(self) -> dict[str, Queue]:
         from cinch_tui.widgets.queue_line import NEXT
 
-        inbox = self._desk.agent.inbox
+        inbox = self._controller.agent.inbox
         return {NEXT: inbox.steering, AFTERWARDS: inbox.follow_up}

@@ -48,8 +48,8 @@ READ_ON = "None is picked yet: /parallel pick asks again"
 class ParallelRun:
     """The next prompt goes to these models; the session goes on with the answer that the person picks."""
 
-    def __init__(self, desk: SessionController, models: Sequence[Model]) -> None:
-        self._desk = desk
+    def __init__(self, controller: SessionController, models: Sequence[Model]) -> None:
+        self._controller = controller
         self._models = models
         self._names = numbered([model.spec.name for model in models])
         self._asked_again = asyncio.Event()
@@ -61,8 +61,8 @@ class ParallelRun:
 
     async def ask(self, said: Prompt) -> None:
         """Ask all of them and let the person pick; returns at the end of the run."""
-        agent = self._desk.agent
-        view = VariantView(self._desk.screen.board, self._names)
+        agent = self._controller.agent
+        view = VariantView(self._controller.screen.widgets, self._names)
         unsubscribe = agent.subscribe(view.receive)
         prompt = f"{agent.state.system_prompt}\n\n{BESIDE_OTHERS}"
         try:
@@ -72,7 +72,7 @@ class ParallelRun:
         finally:
             unsubscribe()
             # Also what came to nothing is paid for.
-            self._desk.show_figures()
+            self._controller.show_figures()
             for model in self._models:
                 await model.provider.close()
 
@@ -80,12 +80,12 @@ class ParallelRun:
         """The person is the judge, and may read for as long as they like."""
         del prompts
         # Set back at the end of the run.
-        self._desk.screen.board.note("needs input")
+        self._controller.screen.widgets.note("needs input")
         while True:
             index = await self._pick(candidates(outcomes))
             if index is not None:
                 return Selection(index, reason="picked by the user")
-            self._desk.notice(", ".join(filter(None, (READ_ON, hint("chat.abort takes none of them")))) + ".")
+            self._controller.notice(", ".join(filter(None, (READ_ON, hint("chat.abort takes none of them")))) + ".")
             await self._wait()
 
     def pick_again(self) -> None:
@@ -107,14 +107,14 @@ class ParallelRun:
     async def _pick(self, outcomes: Sequence[Outcome]) -> int | None:
         items = [Item(self._names[each.index], each.result.text, each.index) for each in outcomes]
         title = " ".join(filter(None, (WHICH, hint("picker.cancel lets you read first."))))
-        picker = Picker(title, items, grace=self._desk.grace())
+        picker = Picker(title, items, grace=self._controller.grace())
         answered: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
 
         def settle(index: int | None) -> None:
             if not answered.done():
                 answered.set_result(index)
 
-        await self._desk.app.push_screen(picker, settle)
+        await self._controller.app.push_screen(picker, settle)
         try:
             return await answered
         except asyncio.CancelledError:
@@ -125,8 +125,8 @@ class ParallelRun:
 class VariantView:
     """Shows runs side by side; subscribe `receive` while they are on."""
 
-    def __init__(self, board: ChatWidgets, names: Sequence[str]) -> None:
-        self._board = board
+    def __init__(self, widgets: ChatWidgets, names: Sequence[str]) -> None:
+        self._widgets = widgets
         self._names = names
         self._blocks: dict[str, VariantBlock] = {}
         self._text: dict[tuple[str, int], bool] = {}
@@ -135,11 +135,11 @@ class VariantView:
         match event:
             case ParallelStart(run_ids=run_ids):
                 self._blocks = {each: VariantBlock(name) for each, name in zip(run_ids, self._names, strict=True)}
-                self._board.transcript.extend(self._blocks.values())
+                self._widgets.transcript.extend(self._blocks.values())
             case BranchEvent(event=inner) if inner.run_id in self._blocks:
                 block = self._blocks[inner.run_id]
                 self._show(block, inner)
-                self._board.transcript.changed(block)
+                self._widgets.transcript.changed(block)
             case ParallelEnd():
                 self._settle(event)
             case _:
@@ -184,7 +184,7 @@ class VariantView:
                 if block.state == "done":
                     block.label("chosen" if block is chosen else "left", block.note)
                 block.folded = True
-            self._board.transcript.changed(block)
+            self._widgets.transcript.changed(block)
 
 
 def numbered(names: Sequence[str]) -> list[str]:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class PromptSender:
-    """`contest`, where there is one, has the next prompt."""
+    """`parallel_run`, where there is one, has the next prompt."""
 
-    def __init__(self, desk: SessionController) -> None:
-        self._desk = desk
+    def __init__(self, controller: SessionController) -> None:
+        self._controller = controller
         self._ready = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
-        self.contest: ParallelRun | None = None
-        self.waiting = MessageQueue(desk)
+        self.parallel_run: ParallelRun | None = None
+        self.queue = MessageQueue(controller)
 
     @property
     def is_ready(self) -> bool:
@@ -51,51 +51,51 @@ class PromptSender:
             await self._prompt(words)
 
     async def _prompt(self, words: Words | None) -> None:
-        desk = self._desk
+        controller = self._controller
         try:
             await self._say(words)
         except CinchError as error:
-            desk.notice(str(error), "error")
+            controller.notice(str(error), "error")
             if words is not None:
-                desk.screen.prompt.restore(words)
-        if self.waiting.take_back():
-            desk.notice("What you typed meanwhile is back in the prompt.")
-        await desk.show_branch()
+                controller.screen.prompt.restore(words)
+        if self.queue.take_back():
+            controller.notice("What you typed meanwhile is back in the prompt.")
+        await controller.show_branch()
 
     async def _say(self, words: Words | None) -> None:
         """To the agent, or, where that was asked for, to several models at once."""
         if words is None:
-            await self._desk.agent.continue_run()
+            await self._controller.agent.continue_run()
             return
-        if self.contest is None:
-            await self._desk.agent.prompt(await self._with_files(words))
+        if self.parallel_run is None:
+            await self._controller.agent.prompt(await self._with_files(words))
             return
         try:
-            await self.contest.ask(await self._with_files(words))
+            await self.parallel_run.ask(await self._with_files(words))
         finally:
-            self.contest = None
+            self.parallel_run = None
 
     def steer(self, words: Words) -> None:
-        self._send_meanwhile(words, self._desk.agent.steer)
+        self._send_meanwhile(words, self._controller.agent.steer)
 
     def follow_up(self, words: Words) -> None:
-        self._send_meanwhile(words, self._desk.agent.follow_up)
+        self._send_meanwhile(words, self._controller.agent.follow_up)
 
     def _send_meanwhile(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
         if "@" in words.text:
-            self._desk.screen.run_worker(self._send_with_files(words, send), group="attach")
+            self._controller.screen.run_worker(self._send_with_files(words, send), group="attach")
         else:
             send(words.prompt)
-            self.waiting.follow(None)
+            self.queue.follow(None)
 
     async def _send_with_files(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
         prompt = await self._with_files(words)
-        if self._desk.is_running:
+        if self._controller.is_running:
             send(prompt)
-            self.waiting.follow(None)
+            self.queue.follow(None)
         else:
             # The run ended meanwhile.
-            self._desk.screen.prompt.restore(words)
+            self._controller.screen.prompt.restore(words)
 
     async def _with_files(self, words: Words) -> str | tuple[UserContent, ...]:
         """What the words say, with the files that they name."""
@@ -103,7 +103,7 @@ class PromptSender:
             return words.prompt
         from cinch_tui.attached_files import attach_files
 
-        files = await attach_files(words.text, self._desk.agent)
+        files = await attach_files(words.text, self._controller.agent)
         for reason in files.skipped:
-            self._desk.notice(reason, "warning")
+            self._controller.notice(reason, "warning")
         return words.followed_by(files.content)

@@ -23,8 +23,8 @@ WORTH_COUNTING = 3.0
 class RetryNotice:
     """One notice at most; it counts the seconds and goes when it is dropped."""
 
-    def __init__(self, board: ChatWidgets) -> None:
-        self._board = board
+    def __init__(self, widgets: ChatWidgets) -> None:
+        self._widgets = widgets
         self._block: NoticeBlock | None = None
         self._timer: Timer | None = None
         self._event: RetryScheduled | None = None
@@ -33,23 +33,23 @@ class RetryNotice:
     def show(self, event: RetryScheduled) -> None:
         self.drop()
         self._event, self._due = event, time.monotonic() + event.delay
-        self._block = self._board.notice(_told(event, event.delay), "warning")
-        self._board.note(f"retry {event.attempt}/{event.max_retries}")
+        self._block = self._widgets.notice(_told(event, event.delay), "warning")
+        self._widgets.note(f"retry {event.attempt}/{event.max_retries}")
         if event.delay >= WORTH_COUNTING:
-            self._timer = self._board.transcript.set_interval(1.0, self._count)
+            self._timer = self._widgets.transcript.set_interval(1.0, self._count)
 
     def drop(self) -> None:
         if self._timer is not None:
             self._timer.stop()
         if self._block is not None:
-            self._board.transcript.drop(self._block)
-            self._board.note("")
+            self._widgets.transcript.drop(self._block)
+            self._widgets.note("")
         self._block = self._timer = self._event = None
 
     def _count(self) -> None:
         if self._block is not None and self._event is not None:
             self._block.text = _told(self._event, self._due - time.monotonic())
-            self._board.transcript.changed(self._block)
+            self._widgets.transcript.changed(self._block)
 
 
 def _told(event: RetryScheduled, left: float) -> str:

@@ -79,33 +79,33 @@ class StatusCommand:
         return said.decode(errors="replace").strip()[:SHOWN]
 
 
-def show_after_turns(desk: SessionController) -> Callable[[Event], None]:
+def show_after_turns(controller: SessionController) -> Callable[[Event], None]:
     """Hears the agent, and has the command's line shown."""
     # What is set may change at any time; what is set has one command that remembers when it ran.
     commands: dict[tuple[str, float], StatusCommand] = {}
 
     async def show(command: StatusCommand) -> None:
-        line = await command.line(facts_of(desk))
+        line = await command.line(facts_of(controller))
         if line is not None:
-            bar = desk.screen.board.status
+            bar = controller.screen.widgets.status
             bar.status = replace(bar.status, told=line)
 
     def hear(event: Event) -> None:
-        ui = desk.settings.ui
+        ui = controller.settings.ui
         if ui.status_command and isinstance(event, TurnEnd | AgentEnd):
             wanted = (ui.status_command, ui.status_seconds)
-            command = commands.setdefault(wanted, StatusCommand(wanted[0], desk.options.cwd, wanted[1]))
-            desk.screen.run_worker(show(command), group="status")
+            command = commands.setdefault(wanted, StatusCommand(wanted[0], controller.options.cwd, wanted[1]))
+            controller.screen.run_worker(show(command), group="status")
 
     return hear
 
 
-def facts_of(desk: SessionController) -> Facts:
+def facts_of(controller: SessionController) -> Facts:
     """What the command is told."""
-    agent, status = desk.agent, desk.screen.board.status.status
+    agent, status = controller.agent, controller.screen.widgets.status.status
     return {
         "session_id": agent.session_id,
-        "cwd": str(desk.options.cwd),
+        "cwd": str(controller.options.cwd),
         "branch": status.branch,
         "state": status.state,
         "mode": agent.state.mode.name,

@@ -23,15 +23,15 @@ class UserNotified(Message):
         self.sequence = sequence
 
 
-def calling(desk: SessionController) -> Callable[[Event], None]:
-    """What the person of this desk is called by."""
-    ui, environ = desk.settings.ui, desk.options.environ
+def calling(controller: SessionController) -> Callable[[Event], None]:
+    """What the person of this controller is called by."""
+    ui, environ = controller.settings.ui, controller.options.environ
 
     def call(words: str) -> None:
-        about = Notification.about(desk.options.cwd.name, words)
+        about = Notification.about(controller.options.cwd.name, words)
         if sequence := written(ui.notify, about, environ):
-            desk.app.post_message(UserNotified(sequence))
+            controller.app.post_message(UserNotified(sequence))
         if "desktop" in ui.notify and "off" not in ui.notify:
             show_on_desktop(about)
 
-    return Notifications(desk.presence, call, ui.notify_after_s).receive
+    return Notifications(controller.presence, call, ui.notify_after_s).receive

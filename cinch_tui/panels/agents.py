@@ -23,8 +23,8 @@ _MARKS = {"running": "●", "done": "✓", "failed": "✗", "stopped": "■"}
 class AgentsPanel(StillPanel):
     empty = "No sub-agent has worked in this session."
 
-    def __init__(self, desk: SessionController) -> None:
-        self._desk = desk
+    def __init__(self, controller: SessionController) -> None:
+        self._controller = controller
 
     @property
     def hint(self) -> str:
@@ -47,19 +47,19 @@ class AgentsPanel(StillPanel):
     async def open(self, key: str) -> None:
         from cinch_tui.screens.reader import Reader
 
-        agent = self._desk.screen.shelf.sub_agents.find(key)
+        agent = self._controller.screen.panels.sub_agents.find(key)
         if agent is None:
             return
-        await self._desk.app.push_screen_wait(Reader(one_line(agent.name), lambda: agent.story))
+        await self._controller.app.push_screen_wait(Reader(one_line(agent.name), lambda: agent.story))
 
     async def stop(self, key: str) -> None:
-        agent = self._desk.screen.shelf.sub_agents.find(key)
+        agent = self._controller.screen.panels.sub_agents.find(key)
         if agent is not None:
-            self._desk.agent.cancel_call(agent.call_id, agent.caller)
+            self._controller.agent.cancel_call(agent.call_id, agent.caller)
 
     @property
     def _agents(self) -> list[SubAgent]:
-        return self._desk.screen.shelf.sub_agents.newest_first
+        return self._controller.screen.panels.sub_agents.newest_first
 
 
 def _row(agent: SubAgent) -> ItemRow:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class ChangesPanel(StillPanel):
     empty = "This session has changed no file."
 
-    def __init__(self, desk: SessionController) -> None:
-        self._desk = desk
+    def __init__(self, controller: SessionController) -> None:
+        self._controller = controller
 
     @property
     def hint(self) -> str:
@@ -42,10 +42,10 @@ class ChangesPanel(StillPanel):
         from cinch_tui.screens.changes import ChangesScreen
 
         screen = ChangesScreen(self._ledger(), "session", at=key)
-        await self._desk.app.push_screen_wait(screen)
+        await self._controller.app.push_screen_wait(screen)
 
     def _ledger(self) -> Ledger:
-        assembly = self._desk.assembly
+        assembly = self._controller.assembly
         return Ledger(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
 
 

@@ -26,8 +26,8 @@ _MARKS = {"running": "●", "ended": "✓", "killed": "■", "failed": "✗"}
 class JobsPanel(StillPanel):
     empty = "No command has gone on in the background."
 
-    def __init__(self, desk: SessionController) -> None:
-        self._desk = desk
+    def __init__(self, controller: SessionController) -> None:
+        self._controller = controller
 
     @property
     def hint(self) -> str:
@@ -35,28 +35,28 @@ class JobsPanel(StillPanel):
 
     @property
     def is_live(self) -> bool:
-        return bool(self._desk.agent.jobs.running)
+        return bool(self._controller.agent.jobs.running)
 
     def concerns(self, event: Event) -> bool:
         return isinstance(event, JobStarted | JobEnded)
 
     async def rows(self) -> Sequence[ItemRow]:
-        return [_row(job) for job in self._desk.agent.jobs.all[::-1]]
+        return [_row(job) for job in self._controller.agent.jobs.all[::-1]]
 
     async def open(self, key: str) -> None:
         from cinch_tui.screens.reader import Reader
 
-        job = self._desk.agent.jobs.find(key)
+        job = self._controller.agent.jobs.find(key)
         if job is None:
             return
 
         def text() -> str:
             return f"{job.id}: {job.fate}\n\n{job.errand.printed.whole()}"
 
-        await self._desk.app.push_screen_wait(Reader(one_line(job.errand.title), text))
+        await self._controller.app.push_screen_wait(Reader(one_line(job.errand.title), text))
 
     async def stop(self, key: str) -> None:
-        self._desk.agent.jobs.kill(key)
+        self._controller.agent.jobs.kill(key)
 
 
 def _row(job: Job) -> ItemRow:

@@ -23,8 +23,8 @@ LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
 
 
 class LogsPanel(StillPanel):
-    def __init__(self, desk: SessionController) -> None:
-        self._desk = desk
+    def __init__(self, controller: SessionController) -> None:
+        self._controller = controller
         self._kept: RecentRecords = recent_records()
         self._level = logging.DEBUG
         self._shown: dict[str, logging.LogRecord] = {}
@@ -63,7 +63,7 @@ class LogsPanel(StillPanel):
         trace = f"\n{logging.Formatter().formatException(record.exc_info)}" if record.exc_info else ""
         text = printed(without_secrets(f"{_said(record)}{trace}"))
         heading = f"{_clock(record)} {record.levelname} {record.name}"
-        await self._desk.app.push_screen_wait(Reader(one_line(heading), lambda: text))
+        await self._controller.app.push_screen_wait(Reader(one_line(heading), lambda: text))
 
     def turn(self) -> None:
         self._level = LEVELS[(LEVELS.index(self._level) + 1) % len(LEVELS)]

@@ -27,9 +27,9 @@ TICK_SECONDS = 1.0
 class PanelManager:
     """What is hidden costs nothing: its panel is not built, nothing is asked of it, and no timer runs."""
 
-    def __init__(self, desk: SessionController) -> None:
-        self._desk = desk
-        self._file = desk.options.paths.panels_file
+    def __init__(self, controller: SessionController) -> None:
+        self._controller = controller
+        self._file = controller.options.paths.panels_file
         self._shown = Shown()
         self._panel: Panel | None = None
         self._area: PanelArea | None = None
@@ -86,7 +86,7 @@ class PanelManager:
         self._stop_ticking()
         if self._area is not None:
             if self._area.has_focus:
-                self._desk.screen.prompt.focus()
+                self._controller.screen.prompt.focus()
             self._area.remove()
             self._area = None
         self._remember()
@@ -103,14 +103,14 @@ class PanelManager:
     @property
     def stops(self) -> list[Widget]:
         """What can have the keys, in their order."""
-        tools = self._desk.screen.board.tool_panel
+        tools = self._controller.screen.widgets.tool_panel
         return [*([tools] if tools.display else []), *([self._area] if self._area else [])]
 
     def hear(self, event: Event) -> None:
         """Something happened in the agent."""
         self.sub_agents.hear(event)
         if isinstance(event, JobStarted):
-            self._desk.notice(f"{event.job_id} goes on in the background: {event.title}. /jobs shows it.")
+            self._controller.notice(f"{event.job_id} goes on in the background: {event.title}. /jobs shows it.")
         elif isinstance(event, JobEnded):
             self._tell_end(event)
         if self._panel is not None and (self._panel.concerns(event) or _is_counted(event)):
@@ -123,7 +123,7 @@ class PanelManager:
 
     def refresh(self) -> None:
         if self._panel is not None:
-            self._desk.screen.run_worker(partial(self._fill, self._panel), group="panel", exclusive=True)
+            self._controller.screen.run_worker(partial(self._fill, self._panel), group="panel", exclusive=True)
 
     async def do(self, deed: Deed, key: str) -> None:
         """What the person wants of a line, or of the panel."""
@@ -147,22 +147,22 @@ class PanelManager:
         from cinch_tui.widgets.panel_area import PanelArea
 
         self._shown = replace(self._shown, beside=spec.name)
-        self._panel = spec.build(self._desk)
+        self._panel = spec.build(self._controller)
         if self._area is None:
             self._area = PanelArea()
-            self._desk.screen.board.stage.mount(self._area)
+            self._controller.screen.widgets.stage.mount(self._area)
         self.refresh()
 
     def _show_above(self) -> None:
-        board = self._desk.screen.board
-        for name, widget in (("tools", board.tool_panel), ("todo", board.todo_panel)):
+        widgets = self._controller.screen.widgets
+        for name, widget in (("tools", widgets.tool_panel), ("todo", widgets.todo_panel)):
             widget.set_class(name in self._shown.closed, "-closed")
 
     async def _fill(self, panel: Panel) -> None:
         try:
             rows = await panel.rows()
         except CinchError as error:
-            self._desk.notice(str(error), "error")
+            self._controller.notice(str(error), "error")
             return
         if self._area is None or panel is not self._panel:
             return
@@ -177,7 +177,7 @@ class PanelManager:
     def _title(self, spec: PanelSpec) -> str:
         running = 0
         if spec.name == "jobs":
-            running = len(self._desk.agent.jobs.running)
+            running = len(self._controller.agent.jobs.running)
         elif spec.name == "agents":
             running = sum(agent.state == "running" for agent in self.sub_agents.newest_first)
         return f"{spec.title} {running}" if running else spec.title
@@ -188,14 +188,14 @@ class PanelManager:
             self._ticker = None
 
     def _tell_end(self, event: JobEnded) -> None:
-        job = self._desk.agent.jobs.find(event.job_id)
+        job = self._controller.agent.jobs.find(event.job_id)
         if job is not None and job.killer != "leaving":
             failed = event.state == "failed" or bool(event.exit_code)
-            self._desk.notice(f"{job.id} {job.fate}: {job.errand.title}", "warning" if failed else "info")
+            self._controller.notice(f"{job.id} {job.fate}: {job.errand.title}", "warning" if failed else "info")
 
     def _remember(self) -> None:
         file, shown = self._file, self._shown
-        self._desk.screen.run_worker(
+        self._controller.screen.run_worker(
             lambda: remember_panels(file, shown), thread=True, group="remember", exclusive=True
         )
 

@@ -21,10 +21,10 @@ class PanelSpec:
     summary: str
     source: str = ""
 
-    def build(self, desk: SessionController) -> Panel:
+    def build(self, controller: SessionController) -> Panel:
         """Its module is loaded when it is first shown."""
         module, _, kind = self.source.partition(":")
-        return getattr(import_module(f"cinch_tui.panels.{module}"), kind)(desk)
+        return getattr(import_module(f"cinch_tui.panels.{module}"), kind)(controller)
 
 
 PANELS: tuple[PanelSpec, ...] = (

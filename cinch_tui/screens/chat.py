@@ -47,7 +47,7 @@ TO_THE_PROMPT = "Back to the prompt"
 
 
 class ChatScreen(PanelledScreen):
-    """Takes what is typed to the desk, and keys to the widgets."""
+    """Takes what is typed to the controller, and keys to the widgets."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("chat")]
     AUTO_FOCUS = ""
@@ -57,16 +57,16 @@ class ChatScreen(PanelledScreen):
 
     def __init__(
         self,
-        desk: SessionController,
+        controller: SessionController,
         front: ChatCommandHost,
         prompt: Prompt,
         commands: Callable[[], Registry],
         frame: FirstFrame | None = None,
     ) -> None:
         """`frame` is what the person has seen and typed into so far."""
-        super().__init__(desk, front, prompt)
+        super().__init__(controller, front, prompt)
         self._frame = frame
-        ui = desk.settings.ui
+        ui = controller.settings.ui
         self._status = StatusBar(arrangement=Arrangement(ui.status, moves=ui.motion == "full"))
         self._commands = commands
         self._quit_armed_at = 0.0
@@ -82,7 +82,7 @@ class ChatScreen(PanelledScreen):
 
     def _first_banner(self) -> Content | str:
         """What an empty conversation shows, until the widget for it is there; nothing where another begins."""
-        options, app = self._desk.options, self._desk.app
+        options, app = self._controller.options, self._controller.app
         if options.beginning != "new" or options.prompt:
             return ""
         self._banner = StartBanner(str(options.cwd), self._frame.told[0] if self._frame else "")
@@ -103,76 +103,76 @@ class ChatScreen(PanelledScreen):
         from cinch_tui.screens.chat_widgets import STYLES, ChatWidgets
 
         self.post_message(self.PromptReady())
-        self._desk.app.stylesheet.read_all(STYLES)
-        board = ChatWidgets.above(self._status)
-        board.transcript.banner = self._banner
-        self.furnish(board.transcript)
-        with self._desk.app.batch_update():
+        self._controller.app.stylesheet.read_all(STYLES)
+        widgets = ChatWidgets.above(self._status)
+        widgets.transcript.banner = self._banner
+        self.furnish(widgets.transcript)
+        with self._controller.app.batch_update():
             await self.query_one("#room").remove()
-            await self.mount_all(board.widgets, before=self.prompt)
-        self._board = board
-        self._desk.open(self)
+            await self.mount_all(widgets.above_prompt, before=self.prompt)
+        self._widgets = widgets
+        self._controller.open(self)
         while self._early:
             self.take(self._early.pop(0))
 
     @work(group="picture", exclusive=True)
     async def keep_picture(self) -> None:
         """Have this empty screen painted first at the next start."""
-        if self._board is not None:
+        if self._widgets is not None:
             # The conversation is drawn in new colours a frame later than the rest.
-            await self._board.transcript.drained()
+            await self._widgets.transcript.drained()
         self.call_after_refresh(self._keep_picture)
 
     def _keep_picture(self) -> None:
         from cinch_tui.terminal.first_picture import keep_picture
 
-        busy = self._board is None or bool(self.prompt.text or self.has_panel or self._board.transcript.blocks)
+        busy = self._widgets is None or bool(self.prompt.text or self.has_panel or self._widgets.transcript.blocks)
         if self.is_current and not busy:
-            keep_picture(self._desk.app, self, self._status.status, self._desk.options)
+            keep_picture(self._controller.app, self, self._status.status, self._controller.options)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self._board is not None and super().check_action(action, parameters)
+        return self._widgets is not None and super().check_action(action, parameters)
 
     @on(Prompt.Submitted)
     def _submitted(self, message: Prompt.Submitted) -> None:
-        if self._board is None:
+        if self._widgets is None:
             self._early.append(message.words)
         else:
             self.take(message.words)
 
     @on(Prompt.FollowUp)
     def _followed_up(self, message: Prompt.FollowUp) -> None:
-        if self._board is None:
+        if self._widgets is None:
             self._early.append(message.words)
-        elif self._desk.is_running and self._is_prompt(message.words.text):
-            self._guard(message.words, self._desk.talk.follow_up)
+        elif self._controller.is_running and self._is_prompt(message.words.text):
+            self._guard(message.words, self._controller.sender.follow_up)
         else:
             self.take(message.words)
 
     @on(Prompt.TakeBack)
     def _take_back(self, message: Prompt.TakeBack) -> None:
         del message
-        self._desk.talk.waiting.take_back()
+        self._controller.sender.queue.take_back()
 
     @on(Prompt.SendNow)
     def _send_now(self, message: Prompt.SendNow) -> None:
         del message
-        self._desk.send_now()
+        self._controller.send_now()
 
     @on(Prompt.Revised)
     def _revised(self, message: Prompt.Revised) -> None:
-        self._guard(message.words, self._desk.talk.waiting.revised)
+        self._guard(message.words, self._controller.sender.queue.revised)
 
     @on(Prompt.LeftAsItWas)
     def _left_as_it_was(self, message: Prompt.LeftAsItWas) -> None:
         del message
-        self._desk.talk.waiting.left_as_it_was()
+        self._controller.sender.queue.left_as_it_was()
 
     def on_queue_line_asked(self, message: QueueLine.Asked) -> None:
-        self._desk.talk.waiting.obey(message)
+        self._controller.sender.queue.obey(message)
 
     def action_queue(self) -> None:
-        self.board.queue.enter()
+        self.widgets.queue.enter()
 
     @on(Prompt.Complaint)
     def _complain(self, message: Prompt.Complaint) -> None:
@@ -195,14 +195,14 @@ class ChatScreen(PanelledScreen):
     def _covered(self, message: Covered) -> None:
         """Keep the end of the conversation above a docked dialog, which covers the prompt and what is around it."""
         # Not from where the stage ends: its margin moves that, and a resize may not have reached it yet.
-        below = [each for each in self.children if each.display and each is not self.board.stage]
+        below = [each for each in self.children if each.display and each is not self.widgets.stage]
         rows = sum(each.outer_size.height for each in below)
         most = self.size.height - rows - LEAST_ROWS
-        self.board.stage.styles.margin = (0, 0, max(0, min(message.rows - rows, most)), 0)
+        self.widgets.stage.styles.margin = (0, 0, max(0, min(message.rows - rows, most)), 0)
 
     @on(ScrollConversation)
     def _scroll_conversation(self, message: ScrollConversation) -> None:
-        self.board.transcript.scroll_relative(y=message.lines, animate=False)
+        self.widgets.transcript.scroll_relative(y=message.lines, animate=False)
 
     @on(Interrupted)
     def _interrupted(self, message: Interrupted) -> None:
@@ -218,7 +218,7 @@ class ChatScreen(PanelledScreen):
         from cinch_tui.commands.secrets import take_keys
 
         # Whoever says something wants to see what comes of it.
-        self.board.transcript.follow()
+        self.widgets.transcript.follow()
         words = as_words(said)
         rest, keys = take_keys(words.text)
         for key in keys:
@@ -240,7 +240,7 @@ class ChatScreen(PanelledScreen):
     async def _ask_about_keys(self, words: Words, send: Callable[[Words], None]) -> None:
         from cinch_tui.api_keys.guard import ask_about_keys
 
-        await self._desk.talk.until_ready()
+        await self._controller.sender.until_ready()
         decision = await ask_about_keys(self._front, words.text)
         if decision.send:
             send(words)
@@ -254,7 +254,7 @@ class ChatScreen(PanelledScreen):
         line, command = shell_line(words.text), self._commands().parse(words.text)
         if words.images and (line or isinstance(command, Invocation)):
             self.prompt.restore(words)
-            self.board.notice("A command takes no images; the prompt is as it was.", "warning")
+            self.widgets.notice("A command takes no images; the prompt is as it was.", "warning")
             return
         if line:
             self._run_shell(line)
@@ -269,7 +269,7 @@ class ChatScreen(PanelledScreen):
 
     @work(group="command")
     async def _keep_key(self, provider: str, secret: str) -> None:
-        await self._desk.talk.until_ready()
+        await self._controller.sender.until_ready()
         await self._front.keep_key(provider, secret)
 
     @work(group="command")
@@ -281,8 +281,8 @@ class ChatScreen(PanelledScreen):
     async def _run_shell(self, line: ShellLine) -> None:
         from cinch_tui.transcript.shell_run import Shell
 
-        await self._desk.talk.until_ready()
-        self._shell = self._shell or Shell(self._desk.agent, self.board.transcript)
+        await self._controller.sender.until_ready()
+        self._shell = self._shell or Shell(self._controller.agent, self.widgets.transcript)
         self.prompt.own_commands += 1
         try:
             await self._shell.run(line)
@@ -298,7 +298,7 @@ class ChatScreen(PanelledScreen):
         if not miss.is_safe:
             choices.insert(0, (TO_THE_PROMPT, "to correct it"))
         title = as_sentence(f"{miss.reason}; what did you mean?")
-        chosen = await self._desk.pick(title, [*choices, (AS_IT_IS, "to the model, as a prompt")])
+        chosen = await self._controller.pick(title, [*choices, (AS_IT_IS, "to the model, as a prompt")])
         if chosen in (None, TO_THE_PROMPT):
             self.prompt.restore(words)
         elif chosen == AS_IT_IS:
@@ -313,8 +313,8 @@ class ChatScreen(PanelledScreen):
     def _send(self, words: Words) -> None:
         if self._shell:
             self._shell.hand_over()
-        if self._desk.is_running:
-            self._desk.talk.steer(words)
+        if self._controller.is_running:
+            self._controller.sender.steer(words)
         else:
             self._run(words)
 
@@ -326,7 +326,7 @@ class ChatScreen(PanelledScreen):
     async def _run(self, words: Words | None) -> None:
         self.prompt.run_is_on = True
         try:
-            await self._desk.talk.run(words)
+            await self._controller.sender.run(words)
         finally:
             self.prompt.run_is_on = False
 
@@ -341,7 +341,7 @@ class ChatScreen(PanelledScreen):
         elif self.leave_search() or self.has_just_lost_list:
             return
         elif not ((self._shell and self._shell.stop()) or self._front.stop_aside()):
-            self._desk.send_now_or_abort()
+            self._controller.send_now_or_abort()
 
     def action_interrupt(self) -> None:
         """Ctrl+C: copy a selection, else stop the agent, else clear the prompt, else quit at the second time."""
@@ -351,12 +351,12 @@ class ChatScreen(PanelledScreen):
             self.clear_selection()
         elif self._shell and self._shell.stop():
             return
-        elif self._desk.is_running:
-            self._desk.abort()
+        elif self._controller.is_running:
+            self._controller.abort()
         elif self.prompt.text:
-            self._desk.set_aside(self.prompt.take())
+            self._controller.set_aside(self.prompt.take())
         elif time.monotonic() - self._quit_armed_at < QUIT_WITHIN:
-            self._desk.quit(INTERRUPTED)
+            self._controller.quit(INTERRUPTED)
         else:
             self._arm_quit(label_of("chat.interrupt"))
 
@@ -366,18 +366,18 @@ class ChatScreen(PanelledScreen):
         if self.prompt.text or since < REPEATED_WITHIN:
             return
         if time.monotonic() - self._quit_armed_at < QUIT_WITHIN:
-            self._desk.quit()
+            self._controller.quit()
         else:
             self._arm_quit(label_of("chat.leave"))
 
     def _arm_quit(self, key: str) -> None:
         self._quit_armed_at = time.monotonic()
-        self.board.note(f"{key} again quits{self._desk.cost_of_leaving}")
-        self.set_timer(QUIT_WITHIN, lambda: self.board.note(""))
+        self.widgets.note(f"{key} again quits{self._controller.cost_of_leaving}")
+        self.set_timer(QUIT_WITHIN, lambda: self.widgets.note(""))
 
     @work(group="command")
     async def action_toggle_plan(self) -> None:
-        await self._desk.talk.until_ready()
+        await self._controller.sender.until_ready()
         self._front.toggle_plan()
 
     def action_help(self) -> None:
@@ -388,7 +388,7 @@ class ChatScreen(PanelledScreen):
 
     @work(group="command")
     async def action_sessions(self) -> None:
-        await self._desk.pick_session()
+        await self._controller.pick_session()
 
     def on_text_selected(self) -> None:
         selected = self.get_selected_text()

@@ -40,7 +40,7 @@ class ChatWidgets:
         return cls(Stage(transcript), transcript, ToolPanel(), TodoPanel(), QueueLine(), status)
 
     @property
-    def widgets(self) -> list[Widget]:
+    def above_prompt(self) -> list[Widget]:
         """What stands above the prompt, from top to bottom."""
         return [self.stage, self.todo_panel, self.tool_panel, self.queue]
 

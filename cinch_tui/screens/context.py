@@ -33,12 +33,12 @@ _INKS = {"free": "$foreground 30%", "room for the reply": "$secondary"}
 _CELLS = {"free": "░", "room for the reply": "▒"}
 
 
-async def open_context(desk: SessionController) -> None:
+async def open_context(controller: SessionController) -> None:
     """Show what the next request would carry; to be called in a worker."""
-    agent = desk.agent
-    frame = context_inputs(agent.state, desk.assembly.instructions, agent.options.window)
+    agent = controller.agent
+    frame = context_inputs(agent.state, controller.assembly.instructions, agent.options.window)
     whole = await asyncio.to_thread(breakdown, agent.history.messages, frame)
-    await desk.app.push_screen_wait(ContextScreen(whole, lambda piece: whole_text(piece, texts_of(frame))))
+    await controller.app.push_screen_wait(ContextScreen(whole, lambda piece: whole_text(piece, texts_of(frame))))
 
 
 def texts_of(frame: ContextInputs) -> list[tuple[Section, str]]:

@@ -33,41 +33,41 @@ COPY, OPEN = "Copy", "Open"
 
 
 class ConversationScreen(PacedScreen):
-    """A screen that has a conversation, once there is a board, and a prompt under it."""
+    """A screen that has a conversation, once there is a widgets, and a prompt under it."""
 
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(self, desk: SessionController, front: ChatCommandHost, prompt: Prompt) -> None:
+    def __init__(self, controller: SessionController, front: ChatCommandHost, prompt: Prompt) -> None:
         super().__init__()
-        self._desk = desk
+        self._controller = controller
         self._front = front
         self.prompt = prompt
-        self._board: ChatWidgets | None = None
+        self._widgets: ChatWidgets | None = None
 
     @property
-    def board(self) -> ChatWidgets:
+    def widgets(self) -> ChatWidgets:
         """Raises `CinchError` before the first paint."""
-        if self._board is None:
+        if self._widgets is None:
             raise CinchError(NOT_READY)
-        return self._board
+        return self._widgets
 
     @property
     def is_awaited(self) -> bool:
-        return self._desk.presence.is_at_the_keys
+        return self._controller.presence.is_at_the_keys
 
     def on_screen_resume(self) -> None:
         """Who was in another window when a dialog came has the focus taken from the prompt, and not given back."""
-        if self._board is not None and self.focused is None:
+        if self._widgets is not None and self.focused is None:
             self.prompt.focus()
 
     def on_key(self, event: Key) -> None:
         """A click beside the screen, while it changes its size, takes the focus from everything."""
-        if self._board is not None and self.focused is None:
+        if self._widgets is not None and self.focused is None:
             self.prompt.insert(event.character if event.is_printable and event.character else "")
 
     def on_paste(self, event: Paste) -> None:
-        if self._board is not None and self.focused is None:
+        if self._widgets is not None and self.focused is None:
             self.prompt.insert(event.text)
 
     # By their names, since the classes come later.
@@ -78,9 +78,9 @@ class ConversationScreen(PacedScreen):
         from cinch_tui.transcript.pictured import Gallery
         from cinch_tui.transcript.styles import Ways
 
-        app, ui = self._desk.app, self._desk.settings.ui
+        app, ui = self._controller.app, self._controller.settings.ui
         way = first_way(ui.images, None if app.no_color else app.console.color_system)
-        transcript.ways = Ways(ui.timestamps, str(self._desk.options.cwd), way)
+        transcript.ways = Ways(ui.timestamps, str(self._controller.options.cwd), way)
         # Textual has no other way to tell a terminal something that is not painted.
         driver = app._driver  # pyright: ignore[reportPrivateUsage]
         if driver is not None and not app.is_headless:
@@ -90,10 +90,10 @@ class ConversationScreen(PacedScreen):
     def _back_from_the_shell(self, app: App[object]) -> None:
         """Terminals forget the pictures of a screen that was left."""
         del app
-        self.board.transcript.show_pictures_again()
+        self.widgets.transcript.show_pictures_again()
 
     def show_pictures(self, way: ImageWay) -> None:
-        transcript = self.board.transcript
+        transcript = self.widgets.transcript
         transcript.ways = replace(transcript.ways, images=way)
 
     @work(group="pictures")
@@ -102,8 +102,8 @@ class ConversationScreen(PacedScreen):
         from cinch_tui.terminal.pictures import may_be_asked, tmux_hands_on
         from cinch_tui.transcript.kitty import QUERY
 
-        wanted, environ, gallery = self._desk.settings.ui.images, os.environ, self.board.transcript.gallery
-        is_able = self._desk.app.console.color_system == "truecolor" and not self._desk.app.no_color
+        wanted, environ, gallery = self._controller.settings.ui.images, os.environ, self.widgets.transcript.gallery
+        is_able = self._controller.app.console.color_system == "truecolor" and not self._controller.app.no_color
         if gallery is None or wanted not in ("auto", "kitty") or not is_able:
             return
         if environ.get("TMUX"):
@@ -121,13 +121,13 @@ class ConversationScreen(PacedScreen):
         from cinch_tui.screens.picker import Item, Picker
 
         if not message.links:
-            self._desk.app.notify("There is no link in this block.", markup=False)
+            self._controller.app.notify("There is no link in this block.", markup=False)
             return
         items = [Item(link.label, link.url, link.url) for link in message.links]
-        url = await self._desk.app.push_screen_wait(Picker("Links of this block", items))
+        url = await self._controller.app.push_screen_wait(Picker("Links of this block", items))
         if not url:
             return
-        chosen = await self._desk.pick(url, [(COPY, "the address"), (OPEN, "in the browser or the editor")])
+        chosen = await self._controller.pick(url, [(COPY, "the address"), (OPEN, "in the browser or the editor")])
         if chosen == OPEN:
             self._open(url)
         elif chosen == COPY:
@@ -139,7 +139,7 @@ class ConversationScreen(PacedScreen):
 
         file = await asyncio.to_thread(file_of, message.picture)
         if not show_on_desktop(str(file)):
-            self._desk.notice(f"{NO_VIEWER}; the picture is in {file}")
+            self._controller.notice(f"{NO_VIEWER}; the picture is in {file}")
 
     def _open(self, url: str) -> None:
         """A file in the editor, all else where the person sits; where nothing can, the address is copied."""
@@ -149,11 +149,11 @@ class ConversationScreen(PacedScreen):
 
         place = place_in_file(url)
         if place is not None:
-            failure = edit_at(*place, self._desk.settings.ui.editor, self._desk.app.suspend)
+            failure = edit_at(*place, self._controller.settings.ui.editor, self._controller.app.suspend)
             if failure:
-                self._desk.notice(failure, "error")
+                self._controller.notice(failure, "error")
         elif not show_on_desktop(url):
-            self._desk.notice(f"{NO_VIEWER}; the address is copied: {url}")
+            self._controller.notice(f"{NO_VIEWER}; the address is copied: {url}")
             self._front.copy(url)
 
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
@@ -178,16 +178,16 @@ class ConversationScreen(PacedScreen):
         self.query_one(SearchBar).tell(message.number, message.total, is_done=message.is_done)
 
     def on_search_bar_wanted(self, message: SearchBar.Wanted) -> None:
-        self.board.transcript.find(message.query)
+        self.widgets.transcript.find(message.query)
 
     def on_search_bar_step(self, message: SearchBar.Step) -> None:
-        self.board.transcript.find_next(message.by)
+        self.widgets.transcript.find_next(message.by)
 
     def on_search_bar_left(self, message: SearchBar.Left) -> None:
         from cinch_tui.widgets.search_bar import SearchBar
 
         self.query_one(SearchBar).close()
-        self.board.transcript.end_search(stay=message.stay)
+        self.widgets.transcript.end_search(stay=message.stay)
         self.prompt.focus()
 
     def leave_search(self) -> bool:
@@ -197,41 +197,41 @@ class ConversationScreen(PacedScreen):
         bars = [bar for bar in self.query(SearchBar) if bar.is_open]
         for bar in bars:
             bar.close()
-            self.board.transcript.end_search(stay=True)
+            self.widgets.transcript.end_search(stay=True)
         return bool(bars)
 
     def action_change_sides(self) -> None:
         if self.prompt.has_focus_within:
-            self.board.transcript.focus()
-        elif self.board.transcript.has_focus:
-            self.board.transcript.action_leave()
+            self.widgets.transcript.focus()
+        elif self.widgets.transcript.has_focus:
+            self.widgets.transcript.action_leave()
         else:
             self.prompt.focus()
 
     def action_toggle_fold(self) -> None:
-        self.board.transcript.action_fold()
+        self.widgets.transcript.action_fold()
 
     def action_previous_block(self) -> None:
-        self.board.transcript.action_previous_block()
-        self.board.transcript.focus()
+        self.widgets.transcript.action_previous_block()
+        self.widgets.transcript.focus()
 
     def action_next_block(self) -> None:
-        self.board.transcript.action_next_block()
-        self.board.transcript.focus()
+        self.widgets.transcript.action_next_block()
+        self.widgets.transcript.focus()
 
     def action_page_transcript(self) -> None:
         from cinch_tui.terminal.pager import page
         from cinch_tui.transcript.plain_text import whole_text
 
-        failure = page(whole_text(self.board.transcript.blocks), self._desk.app.suspend)
+        failure = page(whole_text(self.widgets.transcript.blocks), self._controller.app.suspend)
         if failure:
-            self._desk.notice(failure, "error")
+            self._controller.notice(failure, "error")
 
     def action_previous_prompt(self) -> None:
-        self.board.transcript.action_previous_prompt()
+        self.widgets.transcript.action_previous_prompt()
 
     def action_next_prompt(self) -> None:
-        self.board.transcript.action_next_prompt()
+        self.widgets.transcript.action_next_prompt()
 
     async def action_search(self) -> None:
         # Few conversations are searched, and none before the first paint.
@@ -243,7 +243,7 @@ class ConversationScreen(PacedScreen):
         self.query_one(SearchBar).open()
 
     def action_toggle_channels(self) -> None:
-        toggle_channels(self._desk)
+        toggle_channels(self._controller)
 
     def action_next_colours(self) -> None:
         self._front.next_colours()
@@ -252,22 +252,22 @@ class ConversationScreen(PacedScreen):
     async def action_next_approval(self) -> None:
         from cinch_tui.commands.approval import next_approval
 
-        await self._desk.talk.until_ready()
+        await self._controller.sender.until_ready()
         next_approval(self._front)
 
     @work(group="next-model", exclusive=True)
     async def action_next_model(self) -> None:
-        await self._desk.talk.until_ready()
+        await self._controller.sender.until_ready()
         await self._front.next_model()
 
     def action_page_up(self) -> None:
-        self.board.transcript.action_page_up()
+        self.widgets.transcript.action_page_up()
 
     def action_page_down(self) -> None:
-        self.board.transcript.action_page_down()
+        self.widgets.transcript.action_page_down()
 
     def action_scroll_top(self) -> None:
-        self.board.transcript.action_scroll_home()
+        self.widgets.transcript.action_scroll_home()
 
     def action_scroll_end(self) -> None:
-        self.board.transcript.follow()
+        self.widgets.transcript.follow()

@@ -26,43 +26,43 @@ ESCAPE_DELAY = 0.5
 class PanelledScreen(ConversationScreen):
     """A conversation with panels, once there is an agent."""
 
-    _shelf: PanelManager | None = None
+    _panels: PanelManager | None = None
     _emptied_at = -math.inf
 
     @property
-    def shelf(self) -> PanelManager:
+    def panels(self) -> PanelManager:
         """Raises `CinchError` before there is an agent."""
-        if self._shelf is None:
+        if self._panels is None:
             raise CinchError(NOT_READY)
-        return self._shelf
+        return self._panels
 
-    async def open_shelf(self) -> PanelManager:
+    async def open_panels(self) -> PanelManager:
         """Show the panels as they were last time."""
         # Nothing of it shows before there is an agent.
         from cinch_tui.panels.panel_manager import PanelManager
 
-        self._shelf = PanelManager(self._desk)
-        await self._shelf.open()
-        return self._shelf
+        self._panels = PanelManager(self._controller)
+        await self._panels.open()
+        return self._panels
 
     @property
     def has_panel(self) -> bool:
         """Whether something stands beside the conversation."""
-        return self._shelf is not None and bool(self._shelf.beside)
+        return self._panels is not None and bool(self._panels.beside)
 
     def action_next_panel(self) -> None:
-        if self._shelf is not None:
-            self._shelf.cycle()
+        if self._panels is not None:
+            self._panels.cycle()
 
     def action_focus_panel(self) -> None:
         """Into what runs, then into the panel, then back."""
-        if self._shelf is None:
+        if self._panels is None:
             return
-        stops = [*self._shelf.stops, self.prompt]
+        stops = [*self._panels.stops, self.prompt]
         place = next((place for place, stop in enumerate(stops) if stop.has_focus), -1)
         if len(stops) == 1:
-            self._shelf.cycle()
-            stops = [*self._shelf.stops]
+            self._panels.cycle()
+            stops = [*self._panels.stops]
         stops[(place + 1) % len(stops)].focus()
 
     @on(PanelLeft)
@@ -84,17 +84,17 @@ class PanelledScreen(ConversationScreen):
     # By their names, since the classes come later.
 
     def on_tool_panel_done(self, message: ToolPanel.Done) -> None:
-        agent, board = self._desk.agent, self.board
+        agent, widgets = self._controller.agent, self.widgets
         match message.deed:
             case "cancel":
                 agent.cancel_call(message.call_id)
             case "background":
                 if not agent.background_call(message.call_id):
-                    self._desk.notice("Only a command can go on in the background.", "warning")
+                    self._controller.notice("Only a command can go on in the background.", "warning")
             case "show":
-                if board.transcript.choose_call(message.call_id):
-                    board.transcript.focus()
+                if widgets.transcript.choose_call(message.call_id):
+                    widgets.transcript.focus()
 
     @work(group="command")
     async def on_panel_area_done(self, message: PanelArea.Done) -> None:
-        await self.shelf.do(message.deed, message.key)
+        await self.panels.do(message.deed, message.key)

@@ -32,7 +32,7 @@ def keep_picture(app: App[object], screen: ChatScreen, status: Status, options: 
     room = field.content_region
     lines = screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage] - as Textual's own screenshots
     body = "".join(f"\x1b[{number};1H{line.render(app.console)}" for number, line in enumerate(lines, 1))
-    heading = screen.board.transcript.content_region
+    heading = screen.widgets.transcript.content_region
     picture = Picture(
         (room.y + 1, room.x + 1, room.width),
         (heading.y + 1 + FOLDER_ROW, heading.x + 1, heading.width),
@@ -40,7 +40,7 @@ def keep_picture(app: App[object], screen: ChatScreen, status: Status, options: 
         (
             _sequence(app, field.rich_style),
             _sequence(app, field.get_component_rich_style("text-area--cursor")),
-            _sequence(app, screen.board.transcript.get_component_rich_style("transcript--muted")),
+            _sequence(app, screen.widgets.transcript.get_component_rich_style("transcript--muted")),
         ),
         body.encode(),
     )

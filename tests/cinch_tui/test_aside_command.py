@@ -48,24 +48,24 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def asides(app: CinchApp) -> list[SideQuestionBlock]:
-    return [block for block in app.desk.screen.board.transcript.blocks if isinstance(block, SideQuestionBlock)]
+    return [block for block in app.controller.screen.widgets.transcript.blocks if isinstance(block, SideQuestionBlock)]
 
 
 async def test_a_side_question_is_answered_while_the_agent_works_and_kept_nowhere(app: CinchApp, own_home: Path):
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot, app)
-        app.desk.screen.take("mend it")
-        await until(pilot, lambda: app.desk.is_running)
+        app.controller.screen.take("mend it")
+        await until(pilot, lambda: app.controller.is_running)
 
-        app.desk.screen.take("/btw where was that?")
+        app.controller.screen.take("/btw where was that?")
         await until(pilot, lambda: asides(app) and asides(app)[0].finished)
-        was_running = app.desk.is_running
+        was_running = app.controller.is_running
         MAY_GO_ON.set()
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: not app.controller.is_running)
 
         assert was_running
         assert asides(app)[0].answer == "In **till/receipt.py**."
-        assert [message.text for message in app.desk.agent.history] == ["mend it", "The work is done."]
+        assert [message.text for message in app.controller.agent.history] == ["mend it", "The work is done."]
     kept = b"".join(path.read_bytes() for path in own_home.rglob("*.jsonl") if path.parent.parent.name == "projects")
     assert b"The work is done" in kept
     assert b"where was that" not in kept
@@ -74,16 +74,16 @@ async def test_a_side_question_is_answered_while_the_agent_works_and_kept_nowher
 async def test_escape_stops_the_answer_and_not_the_agent(app: CinchApp):
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(pilot, app)
-        app.desk.screen.take("mend it")
-        await until(pilot, lambda: app.desk.is_running)
-        app.desk.screen.take("/btw an endless story")
+        app.controller.screen.take("mend it")
+        await until(pilot, lambda: app.controller.is_running)
+        app.controller.screen.take("/btw an endless story")
         await until(pilot, lambda: asides(app) and asides(app)[0].answer)
 
         await pilot.press("escape")
         await until(pilot, lambda: asides(app)[0].finished)
 
         assert asides(app)[0].ending == "Stopped."
-        assert app.desk.is_running
+        assert app.controller.is_running
         MAY_GO_ON.set()
 
 

@@ -44,14 +44,14 @@ async def said(project: Path, prompt: str) -> CinchApp:
     app = chat(project)
     async with app.run_test(size=(100, 40)) as pilot:
         await ready(pilot, app)
-        app.desk.screen.take(prompt)
-        await until(pilot, lambda: app.desk.agent.history.prompts() and not app.desk.is_running)
+        app.controller.screen.take(prompt)
+        await until(pilot, lambda: app.controller.agent.history.prompts() and not app.controller.is_running)
         await pilot.pause()
     return app
 
 
 def shown(app: CinchApp, kind: type[NoticeBlock] | type[UserBlock]) -> str:
-    return "\n".join(block.text for block in app.desk.screen.board.transcript.blocks if isinstance(block, kind))
+    return "\n".join(block.text for block in app.controller.screen.widgets.transcript.blocks if isinstance(block, kind))
 
 
 def sent(server: ModelServer) -> str:
@@ -120,7 +120,7 @@ def test_print_mode_sends_named_files_and_reports_missing_ones(project: Path, se
 async def test_queued_message_comes_back_without_the_files(project: Path, server: ModelServer):
     app = await said(project, "explain @README.md")
 
-    (message,) = app.desk.agent.history.prompts()
+    (message,) = app.controller.agent.history.prompts()
 
     assert "line 120" in message.text
     assert words_in(message).text == "explain @README.md"

@@ -36,10 +36,10 @@ from harness.views import TerminalView, TextView, View
 
 def stage() -> tuple[WidgetApp, ChatWidgets, Bridge]:
     status = StatusBar()
-    board = ChatWidgets.above(status)
-    app = WidgetApp(*board.widgets, status, styles=("transcript", "code", "panel", "status"))
+    widgets = ChatWidgets.above(status)
+    app = WidgetApp(*widgets.above_prompt, status, styles=("transcript", "code", "panel", "status"))
     app.AUTO_FOCUS = ""
-    return app, board, Bridge(board)
+    return app, widgets, Bridge(widgets)
 
 
 def started(name: str) -> ToolExecutionStart:
@@ -50,39 +50,39 @@ def ended(name: str, view: View | None = None) -> ToolExecutionEnd:
     return ToolExecutionEnd(result=ToolResult("1", name, (Text("done"),), view=view))
 
 
-def panel(board: ChatWidgets) -> str:
-    return str(board.tool_panel.render()).removesuffix("F9 selects").rstrip() if board.tool_panel.has_calls else ""
+def panel(widgets: ChatWidgets) -> str:
+    return str(widgets.tool_panel.render()).removesuffix("F9 selects").rstrip() if widgets.tool_panel.has_calls else ""
 
 
 @pytest.mark.parametrize(
     "after", [MessageStart(message_id="m", role="assistant"), AgentEnd(stop_reason="stop")], ids=["reply", "end"]
 )
 async def test_calls_leave_the_panel_when_the_agent_goes_on(after: Event):
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         for event in (started("grep"), ended("grep")):
             bridge.receive(event)
         await pilot.pause()
-        while_it_acts = panel(board)
+        while_it_acts = panel(widgets)
 
         bridge.receive(after)
 
-        await until(pilot, lambda: not panel(board))
+        await until(pilot, lambda: not panel(widgets))
         assert while_it_acts == "✓ grep it"
 
 
 @pytest.mark.parametrize("name", ["ask_user", "submit_plan", "todo"])
 async def test_what_has_a_place_of_its_own_is_not_in_the_panel(name: str):
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         bridge.receive(started(name))
         await pilot.pause()
 
-        assert panel(board) == ""
+        assert panel(widgets) == ""
 
 
 async def test_a_sub_agent_shows_what_it_is_at_in_its_own_call_and_nowhere_else():
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         bridge.receive(started("delegate_sub_agent"))
         for inner in (started("grep"), MessageEnd(message=UserMessage((Text("dig"),))), ended("grep")):
@@ -90,26 +90,26 @@ async def test_a_sub_agent_shows_what_it_is_at_in_its_own_call_and_nowhere_else(
         bridge.receive(ToolExecutionUpdate(call_id="1", view=TextView("begins\nturn 1: Search TODO")))
         await pilot.pause()
 
-        (block,) = board.transcript.blocks
+        (block,) = widgets.transcript.blocks
         assert isinstance(block, ToolBlock)
         assert metric(block.call) == "turn 1: Search TODO"
-        assert panel(board) == "● delegate_sub_agent it  turn 1: Search TODO"
+        assert panel(widgets) == "● delegate_sub_agent it  turn 1: Search TODO"
 
 
 async def test_status_bar_counts_the_turns_of_a_run():
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test():
         counted: list[int] = []
         for event in (AgentStart(), TurnStart(), TurnStart(), AgentEnd(stop_reason="stop"), AgentStart(), TurnStart()):
             bridge.receive(event)
-            counted.append(board.status.status.turn)
+            counted.append(widgets.status.status.turn)
 
         assert counted == [0, 1, 2, 2, 0, 1]
-        assert "turn 1" in [part.text for part in parts_of(board.status.status, 0.0)]
+        assert "turn 1" in [part.text for part in parts_of(widgets.status.status, 0.0)]
 
 
 async def test_questions_of_sub_agents_show_that_they_wait_for_the_person():
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test():
         asked = SubagentEvent(call_id="2", event=ToolApprovalRequested(call=ToolCall("3", "bash", {}), reason="runs"))
         resolved = SubagentEvent(call_id="2", event=ToolApprovalResolved(call_id="3", decision="once"))
@@ -117,30 +117,30 @@ async def test_questions_of_sub_agents_show_that_they_wait_for_the_person():
         notes: list[str] = []
         for event in (asked, asked, resolved, resolved):
             bridge.receive(SubagentEvent(call_id="1", event=event))
-            notes.append(board.status.status.note)
+            notes.append(widgets.status.status.note)
 
         assert notes == ["needs input", "needs input", "needs input", ""]
 
 
 async def test_a_command_that_ends_with_a_status_has_failed_in_the_panel_too():
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         bridge.receive(started("bash"))
         bridge.receive(ended("bash", TerminalView("false", "", 1)))
         await pilot.pause()
 
-        assert panel(board) == "✗ bash it"
+        assert panel(widgets) == "✗ bash it"
 
 
 async def test_a_call_that_a_hook_blocked_has_failed_in_the_conversation():
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         result = ToolResult("1", "bash", (Text("not on a Friday"),), is_error=True)
         bridge.receive(HookRan(point="before_tool", outcome="blocked", call_id="1", result=result))
         bridge.receive(HookRan(point="before_tool", outcome="modified", call_id="2"))
         await pilot.pause()
 
-        (block,) = board.transcript.blocks
+        (block,) = widgets.transcript.blocks
         assert isinstance(block, ToolBlock)
         assert (block.label, block.status, block.text) == ("bash", "failed", "not on a Friday")
 
@@ -149,7 +149,7 @@ FIRST, SECOND = ModelSpec("anthropic", "first"), ModelSpec("openai", "second")
 
 
 async def test_the_model_in_the_status_is_the_one_asked_and_at_rest_the_chosen_one():
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test():
         shown: list[str] = []
         for event in (
@@ -165,46 +165,46 @@ async def test_the_model_in_the_status_is_the_one_asked_and_at_rest_the_chosen_o
             AgentEnd(stop_reason="stop"),
         ):
             bridge.receive(event)
-            shown.append(board.status.status.model.partition("/")[2])
+            shown.append(widgets.status.status.model.partition("/")[2])
 
         assert shown == [*["first"] * 2, "second", *["first"] * 2, "second", *["first"] * 2, *["second"] * 2]
 
 
 @pytest.mark.parametrize("name", ["ask_user", "submit_plan"])
 async def test_a_question_shows_that_it_waits_for_the_person(name: str):
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test():
         notes: list[str] = []
         for event in (started(name), ended(name)):
             bridge.receive(event)
-            notes.append(board.status.status.note)
+            notes.append(widgets.status.status.note)
             bridge.receive(SubagentEvent(call_id="2", event=event))
-            notes.append(board.status.status.note)
+            notes.append(widgets.status.status.note)
 
         assert notes == ["needs input", "needs input", "needs input", ""]
 
 
 @pytest.mark.parametrize(("answers", "folded"), [("Colour: Blue\nName: till", False), ("Blue", True)])
 async def test_answers_that_one_line_cannot_say_stay_to_be_read(answers: str, folded: bool):
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         for event in (started("ask_user"), ended("ask_user", TextView(answers))):
             bridge.receive(event)
         await pilot.pause()
 
-        (block,) = board.transcript.blocks
+        (block,) = widgets.transcript.blocks
         assert block.folded is folded
 
 
 async def test_a_sub_agent_that_is_done_no_longer_shows_what_it_is_at():
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test() as pilot:
         bridge.receive(started("delegate_sub_agent"))
         bridge.receive(ToolExecutionUpdate(call_id="1", view=TextView("turn 1: Search TODO")))
         bridge.receive(ended("delegate_sub_agent", TextView("I found\nthree of them.")))
         await pilot.pause()
 
-        assert panel(board) == "✓ delegate_sub_agent it  three of them."
+        assert panel(widgets) == "✓ delegate_sub_agent it  three of them."
 
 
 @pytest.mark.parametrize(
@@ -217,12 +217,12 @@ async def test_a_sub_agent_that_is_done_no_longer_shows_what_it_is_at():
     ],
 )
 async def test_what_no_longer_fits_is_told_where_something_was_left_out(dropped: int, tokens: int, told: list[str]):
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test():
         bridge.receive(CompactionStart(reason="overflow", tokens=900))
         bridge.receive(CompactionEnd(reason="overflow", dropped=dropped, tokens=tokens))
 
-        assert [block.source for block in board.transcript.blocks if isinstance(block, NoticeBlock)] == told
+        assert [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)] == told
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ async def test_what_no_longer_fits_is_told_where_something_was_left_out(dropped:
     ],
 )
 async def test_a_run_that_failed_says_how_to_go_on(error_type: str, told: list[str]):
-    app, board, bridge = stage()
+    app, widgets, bridge = stage()
     async with app.run_test():
         bridge.receive(AgentEnd(stop_reason="error", error="it failed", error_type=error_type))
 
-        assert [block.source for block in board.transcript.blocks if isinstance(block, NoticeBlock)] == told
+        assert [block.source for block in widgets.transcript.blocks if isinstance(block, NoticeBlock)] == told

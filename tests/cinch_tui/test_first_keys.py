@@ -78,12 +78,12 @@ async def test_who_is_in_the_middle_of_a_sentence_is_given_longer(monkeypatch: p
 
     async with app.run_test() as pilot:
         await ready(pilot, app)
-        app.desk.presence = Presence(lambda: now)
-        app.desk.presence.typed()
-        with_nothing_typed = app.desk.grace()
-        app.desk.screen.prompt.text = "yes, and then"
-        in_mid_sentence = app.desk.grace()
+        app.controller.presence = Presence(lambda: now)
+        app.controller.presence.typed()
+        with_nothing_typed = app.controller.grace()
+        app.controller.screen.prompt.text = "yes, and then"
+        in_mid_sentence = app.controller.grace()
         now += COMPOSING
-        long_ago = app.desk.grace()
+        long_ago = app.controller.grace()
 
     assert (with_nothing_typed, in_mid_sentence, long_ago) == (GRACE, PAUSE, GRACE)

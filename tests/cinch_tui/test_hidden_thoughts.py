@@ -20,7 +20,7 @@ async def test_the_status_line_tells_that_thoughts_are_hidden(monkeypatch: pytes
 
         await pilot.press("f5")
         await until(pilot, lambda: "thinking hidden" in str(line.render()))
-        assert not shows_thinking(app.desk)
+        assert not shows_thinking(app.controller)
 
         await pilot.press("f5")
         await until(pilot, lambda: "thinking hidden" not in str(line.render()))

@@ -37,11 +37,11 @@ async def test_no_timer_runs_when_a_run_is_over_and_the_spinner_alone_while_a_mo
     app = chat(tmp_path, "--approve", "off")
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        screen = app.desk.screen
+        screen = app.controller.screen
         await until(pilot, lambda: not running(app))
 
         screen.send("look")
-        await until(pilot, lambda: len(server.requests) == 2 and not app.desk.is_running)
+        await until(pilot, lambda: len(server.requests) == 2 and not app.controller.is_running)
         await until(pilot, lambda: not running(app))
 
         screen.send("and now?")

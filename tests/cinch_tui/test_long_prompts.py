@@ -42,15 +42,15 @@ async def test_up_brings_back_the_placeholder_of_a_paste(monkeypatch: pytest.Mon
         app = chat(tmp_path)
         async with app.run_test() as pilot:
             await ready(pilot, app)
-            prompt = app.desk.screen.prompt
+            prompt = app.controller.screen.prompt
             await pilot.press(*"see ")
             prompt.field.post_message(Paste(PASTED))
             await until(pilot, lambda: "pasted" in prompt.field.text)
             await pilot.press("enter")
-            await until(pilot, lambda: app.desk.agent.history.prompts() and not app.desk.is_running)
+            await until(pilot, lambda: app.controller.agent.history.prompts() and not app.controller.is_running)
             await pilot.press("up")
             await until(pilot, lambda: prompt.field.text)
 
             assert prompt.field.text == "see [pasted 300 lines]"
             assert prompt.text.strip() == f"see {PASTED}".strip()
-            assert app.desk.screen.board.transcript.blocks[0].folded
+            assert app.controller.screen.widgets.transcript.blocks[0].folded

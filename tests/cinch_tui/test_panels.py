@@ -58,18 +58,18 @@ async def test_the_chosen_call_is_cancelled_and_the_agent_goes_on(start):
     async with app.run_test(size=(100, 30)) as pilot:
         await say(pilot, app, "go", lambda: "begun" in calls(app))
         await pilot.press("f9")
-        chosen = app.desk.screen.board.tool_panel.has_focus
+        chosen = app.controller.screen.widgets.tool_panel.has_focus
         await pilot.press("x")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: not app.controller.is_running)
 
-        blocks = app.desk.screen.board.transcript.blocks
+        blocks = app.controller.screen.widgets.transcript.blocks
         assert chosen
         stopped = next(block for block in blocks if isinstance(block, ToolBlock))
         assert re.fullmatch(r"begun\n\[interrupted after \d\.\d s by the user\]", stopped.text)
         assert isinstance(stopped.view, TerminalView)
         assert stopped.view.output == "begun\n"
         assert blocks[-1].source.strip() == "Then not."
-        assert app.desk.screen.prompt.field.has_focus
+        assert app.controller.screen.prompt.field.has_focus
 
 
 async def test_a_running_command_goes_to_the_background_and_is_killed_in_its_panel(start):
@@ -77,7 +77,7 @@ async def test_a_running_command_goes_to_the_background_and_is_killed_in_its_pan
     async with app.run_test(size=(100, 30)) as pilot:
         await say(pilot, app, "go", lambda: "begun" in calls(app))
         await pilot.press("f9", "b")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: not app.controller.is_running)
         await say(pilot, app, "/jobs", lambda: lines(app))
         before = lines(app)
         await pilot.press("x")
@@ -85,15 +85,15 @@ async def test_a_running_command_goes_to_the_background_and_is_killed_in_its_pan
 
         assert len(before) == 1
         assert before[0].startswith("● job-1 echo begun; sleep 300 · begun")
-        assert not app.desk.agent.jobs.running
+        assert not app.controller.agent.jobs.running
 
 
 async def test_the_output_of_a_job_is_read_while_it_grows(start, tmp_path: Path):
     command = "echo first; seq 100000; until [ -e go ]; do sleep 0.01; done; echo second; sleep 300"
     app = start(Reply(calls=[bash(command, background=True)]), Reply("It runs."))
     async with app.run_test(size=(100, 30)) as pilot:
-        await say(pilot, app, "go", lambda: app.desk._assembly and app.desk.agent.jobs.running)
-        await until(pilot, lambda: not app.desk.is_running)
+        await say(pilot, app, "go", lambda: app.controller._assembly and app.controller.agent.jobs.running)
+        await until(pilot, lambda: not app.controller.is_running)
         await say(pilot, app, "/jobs", lambda: lines(app))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Reader) and "first" in app.screen._shown)
@@ -101,7 +101,7 @@ async def test_the_output_of_a_job_is_read_while_it_grows(start, tmp_path: Path)
         await until(pilot, lambda: "second" in app.screen._shown)
         await pilot.press("escape", "escape")
 
-        assert app.desk.screen.prompt.field.has_focus
+        assert app.controller.screen.prompt.field.has_focus
 
 
 async def test_enter_shows_the_chosen_call_in_the_conversation(start):
@@ -111,7 +111,7 @@ async def test_enter_shows_the_chosen_call_in_the_conversation(start):
         await pilot.press("f9", "enter")
         await pilot.pause()
 
-        transcript = app.desk.screen.board.transcript
+        transcript = app.controller.screen.widgets.transcript
         assert transcript.has_focus
         assert isinstance(transcript._selected, ToolBlock)
         assert transcript._selected.summary.startswith("echo begun")
@@ -126,7 +126,7 @@ async def test_changed_files_are_listed_as_they_change_and_enter_opens_the_diff_
         await pilot.press("escape")
         await say(pilot, app, "go", lambda: len(lines(app)) == 2)
         listed = lines(app)
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: not app.controller.is_running)
         await pilot.press("f9", "down", "enter")
         await until(pilot, lambda: isinstance(app.screen, ChangesScreen) and app.screen._changes)
         await until(pilot, lambda: app.screen._current)
@@ -139,7 +139,9 @@ async def test_a_sub_agent_is_shown_at_its_work_read_and_stopped(start):
     delegate = Reply(calls=[("delegate_sub_agent", {"task": "Look at all.", "name": "scout"})])
     app = start(delegate, Reply(calls=[bash(SLEEPER)]), Reply("stopped"))
     async with app.run_test(size=(120, 30)) as pilot:
-        await say(pilot, app, "go", lambda: "begun" in str(app.desk.screen.board.transcript.blocks) or calls(app))
+        await say(
+            pilot, app, "go", lambda: "begun" in str(app.controller.screen.widgets.transcript.blocks) or calls(app)
+        )
         await say(pilot, app, "/agents", lambda: lines(app) and "Run command" in lines(app)[0])
         shown = lines(app)[0]
         await pilot.press("enter")
@@ -174,22 +176,22 @@ async def test_the_log_is_shown_from_a_level_on_without_control_sequences_and_ke
 
 async def test_what_is_shown_is_remembered_for_the_next_start_and_what_is_hidden_costs_nothing(start):
     app = start()
-    file = app.desk.options.paths.panels_file
+    file = app.controller.options.paths.panels_file
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        hidden = (area(app), app.desk.screen.shelf._panel, app.desk.screen.shelf._ticker)
+        hidden = (area(app), app.controller.screen.panels._panel, app.controller.screen.panels._ticker)
         await say(pilot, app, "/panel todo", lambda: file.exists())
         await say(pilot, app, "/logs", lambda: json.loads(file.read_text())["beside"] == "logs")
     again = start()
     async with again.run_test(size=(100, 30)) as pilot:
         await ready(pilot, again)
         await until(pilot, lambda: area(again))
-        closed = again.desk.screen.board.todo_panel.has_class("-closed")
+        closed = again.controller.screen.widgets.todo_panel.has_class("-closed")
         await pilot.press("f9", "q")
         await until(pilot, lambda: area(again) is None)
 
-        assert again.desk.screen.shelf._ticker is None
-        assert again.desk.screen.prompt.field.has_focus
+        assert again.controller.screen.panels._ticker is None
+        assert again.controller.screen.prompt.field.has_focus
     assert hidden == (None, None, None)
     assert closed
 
@@ -206,7 +208,7 @@ async def test_a_panel_is_beside_the_conversation_where_there_is_room_and_never_
         await say(pilot, app, "/logs", lambda: len(lines(app)) >= 50)
         await pilot.pause()
 
-        shown, transcript = area(app), app.desk.screen.board.transcript
+        shown, transcript = area(app), app.controller.screen.widgets.transcript
         assert shown is not None
         assert (shown.region.y == transcript.region.y) is beside
         if beside:
@@ -224,10 +226,10 @@ async def test_f10_goes_through_all_panels_and_ends_with_none(start):
         for _ in range(5):
             await pilot.press("f10")
             await pilot.pause()
-            seen.append(app.desk.screen.shelf.beside)
+            seen.append(app.controller.screen.panels.beside)
 
         assert seen == ["changes", "jobs", "agents", "logs", ""]
-        assert app.desk.screen.prompt.field.has_focus
+        assert app.controller.screen.prompt.field.has_focus
 
 
 async def test_a_letter_that_means_nothing_in_a_panel_goes_on_in_the_prompt(start):
@@ -237,7 +239,7 @@ async def test_a_letter_that_means_nothing_in_a_panel_goes_on_in_the_prompt(star
         for key in ("h", "i", "q"):
             # As fast as a terminal sends what was typed ahead: nobody waits for the prompt to have the keys.
             area(app).post_message(Key(key, key))
-        await until(pilot, lambda: app.desk.screen.prompt.text == "hiq")
+        await until(pilot, lambda: app.controller.screen.prompt.text == "hiq")
 
         assert area(app)
 
@@ -245,19 +247,19 @@ async def test_a_letter_that_means_nothing_in_a_panel_goes_on_in_the_prompt(star
 async def test_who_leaves_is_told_of_the_jobs_that_end_with_it(start):
     app = start(Reply(calls=[bash(SLEEPER, background=True)]), Reply("It runs."))
     async with app.run_test(size=(100, 30)) as pilot:
-        await say(pilot, app, "go", lambda: app.desk._assembly and app.desk.agent.jobs.running)
-        await until(pilot, lambda: not app.desk.is_running)
+        await say(pilot, app, "go", lambda: app.controller._assembly and app.controller.agent.jobs.running)
+        await until(pilot, lambda: not app.controller.is_running)
         await pilot.press("ctrl+c")
 
-        assert app.desk.screen.board.status.status.note == "Ctrl+C again quits and stops 1 background job"
+        assert app.controller.screen.widgets.status.status.note == "Ctrl+C again quits and stops 1 background job"
         await pilot.press("ctrl+q")
         await pilot.pause()
         assert [toast.message for toast in app._notifications] == ["Ctrl+Q again quits and stops 1 background job."]
         assert not app._exit
-        app.desk.screen.take("/quit")
+        app.controller.screen.take("/quit")
         await until(pilot, lambda: app._exit)
-    assert not app.desk.agent.jobs.running
-    assert stopped_jobs(app.desk.assembly) == f"Stopped 1 background job: {SLEEPER}"
+    assert not app.controller.agent.jobs.running
+    assert stopped_jobs(app.controller.assembly) == f"Stopped 1 background job: {SLEEPER}"
 
 
 async def test_the_titles_count_what_runs_whichever_panel_is_shown(start, tmp_path: Path):

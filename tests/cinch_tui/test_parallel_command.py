@@ -62,12 +62,12 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @asynccontextmanager
 async def started(app: CinchApp) -> AsyncIterator[Pilot[object]]:
     async with app.run_test(size=(100, 40)) as pilot:
-        await until(pilot, lambda: app.desk.talk.is_ready)
+        await until(pilot, lambda: app.controller.sender.is_ready)
         yield pilot
 
 
 async def say(pilot: Pilot[object], app: CinchApp, text: str) -> None:
-    app.desk.screen.prompt.restore(text)
+    app.controller.screen.prompt.restore(text)
     await pilot.press("enter")
 
 
@@ -76,11 +76,11 @@ def picks(app: CinchApp) -> bool:
 
 
 def blocks(app: CinchApp, kind: type) -> list:
-    return [block for block in app.desk.screen.board.transcript.blocks if type(block) is kind]
+    return [block for block in app.controller.screen.widgets.transcript.blocks if type(block) is kind]
 
 
 def history(app: CinchApp) -> list[str]:
-    return [message.text for message in app.desk.agent.history]
+    return [message.text for message in app.controller.agent.history]
 
 
 def asked(server: ModelServer) -> list[str]:
@@ -93,7 +93,7 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app:
         await until(pilot, lambda: picks(app))
         shown = [(block.name, block.state, block.source.strip()) for block in blocks(app, VariantBlock)]
         await pilot.press("down", "enter")
-        await until(pilot, lambda: app.desk.talk.contest is None)
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
         assert shown == [
             ("anthropic/quick", "done", "Because of **caches**."),
@@ -114,9 +114,9 @@ async def test_each_model_answers_under_its_name_and_the_picked_one_goes_on(app:
 async def test_the_session_goes_on_with_its_own_model_although_only_others_were_asked(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/broken -- why?")
-        await until(pilot, lambda: app.desk.talk.contest is None and history(app)[1:])
+        await until(pilot, lambda: app.controller.sender.parallel_run is None and history(app)[1:])
 
-        session = app.desk.assembly.find(app.desk.agent.session_id)
+        session = app.controller.assembly.find(app.controller.agent.session_id)
         assert session.model_name == "anthropic/session"
 
 
@@ -124,11 +124,11 @@ async def test_while_an_answer_is_to_be_picked_the_status_says_who_is_waited_for
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/quick -- why?")
         await until(pilot, lambda: picks(app))
-        waiting = app.desk.screen.board.status.status.note
+        waiting = app.controller.screen.widgets.status.status.note
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk.talk.contest is None)
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
-        assert (waiting, app.desk.screen.board.status.status.note) == ("needs input", "")
+        assert (waiting, app.controller.screen.widgets.status.status.note) == ("needs input", "")
 
 
 async def test_they_may_look_but_not_change_anything(app: CinchApp, server: ModelServer):
@@ -146,12 +146,12 @@ async def test_they_may_look_but_not_change_anything(app: CinchApp, server: Mode
 async def test_the_next_prompt_goes_to_them_and_the_one_after_to_the_session(app: CinchApp, server: ModelServer):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/careful")
-        await until(pilot, lambda: app.desk.talk.contest)
+        await until(pilot, lambda: app.controller.sender.parallel_run)
         before = asked(server)
         await say(pilot, app, "why\nis it slow?")
         await until(pilot, lambda: picks(app))
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk.talk.contest is None)
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
         await say(pilot, app, "thanks")
         await until(pilot, lambda: len(history(app)) == 4)
 
@@ -172,8 +172,8 @@ async def test_a_model_that_cannot_be_had_is_told_and_nothing_is_lost(app: Cinch
         (notice,) = blocks(app, NoticeBlock)
         assert notice.level == "error"
         assert "nobody" in notice.text
-        assert app.desk.screen.prompt.text == "/parallel anthropic/quick nobody/known -- why is it slow?"
-        assert (asked(server), app.desk.talk.contest, history(app)) == ([], None, [])
+        assert app.controller.screen.prompt.text == "/parallel anthropic/quick nobody/known -- why is it slow?"
+        assert (asked(server), app.controller.sender.parallel_run, history(app)) == ([], None, [])
 
 
 @pytest.mark.parametrize("typed", ["/parallel anthropic/quick -- why is it slow?", "/parallel anthropic/quick"])
@@ -183,17 +183,17 @@ async def test_one_model_alone_is_refused_and_nothing_is_lost(app: CinchApp, typ
         await until(pilot, lambda: blocks(app, NoticeBlock))
 
         assert "two models or more" in blocks(app, NoticeBlock)[0].text
-        assert app.desk.screen.prompt.text == typed
+        assert app.controller.screen.prompt.text == typed
 
 
 async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/broken anthropic/broken -- why?")
-        await until(pilot, lambda: app.desk.screen.board.status.status.state == "error")
+        await until(pilot, lambda: app.controller.screen.widgets.status.status.state == "error")
 
         assert [(block.state, block.folded) for block in blocks(app, VariantBlock)] == [("failed", False)] * 2
         assert all("401" in block.source for block in blocks(app, VariantBlock))
-        assert app.desk.talk.contest is None
+        assert app.controller.sender.parallel_run is None
         assert history(app) == ["why?"]
 
 
@@ -205,7 +205,7 @@ async def test_what_was_typed_meanwhile_is_heard_after_the_pick(app: CinchApp):
         MAY_ANSWER.set()
         await until(pilot, lambda: picks(app))
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk.talk.contest is None)
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
         assert history(app) == ["why?", "Because of **caches**.", "and then?", "The session's model speaks."]
 
@@ -216,7 +216,7 @@ async def test_one_that_fails_is_told_in_its_block_and_cannot_be_picked(app: Cin
         await until(pilot, lambda: picks(app))
         rows = [item.label for item in app.screen._items]
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk.talk.contest is None)
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
         assert rows == ["anthropic/quick", "anthropic/careful"]
         assert [block.state for block in blocks(app, VariantBlock)] == ["failed", "chosen", "left"]
@@ -230,11 +230,11 @@ async def test_escape_lets_the_person_read_on_and_pick_later(app: CinchApp):
         await until(pilot, lambda: picks(app))
         await pilot.press("escape")
         await until(pilot, lambda: blocks(app, NoticeBlock))
-        still_running = app.desk.is_running
+        still_running = app.controller.is_running
         await say(pilot, app, "/parallel pick")
         await until(pilot, lambda: picks(app))
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk.talk.contest is None)
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
         assert still_running
         assert history(app) == ["why?", "Because of **caches**."]
@@ -245,13 +245,13 @@ async def test_escape_while_they_answer_stops_all_and_keeps_the_prompt(app: Cinc
         await say(pilot, app, "/parallel anthropic/quick anthropic/slow -- why?")
         await until(pilot, lambda: any(block.state == "done" for block in blocks(app, VariantBlock)))
         await pilot.press("escape")
-        await until(pilot, lambda: app.desk.talk.contest is None)
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
         assert history(app) == ["why?"]
         assert [block.state for block in blocks(app, VariantBlock)] == ["done", "failed"]
-        assert app.desk.screen.board.status.status.tokens_out > 0
+        assert app.controller.screen.widgets.status.status.tokens_out > 0
         assert not any(block.folded for block in blocks(app, VariantBlock))
-        assert app.desk.talk.contest is None
+        assert app.controller.sender.parallel_run is None
 
 
 async def test_stopping_takes_the_question_down(app: CinchApp):
@@ -259,9 +259,9 @@ async def test_stopping_takes_the_question_down(app: CinchApp):
         await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why?")
         await until(pilot, lambda: picks(app))
         await pilot.press("ctrl+c")
-        await until(pilot, lambda: app.desk.talk.contest is None)
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
-        assert app.screen is app.desk.screen
+        assert app.screen is app.controller.screen
         assert history(app) == ["why?"]
 
 
@@ -270,8 +270,8 @@ async def test_the_session_file_has_the_picked_answer_only(app: CinchApp):
         await say(pilot, app, "/parallel anthropic/quick anthropic/careful -- why?")
         await until(pilot, lambda: picks(app))
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk.talk.contest is None)
-        path = app.desk.assembly.store.path
+        await until(pilot, lambda: app.controller.sender.parallel_run is None)
+        path = app.controller.assembly.store.path
 
     text = path.read_text(encoding="utf-8")
     assert text.count("caches") == 1

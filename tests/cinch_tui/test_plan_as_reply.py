@@ -21,9 +21,9 @@ async def test_plan_written_as_a_reply_is_accepted_and_carried_out(tmp_path: Pat
         app = chat(tmp_path)
         async with app.run_test() as pilot:
             await ready(pilot, app)
-            agent = app.desk.agent
+            agent = app.controller.agent
             await say(pilot, app, "/plan", lambda: agent.state.mode is PLAN)
-            blocks = app.desk.screen.board.transcript.blocks
+            blocks = app.controller.screen.widgets.transcript.blocks
             await say(pilot, app, "plan it", lambda: any(isinstance(each, NoticeBlock) for each in blocks))
             await until(pilot, lambda: not agent.is_running)
             hints = [each.text for each in blocks if isinstance(each, NoticeBlock)]

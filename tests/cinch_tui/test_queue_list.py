@@ -35,7 +35,7 @@ async def waiting(root: Path) -> AsyncIterator[tuple[CinchApp, Pilot[object]]]:
         await ready(pilot, app)
         await type_text(pilot, "begin")
         await pilot.press("enter")
-        await until(pilot, lambda: app.desk.is_running)
+        await until(pilot, lambda: app.controller.is_running)
         for text, key in ((HEARD[0], "enter"), (HEARD[1], "enter"), (LATER[0], "alt+enter")):
             await type_text(pilot, text)
             await pilot.press(key)
@@ -50,17 +50,17 @@ def screen(app: CinchApp) -> ChatScreen:
 
 
 def rows(app: CinchApp) -> list[tuple[str, str]]:
-    return [(row.kind, row.text) for row in screen(app).board.queue.rows]
+    return [(row.kind, row.text) for row in screen(app).widgets.queue.rows]
 
 
 def queued(app: CinchApp) -> tuple[list[str], list[str]]:
-    inbox = app.desk.agent.inbox
+    inbox = app.controller.agent.inbox
     return [each.text for each in inbox.steering.messages], [each.text for each in inbox.follow_up.messages]
 
 
 async def test_what_waits_is_listed_and_the_list_is_entered_and_left_by_key(server: ModelServer, tmp_path: Path):
     async with waiting(tmp_path) as (app, pilot):
-        queue = screen(app).board.queue
+        queue = screen(app).widgets.queue
         assert rows(app) == [("next", HEARD[0]), ("next", HEARD[1]), ("afterwards", LATER[0])]
 
         await pilot.press("alt+q", "down")
@@ -69,7 +69,7 @@ async def test_what_waits_is_listed_and_the_list_is_entered_and_left_by_key(serv
 
         await pilot.press("escape")
         assert screen(app).prompt.field.has_focus
-        assert app.desk.is_running
+        assert app.controller.is_running
 
 
 async def test_message_is_changed_in_the_prompt_and_waits_in_its_place_again(server: ModelServer, tmp_path: Path):
@@ -97,7 +97,7 @@ async def test_escape_leaves_a_message_as_it_was_and_stops_nothing(server: Model
 
         assert queued(app) == ([*HEARD], [*LATER])
         assert screen(app).prompt.text == ""
-        assert app.desk.is_running
+        assert app.controller.is_running
 
 
 async def test_when_another_is_changed_the_one_before_is_left_as_it_was(server: ModelServer, tmp_path: Path):
@@ -146,25 +146,25 @@ async def test_messages_are_reordered_and_go_from_next_to_afterwards(server: Mod
 async def test_when_the_chosen_message_is_taken_no_key_acts_on_another(server: ModelServer, tmp_path: Path):
     async with waiting(tmp_path) as (app, pilot):
         await pilot.press("alt+q")
-        app.desk.agent.inbox.steering.take()
-        app.desk.talk.waiting.follow(None)
+        app.controller.agent.inbox.steering.take()
+        app.controller.sender.queue.follow(None)
         await pilot.press("d", "e", "s", "K")
         await pilot.pause()
 
         assert queued(app) == ([HEARD[1]], [LATER[0]])
         await pilot.press("down")
-        assert screen(app).board.queue.chosen == screen(app).board.queue.rows[0]
+        assert screen(app).widgets.queue.chosen == screen(app).widgets.queue.rows[0]
 
 
 async def test_what_is_changed_when_the_run_ends_is_sent_as_a_prompt(server: ModelServer, tmp_path: Path):
     async with waiting(tmp_path) as (app, pilot):
         await pilot.press("alt+q", "e")
         await until(pilot, lambda: screen(app).prompt.text == HEARD[0])
-        app.desk.abort()
-        await until(pilot, lambda: not app.desk.is_running)
+        app.controller.abort()
+        await until(pilot, lambda: not app.controller.is_running)
         await until(pilot, lambda: HEARD[1] in screen(app).prompt.text)
         await pilot.press("enter")
-        await until(pilot, lambda: len(server.requests) == 2 and not app.desk.is_running)
+        await until(pilot, lambda: len(server.requests) == 2 and not app.controller.is_running)
 
         said = str(server.requests[1].body["messages"])
         assert all(text in said for text in (*HEARD, *LATER))
@@ -183,27 +183,27 @@ async def test_queued_message_is_sent_now_and_the_run_continues_with_it(
     server: ModelServer, tmp_path: Path, key: str
 ) -> None:
     async with waiting(tmp_path) as (app, pilot):
-        assert "Enter or Esc sends it now" in str(screen(app).board.queue.render())
+        assert "Enter or Esc sends it now" in str(screen(app).widgets.queue.render())
 
         await pilot.press(key)
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: not app.controller.is_running)
 
-        assert [each.text for each in app.desk.agent.history.prompts()] == ["begin", *HEARD, *LATER]
+        assert [each.text for each in app.controller.agent.history.prompts()] == ["begin", *HEARD, *LATER]
         assert not any(map(str.strip, [screen(app).prompt.text]))
 
 
 async def test_escape_stops_the_run_when_only_a_follow_up_is_queued(server: ModelServer, tmp_path: Path) -> None:
     async with waiting(tmp_path) as (app, pilot):
-        app.desk.agent.inbox.steering.clear()
-        app.desk.talk.waiting.follow(None)
-        assert "sends it now" not in str(screen(app).board.queue.render())
+        app.controller.agent.inbox.steering.clear()
+        app.controller.sender.queue.follow(None)
+        assert "sends it now" not in str(screen(app).widgets.queue.render())
 
         await pilot.press("enter")
-        assert app.desk.is_running
+        assert app.controller.is_running
         await pilot.press("escape")
-        await until(pilot, lambda: not app.desk.is_running)
+        await until(pilot, lambda: not app.controller.is_running)
 
-        assert [each.text for each in app.desk.agent.history.prompts()] == ["begin"]
+        assert [each.text for each in app.controller.agent.history.prompts()] == ["begin"]
         assert screen(app).prompt.text == LATER[0]
 
 
@@ -214,14 +214,14 @@ async def test_escape_right_after_the_focused_list_became_empty_does_not_stop_th
     monkeypatch.setattr(panelled, "ESCAPE_DELAY", delay)
     async with waiting(tmp_path) as (app, pilot):
         await pilot.press("alt+q")
-        app.desk.agent.inbox.steering.clear()
-        app.desk.agent.inbox.follow_up.clear()
-        app.desk.talk.waiting.follow(None)
+        app.controller.agent.inbox.steering.clear()
+        app.controller.agent.inbox.follow_up.clear()
+        app.controller.sender.queue.follow(None)
         await until(pilot, lambda: screen(app).prompt.field.has_focus)
 
         await pilot.press("escape", "x")
         await until(pilot, lambda: screen(app).prompt.text == "x")
-        await until(pilot, lambda: app.desk.is_running is not stops)
+        await until(pilot, lambda: app.controller.is_running is not stops)
 
-        aborted = app.desk.agent.history.messages[-1]
+        aborted = app.controller.agent.history.messages[-1]
         assert getattr(aborted, "stop_reason", "") == ("aborted" if stops else "")

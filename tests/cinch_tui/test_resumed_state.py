@@ -23,7 +23,7 @@ async def test_todo_list_and_totals_of_a_continued_session_are_those_it_had(
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path, "-c")
-    store = SessionStore(app.desk.options.paths.data, tmp_path, new_id())
+    store = SessionStore(app.controller.options.paths.data, tmp_path, new_id())
     tell(store, user("go"), reply(call("a", "todo"), call("b", "delegate_sub_agent")))
     tell(store, ToolResult("a", "todo", (Text("Noted."),), view=TodoView((TodoItem("read", "pending"),))))
     store.store(SubagentEvent(call_id="b", event=MessageEnd(message=paid(1_000))))
@@ -34,21 +34,21 @@ async def test_todo_list_and_totals_of_a_continued_session_are_those_it_had(
 
     async with app.run_test() as pilot:
         await ready(pilot, app)
-        board = app.desk.screen.board
-        await until(pilot, lambda: board.todo_panel.todo.items)
+        widgets = app.controller.screen.widgets
+        await until(pilot, lambda: widgets.todo_panel.todo.items)
 
-        assert board.todo_panel.todo == STEPS
-        assert board.todo_panel.has_class("-has-work")
-        usage = app.desk.agent.state.usage
+        assert widgets.todo_panel.todo == STEPS
+        assert widgets.todo_panel.has_class("-has-work")
+        usage = app.controller.agent.state.usage
         assert usage.input == 1_110
         assert usage.cost is not None
         assert usage.cost.total == 1.5
-        await app.desk.load_session(store.path.stem)
-        assert board.todo_panel.todo == STEPS
-        assert app.desk.agent.state.usage == usage
-        app.desk.new_session()
-        assert board.todo_panel.todo == TodoView(())
-        assert app.desk.agent.state.usage == Usage()
+        await app.controller.load_session(store.path.stem)
+        assert widgets.todo_panel.todo == STEPS
+        assert app.controller.agent.state.usage == usage
+        app.controller.new_session()
+        assert widgets.todo_panel.todo == TodoView(())
+        assert app.controller.agent.state.usage == Usage()
 
 
 @pytest.mark.parametrize("forked", [False, True])
@@ -57,7 +57,7 @@ async def test_replies_of_plan_mode_are_marked_in_a_resumed_session(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path)
-    data = app.desk.options.paths.data
+    data = app.controller.options.paths.data
     store = SessionStore(data, tmp_path, new_id())
     store.store(ModeChanged(mode="plan", time=100.0))
     tell(store, user("go"), replace(reply("planned"), time=101.0))
@@ -70,8 +70,8 @@ async def test_replies_of_plan_mode_are_marked_in_a_resumed_session(
 
     async with app.run_test() as pilot:
         await ready(pilot, app)
-        await app.desk.load_session(path.stem)
-        transcript = app.desk.screen.board.transcript
+        await app.controller.load_session(path.stem)
+        transcript = app.controller.screen.widgets.transcript
 
         tags = [block.tag for block in transcript.blocks if isinstance(block, ReplyBlock)]
         assert tags == ["PLAN", "", "PLAN"]
@@ -84,7 +84,7 @@ async def test_session_that_begins_in_plan_mode_notes_it_for_the_next_time(
     app = chat(tmp_path, "--plan")
     async with app.run_test() as pilot:
         await ready(pilot, app)
-        store = app.desk.assembly.store
+        store = app.controller.assembly.store
         assert store is not None
         tell(store, user("go"), reply("planned"))
         store.close()

@@ -34,10 +34,10 @@ async def crowded(
             for number in range(6):
                 await type_text(pilot, f"next {number}")
                 await pilot.press("enter")
-            await until(pilot, lambda: len(app.desk.screen.board.queue.rows) == 6)
-            app.desk.screen.shelf.turn_to("logs")
+            await until(pilot, lambda: len(app.controller.screen.widgets.queue.rows) == 6)
+            app.controller.screen.panels.turn_to("logs")
             await until(pilot, lambda: area(app))
-            app.desk.screen.prompt.restore("\n".join(f"line {number}" for number in range(12)))
+            app.controller.screen.prompt.restore("\n".join(f"line {number}" for number in range(12)))
             await pilot.pause()
             yield app, pilot
 
@@ -47,12 +47,12 @@ async def test_what_stands_around_the_conversation_leaves_it_room_and_nothing_is
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ):
     async with crowded(tmp_path, monkeypatch, size) as (app, _):
-        screen, board = app.desk.screen, app.desk.screen.board
+        screen, widgets = app.controller.screen, app.controller.screen.widgets
 
-        assert board.todo_panel.region.height >= 1
-        assert board.queue.region.height >= 1
-        assert board.transcript.region.height >= LEAST
-        assert board.status.region.bottom == size[1]
+        assert widgets.todo_panel.region.height >= 1
+        assert widgets.queue.region.height >= 1
+        assert widgets.transcript.region.height >= LEAST
+        assert widgets.status.region.bottom == size[1]
         assert screen.prompt.field.region.bottom < size[1]
         assert screen.max_scroll_y == 0
 
@@ -61,10 +61,10 @@ async def test_a_panel_on_a_small_screen_takes_its_room_only_while_it_has_the_ke
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with crowded(tmp_path, monkeypatch, (40, 10)) as (app, pilot):
-        panel, transcript = area(app), app.desk.screen.board.transcript
+        panel, transcript = area(app), app.controller.screen.widgets.transcript
         assert panel is not None
         hidden = panel.region.height
-        app.desk.screen.prompt.take()
+        app.controller.screen.prompt.take()
         await pilot.pause()
         closed = panel.region.height
         await pilot.press("f9")
@@ -84,7 +84,7 @@ async def test_of_what_waits_the_rest_is_counted_where_not_all_has_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with crowded(tmp_path, monkeypatch, (80, 24)) as (app, pilot):
-        queue = app.desk.screen.board.queue
+        queue = app.controller.screen.widgets.queue
         four = str(queue.render())
         await pilot.resize_terminal(40, 10)
         await pilot.pause()

@@ -36,19 +36,19 @@ EFFECTS: list[tuple[str, Value, Callable[[CinchApp], object], object]] = [
     ("ui.theme", "high-contrast", lambda app: app.theme, "high-contrast"),
     ("ui.motion", "reduced", lambda app: app.animation_level, "none"),
     ("ui.status", ("model",), line, "anthropic/played"),
-    ("ui.show_thinking", False, lambda app: shows_thinking(app.desk), False),
-    ("ui.timestamps", True, lambda app: app.desk.screen.board.transcript.ways.stamps, True),
-    ("ui.status_command", "date", lambda app: app.desk.settings.ui.status_command, "date"),
-    ("ui.side_by_side", 100, lambda app: diff_styles(app.desk.screen.board.transcript).split_from, 90),
-    ("ui.side_by_side", 0, lambda app: diff_styles(app.desk.screen.board.transcript).split_from, 1_000_000),
-    ("model.thinking", "high", lambda app: app.desk.agent.state.model.spec.thinking, "high"),
-    ("model.max_tokens", 77, lambda app: app.desk.agent.state.max_tokens, 77),
-    ("approval.mode", "on", lambda app: (app.desk.agent.state.approval, "approve:on" in line(app)), ("on", True)),
-    ("limits.max_turns", 3, lambda app: app.desk.agent.options.limits.max_turns, 3),
-    ("retry.max_retries", 9, lambda app: app.desk.agent.options.retry.max_retries, 9),
-    ("tools.batch_size", 2, lambda app: app.desk.agent.options.execution.concurrency, 2),
-    ("steering.queue", "all", lambda app: app.desk.agent.inbox.steering.mode, "all"),
-    ("agents.max_turns", 4, lambda app: app.desk.agent.options.subagents.max_turns, 4),
+    ("ui.show_thinking", False, lambda app: shows_thinking(app.controller), False),
+    ("ui.timestamps", True, lambda app: app.controller.screen.widgets.transcript.ways.stamps, True),
+    ("ui.status_command", "date", lambda app: app.controller.settings.ui.status_command, "date"),
+    ("ui.side_by_side", 100, lambda app: diff_styles(app.controller.screen.widgets.transcript).split_from, 90),
+    ("ui.side_by_side", 0, lambda app: diff_styles(app.controller.screen.widgets.transcript).split_from, 1_000_000),
+    ("model.thinking", "high", lambda app: app.controller.agent.state.model.spec.thinking, "high"),
+    ("model.max_tokens", 77, lambda app: app.controller.agent.state.max_tokens, 77),
+    ("approval.mode", "on", lambda app: (app.controller.agent.state.approval, "approve:on" in line(app)), ("on", True)),
+    ("limits.max_turns", 3, lambda app: app.controller.agent.options.limits.max_turns, 3),
+    ("retry.max_retries", 9, lambda app: app.controller.agent.options.retry.max_retries, 9),
+    ("tools.batch_size", 2, lambda app: app.controller.agent.options.execution.concurrency, 2),
+    ("steering.queue", "all", lambda app: app.controller.agent.inbox.steering.mode, "all"),
+    ("agents.max_turns", 4, lambda app: app.controller.agent.options.subagents.max_turns, 4),
 ]
 
 
@@ -62,7 +62,7 @@ async def test_a_setting_that_need_not_wait_takes_effect(
 
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(pilot, app)
-        apply(app.desk, build({"model.name": "anthropic/played", name: value}), {name})
+        apply(app.controller, build({"model.name": "anthropic/played", name: value}), {name})
         await until(pilot, lambda: seen(app) == expected)
 
     assert when(name) in (AT_ONCE, NEXT_PROMPT)
@@ -73,7 +73,7 @@ def test_every_setting_says_when_a_change_counts():
 
 
 async def say(pilot: Pilot[object], app: CinchApp, text: str) -> None:
-    app.desk.screen.prompt.insert(text)
+    app.controller.screen.prompt.insert(text)
     await pilot.press("enter")
 
 
@@ -91,8 +91,8 @@ async def test_a_change_in_the_settings_is_in_the_file_and_on_the_screen(tmp_pat
         await pilot.press("escape", "escape")
         await until(pilot, lambda: not isinstance(app.screen, SettingsScreen))
 
-    assert app.desk.settings.ui.motion == "reduced"
-    assert app.desk.options.sources.user_file.read_text() == '[ui]\nmotion = "reduced"\n'
+    assert app.controller.settings.ui.motion == "reduced"
+    assert app.controller.options.sources.user_file.read_text() == '[ui]\nmotion = "reduced"\n'
 
 
 async def test_the_theme_is_picked_and_tried_on_from_the_settings(tmp_path: Path):
@@ -108,9 +108,9 @@ async def test_the_theme_is_picked_and_tried_on_from_the_settings(tmp_path: Path
         await until(pilot, lambda: isinstance(app.screen, Picker) and app.screen.focused)
         await pilot.press(*"mono", "enter")
         await until(pilot, lambda: isinstance(app.screen, SettingsScreen) and app.theme.startswith("mono"))
-        await until(pilot, lambda: app.desk.options.sources.user_file.exists())
+        await until(pilot, lambda: app.controller.options.sources.user_file.exists())
 
-    assert f'theme = "{app.theme}"' in app.desk.options.sources.user_file.read_text()
+    assert f'theme = "{app.theme}"' in app.controller.options.sources.user_file.read_text()
 
 
 async def test_the_context_is_shown_by_key_and_by_command(tmp_path: Path):
@@ -134,7 +134,7 @@ async def test_help_stands_beside_the_conversation_where_there_is_room(tmp_path:
         await say(pilot, app, "#help")
         await until(pilot, lambda: len(app.screen_stack) > 1 or app.screen.query(HelpPanel))
         shown = bool(app.screen_stack[0].query(HelpPanel))
-        room = app.desk.screen.prompt.size.width
+        room = app.controller.screen.prompt.size.width
         if beside:
             await pilot.press("escape")
             await until(pilot, lambda: not app.screen.query(HelpPanel))
@@ -152,10 +152,10 @@ async def test_help_beside_the_conversation_leaves_a_terminal_that_becomes_narro
         await until(pilot, lambda: app.screen.query(HelpPanel))
         await pilot.resize_terminal(40, 10)
         await pilot.pause()
-        narrow = app.desk.screen.prompt.size.width
+        narrow = app.controller.screen.prompt.size.width
         await pilot.resize_terminal(120, 30)
         await pilot.pause()
-        wide = app.desk.screen.prompt.size.width
+        wide = app.controller.screen.prompt.size.width
 
     assert (narrow, wide) == (40, 84)
 
@@ -172,7 +172,7 @@ async def test_the_mode_is_picked(tmp_path: Path, keys_pressed: str, approval: s
         await until(pilot, lambda: not isinstance(app.screen, Picker))
         await app.workers.wait_for_complete()
 
-        status = app.desk.screen.board.status.status
+        status = app.controller.screen.widgets.status.status
         assert (status.approval, status.plan) == (approval, plan)
 
 
@@ -181,5 +181,5 @@ async def test_what_cannot_begin_stays_in_the_prompt(tmp_path: Path):
 
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        app.desk.screen.take("#load")
-        await until(pilot, lambda: app.desk.screen.prompt.text == "#load")
+        app.controller.screen.take("#load")
+        await until(pilot, lambda: app.controller.screen.prompt.text == "#load")

@@ -29,11 +29,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 
 
 def ran(app: CinchApp) -> list[ToolBlock]:
-    return [block for block in app.desk.screen.board.transcript.blocks if isinstance(block, ToolBlock)]
+    return [block for block in app.controller.screen.widgets.transcript.blocks if isinstance(block, ToolBlock)]
 
 
 async def enter(pilot: Pilot[object], app: CinchApp, text: str) -> None:
-    app.desk.screen.prompt.text = text
+    app.controller.screen.prompt.text = text
     await pilot.press("enter")
 
 
@@ -65,7 +65,7 @@ async def test_command_runs_in_the_project_and_the_model_hears_of_it_with_the_ne
         await until(pilot, lambda: ran(app) and ran(app)[0].status == "done")
         asked = len(server.requests)
         await enter(pilot, app, "why?")
-        await until(pilot, lambda: server.requests and not app.desk.is_running)
+        await until(pilot, lambda: server.requests and not app.controller.is_running)
         await enter(pilot, app, "again")
         await until(pilot, lambda: len(server.requests) == 2)
 
@@ -73,7 +73,7 @@ async def test_command_runs_in_the_project_and_the_model_hears_of_it_with_the_ne
         assert asked == 0
         assert heard(server).count("Exit code: 3\\ntold") == 1
         assert len(ran(app)) == 1
-        app.desk.abort()
+        app.controller.abort()
 
 
 async def test_model_receives_the_output_of_a_user_command_with_its_indentation(server: ModelServer, tmp_path: Path):
@@ -86,7 +86,7 @@ async def test_model_receives_the_output_of_a_user_command_with_its_indentation(
         await until(pilot, lambda: server.requests)
 
         assert json.dumps("Exit code: 0\n    def f():\n\n        pass")[1:-1] in heard(server)
-        app.desk.abort()
+        app.controller.abort()
 
 
 async def test_what_a_user_command_leaves_running_does_not_end_with_cinch(server: ModelServer, tmp_path: Path):
@@ -123,7 +123,7 @@ async def test_key_stops_the_command_and_what_it_printed_stays(server: ModelServ
         await ready(pilot, app)
         await enter(pilot, app, "!echo begun; sleep 60; echo over > over")
         await until(pilot, lambda: ran(app) and "begun" in ran(app)[0].source)
-        field = app.desk.screen.prompt.query_one(PromptInput)
+        field = app.controller.screen.prompt.query_one(PromptInput)
         told = str(field.placeholder)
         await pilot.press(key)
         await until(pilot, lambda: ran(app)[0].status == "failed")
@@ -139,16 +139,16 @@ async def test_command_runs_while_the_agent_works_and_is_no_follow_up(server: Mo
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
         await enter(pilot, app, "one")
-        await until(pilot, lambda: server.requests and not app.desk.is_running)
+        await until(pilot, lambda: server.requests and not app.controller.is_running)
         await enter(pilot, app, "two")
-        await until(pilot, lambda: app.desk.is_running)
-        app.desk.screen.prompt.text = "!echo meanwhile"
+        await until(pilot, lambda: app.controller.is_running)
+        app.controller.screen.prompt.text = "!echo meanwhile"
         await pilot.press("alt+enter")
         await until(pilot, lambda: ran(app) and ran(app)[0].status == "done")
 
-        assert app.desk.is_running
-        assert not app.desk.agent.inbox.follow_up
-        app.desk.abort()
+        assert app.controller.is_running
+        assert not app.controller.agent.inbox.follow_up
+        app.controller.abort()
 
 
 def test_report_of_an_earlier_session_stands_as_what_the_person_ran():

@@ -31,13 +31,13 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 async def test_what_a_sub_agent_uses_is_shown_as_it_works_and_when_it_is_stopped(app: CinchApp, server: ModelServer):
     async with app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: app.desk.talk.is_ready)
-        bar = app.desk.screen.board.status
-        app.desk.screen.prompt.restore("go")
+        await until(pilot, lambda: app.controller.sender.is_ready)
+        bar = app.controller.screen.widgets.status
+        app.controller.screen.prompt.restore("go")
         await pilot.press("enter")
         await until(pilot, lambda: len(server.requests) == 4)
         at_work = bar.status.tokens_in
-        app.desk.abort()
+        app.controller.abort()
         await until(pilot, lambda: bar.status.state == "aborted")
 
         assert (at_work, bar.status.tokens_in) == (300, 300)

@@ -27,22 +27,22 @@ def starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[CinchApp,
     """An app whose agent is not there before the gate is opened."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app, gate = chat(tmp_path), asyncio.Event()
-    assemble = app.desk._assemble
+    assemble = app.controller._assemble
 
     async def assemble_later(model: Model | None):
         await gate.wait()
         return await assemble(model)
 
-    monkeypatch.setattr(app.desk, "_assemble", assemble_later)
+    monkeypatch.setattr(app.controller, "_assemble", assemble_later)
     return app, gate.set
 
 
 def notices(app: CinchApp) -> list[str]:
-    return [block.text for block in app.desk.screen.board.transcript.blocks if isinstance(block, NoticeBlock)]
+    return [block.text for block in app.controller.screen.widgets.transcript.blocks if isinstance(block, NoticeBlock)]
 
 
 async def furnished(pilot: Pilot[object], app: CinchApp) -> None:
-    await until(pilot, lambda: app.desk._screen is not None)
+    await until(pilot, lambda: app.controller._screen is not None)
 
 
 async def test_a_command_runs_as_soon_as_there_is_an_agent(starting: tuple[CinchApp, Gate]):
@@ -51,10 +51,10 @@ async def test_a_command_runs_as_soon_as_there_is_an_agent(starting: tuple[Cinch
     async with app.run_test() as pilot:
         await furnished(pilot, app)
         await pilot.press(*"#approve on", "enter")
-        early = (app.desk.screen.prompt.text, notices(app))
+        early = (app.controller.screen.prompt.text, notices(app))
         open_gate()
         await ready(pilot, app)
-        await until(pilot, lambda: app.desk.agent.state.approval == "on")
+        await until(pilot, lambda: app.controller.agent.state.approval == "on")
 
     assert early == ("", [])
 
@@ -67,7 +67,7 @@ async def test_a_line_for_the_shell_runs_as_soon_as_there_is_an_agent(starting: 
         await pilot.press(*"!!echo hi", "enter")
         open_gate()
         await ready(pilot, app)
-        blocks = app.desk.screen.board.transcript.blocks
+        blocks = app.controller.screen.widgets.transcript.blocks
         await until(pilot, lambda: [each for each in blocks if isinstance(each, ToolBlock) and each.status == "done"])
 
         assert notices(app) == []
@@ -81,7 +81,7 @@ async def test_a_key_for_the_agent_waits_for_it_too(starting: tuple[CinchApp, Ga
         await pilot.press("shift+tab")
         open_gate()
         await ready(pilot, app)
-        await until(pilot, lambda: app.desk.agent.state.mode is PLAN)
+        await until(pilot, lambda: app.controller.agent.state.mode is PLAN)
 
 
 async def test_what_a_key_asks_for_and_cannot_be_done_is_told_and_ends_nothing(
@@ -89,7 +89,7 @@ async def test_what_a_key_asks_for_and_cannot_be_done_is_told_and_ends_nothing(
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path)
-    store = SessionStore(app.desk.options.paths.data, tmp_path, new_id())
+    store = SessionStore(app.controller.options.paths.data, tmp_path, new_id())
     tell(store, user("soon gone"))
     store.close()
 
@@ -113,13 +113,13 @@ async def test_text_typed_while_no_session_is_found_is_the_prompt_of_a_new_one(
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-x")
     app = chat(tmp_path, "-c")
-    gate, show_end = asyncio.Event(), app.desk._show_end
+    gate, show_end = asyncio.Event(), app.controller._show_end
 
     async def show_end_later() -> None:
         await gate.wait()
         await show_end()
 
-    monkeypatch.setattr(app.desk, "_show_end", show_end_later)
+    monkeypatch.setattr(app.controller, "_show_end", show_end_later)
 
     async with app.run_test() as pilot:
         await furnished(pilot, app)
@@ -129,5 +129,5 @@ async def test_text_typed_while_no_session_is_found_is_the_prompt_of_a_new_one(
         await until(pilot, lambda: notices(app))
 
         assert notices(app) == ["There is no session in this folder yet: a new one is started."]
-        assert app.desk.screen.prompt.text == "typed early"
-        assert app.desk.refusal == ""
+        assert app.controller.screen.prompt.text == "typed early"
+        assert app.controller.refusal == ""

@@ -78,13 +78,15 @@ class InProcess:
     async def _rest(self, pilot: Pilot[object]) -> None:
         """An empty conversation and its prompt; nothing goes on, and all is there that stays once it was used."""
         await pilot.resize_terminal(100, 32)
-        await self._type(pilot, "", lambda: isinstance(self.app.screen, ChatScreen) and not self.app.desk.is_running)
-        prompt = self.app.desk.screen.prompt
+        await self._type(
+            pilot, "", lambda: isinstance(self.app.screen, ChatScreen) and not self.app.controller.is_running
+        )
+        prompt = self.app.controller.screen.prompt
         await self._type(pilot, SIGN, lambda: prompt.field.has_focus and SIGN in prompt.text)
         prompt.text = ""
         await self._take(pilot, Step(SEARCH, pause=0.3))
         await self._take(pilot, Step("\x1b", pause=ESC_IS_ALONE))
-        await self._type(pilot, "/new\r", lambda: not self.app.desk.screen.board.transcript.blocks)
+        await self._type(pilot, "/new\r", lambda: not self.app.controller.screen.widgets.transcript.blocks)
         prompt.text = ""
         await until(pilot, lambda: not self.app.screen.query("Toast"))
 

@@ -48,12 +48,12 @@ BEGUN = MessageStart(message_id="m", role="assistant")
 
 def view_of(*events: Event) -> tuple[ChatWidgets, list[VariantBlock]]:
     """What the view makes of a run that does this, beside one that does nothing."""
-    board = ChatWidgets.above(StatusBar())
-    view = VariantView(board, ["demo/a", "demo/b"])
+    widgets = ChatWidgets.above(StatusBar())
+    view = VariantView(widgets, ["demo/a", "demo/b"])
     view.receive(ParallelStart(run_ids=("s.a.1", "s.b.1")))
     for event in events:
         view.receive(event if isinstance(event, ParallelEnd) else BranchEvent(event=in_loop(event)))
-    return board, [block for block in board.transcript.blocks if isinstance(block, VariantBlock)]
+    return widgets, [block for block in widgets.transcript.blocks if isinstance(block, VariantBlock)]
 
 
 def in_loop(event: Event, run_id: str = "s.a.1") -> Event:
@@ -178,13 +178,13 @@ def test_all_stay_open_when_none_is_chosen():
 
 
 def test_events_of_others_change_nothing():
-    board = ChatWidgets.above(StatusBar())
-    view = VariantView(board, ["demo/a"])
+    widgets = ChatWidgets.above(StatusBar())
+    view = VariantView(widgets, ["demo/a"])
 
     view.receive(BranchEvent(event=in_loop(BEGUN, "s.x.1")))
     view.receive(BEGUN)
 
-    assert list(board.transcript.blocks) == []
+    assert list(widgets.transcript.blocks) == []
 
 
 def test_answers_side_by_side(snap_compare: Callable[..., bool]) -> None:

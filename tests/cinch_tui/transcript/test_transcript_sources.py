@@ -126,9 +126,9 @@ def test_a_resumed_session_shows_them_where_the_run_did() -> None:
 
 async def test_sources_follow_a_reply_that_was_streamed_and_no_discarded_one() -> None:
     status = StatusBar()
-    board = ChatWidgets.above(status)
-    app = WidgetApp(*board.widgets, status, styles=("transcript", "code", "panel", "status"))
-    bridge = Bridge(board)
+    widgets = ChatWidgets.above(status)
+    app = WidgetApp(*widgets.above_prompt, status, styles=("transcript", "code", "panel", "status"))
+    bridge = Bridge(widgets)
     streamed = [BlockStart(0, "text"), BlockDelta(0, TEXT), BlockEnd(0, citations=PAGES)]
     async with app.run_test():
         for event in (
@@ -141,7 +141,7 @@ async def test_sources_follow_a_reply_that_was_streamed_and_no_discarded_one() -
         ):
             bridge.receive(event)
 
-        shown: list[Block] = [*board.transcript.blocks]
+        shown: list[Block] = [*widgets.transcript.blocks]
         assert [type(block) for block in shown] == [ReplyBlock, SourcesBlock]
         assert isinstance(shown[1], SourcesBlock)
         assert [each.number for each in shown[1].sources] == [1, 2]

@@ -52,7 +52,7 @@ def test_links_are_opened_or_copied_by_key_alone(app):
     app.see("1 of 2")
     app.type("\r")
     app.see("in the browser or the editor")
-    app.type("\r")
+    app.type("2")
 
     app.see(r"EDITS \+2")
     app.type("\r")

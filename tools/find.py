@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from pydantic import AliasChoices, Field
 
 from harness.ports.tool import ToolContext, ToolOutput
+from harness.terminal_text import strip_escapes
 from harness.views import ListingView
 from harness.workspace.disk import is_folder
 from tools.ripgrep import Ripgrep, RipgrepMissing
-from tools.text.control import harmless
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class FindTool(TypedTool[FindParameters]):
 
 
 def _listed(pattern: str, where: str, found: list[str], search: Ripgrep, *, total: int) -> ToolOutput:
-    view = ListingView(f"{pattern} in {where}", tuple(harmless(name) for name in found), total)
+    view = ListingView(f"{pattern} in {where}", tuple(strip_escapes(name) for name in found), total)
     if total == 0:
         text = f"No file in {where} matches {pattern}. Files that git ignores are not looked at."
         return ToolOutput.text(text if not search.timed_out else "The search took too long; give a path.", view=view)

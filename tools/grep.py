@@ -10,12 +10,12 @@ from pydantic import AliasChoices, Field
 
 from harness.lazy_dataclass import dataclass
 from harness.ports.tool import ToolContext, ToolOutput
+from harness.terminal_text import strip_escapes
 from harness.views import ListingView
 from harness.workspace.disk import is_folder
 from harness.workspace.workspace import Workspace
 from tools.ripgrep import Ripgrep, RipgrepMissing
 from tools.ripgrep_output import FileMatches, Matches
-from tools.text.control import harmless
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
@@ -132,15 +132,17 @@ def _told(arguments: GrepParameters, place: _Place, search: Ripgrep, matches: Ma
     if not matches.total:
         hint = " The search took too long; narrow it with path, glob or type." if search.timed_out else ""
         nothing = f"Nothing in {place.shown} matches {arguments.pattern!r}.{hint}"
-        return ToolOutput.text(nothing, view=ListingView(harmless(title), (), 0), details={"matches": 0, "files": 0})
+        return ToolOutput.text(
+            nothing, view=ListingView(strip_escapes(title), (), 0), details={"matches": 0, "files": 0}
+        )
     files = sorted(matches.files, key=lambda each: each.name)
     lines, shown = _lines(arguments, place, files, room)
-    entries = tuple(harmless(entry) for entry in _entries(arguments, place, files))
+    entries = tuple(strip_escapes(entry) for entry in _entries(arguments, place, files))
     total = matches.total if arguments.output_mode == "content" else matches.file_count
     footer = _footer(arguments, search, matches, shown)
     return ToolOutput.text(
         "\n".join([*lines, f"[{footer}]"]),
-        view=ListingView(harmless(title), entries, total),
+        view=ListingView(strip_escapes(title), entries, total),
         details={"matches": matches.total, "files": matches.file_count},
     )
 

@@ -14,10 +14,10 @@ from pydantic import AliasChoices, Field
 from harness.errors import FileMissing, NotAFile, WorkspaceError
 from harness.lazy_dataclass import dataclass
 from harness.ports.tool import ToolContext, ToolOutput
+from harness.terminal_text import strip_escapes
 from harness.views import ListingView
 from harness.workspace.disk import is_folder, is_there, read_beginning
 from harness.workspace.workspace import Workspace
-from tools.text.control import harmless
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ async def listing(workspace: Workspace, real: Path, *, depth: int, limit: int) -
     except OSError as error:
         raise WorkspaceError(f"{path} cannot be listed: {error.strerror}.") from error
     lines = list(_drawn(tree.top, 0))
-    view = ListingView(path, tuple(harmless(line) for line in lines), tree.total)
+    view = ListingView(path, tuple(strip_escapes(line) for line in lines), tree.total)
     return ToolOutput.text("\n".join([f"{path}/", *lines, f"[{_footer(tree, len(lines))}]"]), view=view)
 
 

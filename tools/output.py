@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from harness.execution.spill import HEAD, at_line_ends, open_spill, without_last_break
-from tools.text.control import harmless
+from harness.terminal_text import strip_escapes
 
 _LONGEST_LINE = 1 << 16
 LARGEST_FILE = 100_000_000
@@ -200,7 +200,7 @@ def for_model(output: str, empty: str) -> str:
 def _cleaned(text: str) -> str:
     if "\r" in text:
         text = "\n".join(_last_state(line) for line in text.split("\n"))
-    return harmless(text)
+    return strip_escapes(text)
 
 
 def _last_state(line: str) -> str:

@@ -11,6 +11,7 @@ from pydantic import AliasChoices, Field
 from harness.errors import FileNotText, FileTooLarge
 from harness.messages import Image, Text
 from harness.ports.tool import Risk, ToolContext, ToolOutput
+from harness.terminal_text import strip_escapes
 from harness.views import ImageView, TextView
 from harness.workspace.disk import is_folder
 from harness.workspace.excerpt import Excerpt
@@ -18,7 +19,6 @@ from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Workspace
 from tools.list import listing
 from tools.picture import Picture, kind_of, picture_of
-from tools.text.control import harmless
 from tools.text.language import language_of
 from tools.typed import Parameters, TypedTool
 
@@ -90,7 +90,7 @@ def _shown(path: str, excerpt: Excerpt, room: int) -> ToolOutput:
     numbered = "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, excerpt.first))
     return ToolOutput.text(
         f"{numbered}\n[{_footer(excerpt, last)}]",
-        view=TextView(harmless("\n".join(lines)), language_of(path)),
+        view=TextView(strip_escapes("\n".join(lines)), language_of(path)),
         details={"path": path, "first": excerpt.first, "last": last, "total": excerpt.total},
     )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cinch_tui import __version__
 from cinch_tui.config.private_file import write_private
-from tools.text.control import harmless
+from harness.terminal_text import strip_escapes
 
 LONGEST_REASON = 300
 LOG = "cinch.log"
@@ -56,7 +56,7 @@ def _about() -> str:
     columns, rows = shutil.get_terminal_size()
     inside = [name for name in ("TMUX", "STY", "SSH_TTY") if name in os.environ]
     named = [f"{name}={os.environ[name]}" for name in ABOUT_TERMINAL if name in os.environ]
-    return harmless(
+    return strip_escapes(
         f"cinch {__version__}, {', '.join(versions)}\n"
         f"Python {platform.python_version()}, {platform.platform()}\n"
         f"a terminal of {columns} x {rows}: {' '.join(named)}{' in ' if inside else ''}{', '.join(inside)}"
@@ -70,11 +70,11 @@ def _end_of_log(folder: Path) -> str:
             text = file.read().decode(errors="replace")
     except OSError:
         return "(there is none)"
-    return harmless("\n".join(text.splitlines()[-LOG_LINES:]))
+    return strip_escapes("\n".join(text.splitlines()[-LOG_LINES:]))
 
 
 def _reason(error: BaseException) -> str:
-    said = " ".join(harmless(_encodable(str(error))).split())[:LONGEST_REASON]
+    said = " ".join(strip_escapes(_encodable(str(error))).split())[:LONGEST_REASON]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 

@@ -182,8 +182,8 @@ def _fail(error: Exception) -> int:
 
 
 def _tell(sentence: str) -> None:
-    from tools.text.control import harmless
+    from harness.terminal_text import strip_escapes
 
     # A closed stderr is None, or fails.
     with suppress(OSError, AttributeError):
-        sys.stderr.write(f"cinch: {harmless(sentence)}\n")
+        sys.stderr.write(f"cinch: {strip_escapes(sentence)}\n")

@@ -13,7 +13,7 @@ from harness.messages import AssistantMessage, Message, Text, Thinking, ToolCall
 from harness.session.fork import chain_records
 from harness.session.records import title_line, to_bytes
 from harness.session.resume import LoadedSession
-from tools.text.control import harmless
+from harness.terminal_text import strip_escapes
 
 _RESULT_LINES = 12
 
@@ -25,9 +25,9 @@ def when(time: float) -> str:
 
 def as_text(session: LoadedSession) -> Iterator[str]:
     """The conversation for a terminal; long tool results are cut."""
-    yield f"{harmless(session.title or session.session_id)}\n{when(session.created)}  {session.cwd}\n"
+    yield f"{strip_escapes(session.title or session.session_id)}\n{when(session.created)}  {session.cwd}\n"
     for message in session.messages:
-        yield from (f"{harmless(part)}\n" for part in _plain_parts(message))
+        yield from (f"{strip_escapes(part)}\n" for part in _plain_parts(message))
 
 
 def as_markdown(session: LoadedSession) -> Iterator[str]:

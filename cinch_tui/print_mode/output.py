@@ -10,7 +10,7 @@ from typing import TextIO
 
 from harness.messages import JsonObject
 from harness.session.records import to_bytes
-from tools.text.control import harmless
+from harness.terminal_text import strip_escapes
 
 
 class Output:
@@ -27,7 +27,7 @@ class Output:
 
     def write_text(self, text: str) -> None:
         """Text and a newline. A terminal is protected from control sequences; a file or pipe gets the text as it is."""
-        shown = harmless(text) if self.stream.isatty() else text
+        shown = strip_escapes(text) if self.stream.isatty() else text
         self.encode_as(None)
         self._write(shown if shown.endswith("\n") else shown + "\n")
 

@@ -24,7 +24,7 @@ from harness.events import (
     ToolExecutionStart,
 )
 from harness.messages import ToolResult
-from tools.text.control import harmless
+from harness.terminal_text import strip_escapes
 
 
 class Printer(Protocol):
@@ -137,7 +137,7 @@ class Narrator:
     def say(self, sentence: str) -> None:
         # Whoever closed stderr does not want to hear it.
         with suppress(OSError):
-            self._stream.write(f"cinch: {harmless(sentence)}\n")
+            self._stream.write(f"cinch: {strip_escapes(sentence)}\n")
             self._stream.flush()
 
     def _tell_step(self, event: Event) -> None:

@@ -11,9 +11,9 @@ from typing import TextIO
 
 from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
+from harness.terminal_text import strip_escapes
 from providers.gguf.names import HubName, choose, read_name
 from providers.gguf.store import find_model, models_folder, pulled_models
-from tools.text.control import harmless
 
 PREFIX = "local/"
 HELP = """\
@@ -95,7 +95,7 @@ class Bar:
     """How far a file has come: a line that changes on a terminal, a few lines elsewhere."""
 
     def __init__(self, label: str, size: int, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._label = harmless(label)
+        self._label = strip_escapes(label)
         self._size = max(size, 1)
         self._stream = stream
         self._clock = clock

@@ -22,7 +22,7 @@ from harness.session.journal import Journal, lock_path, take_lock
 from harness.session.paths import project_dir
 from harness.session.records import title_line, to_bytes
 from harness.session.resume import load_session
-from tools.text.control import harmless
+from harness.terminal_text import strip_escapes
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -53,7 +53,7 @@ def main(argv: list[str], *, data_dir: Path, cwd: Path, out: TextIO, err: TextIO
     except SystemExit:  # argparse has shown its help
         return 0
     except CinchError as error:
-        (err or sys.stderr).write(f"cinch sessions: {harmless(str(error))}\n")
+        (err or sys.stderr).write(f"cinch sessions: {strip_escapes(str(error))}\n")
         return 2 if isinstance(error, ConfigError) else 1
 
 
@@ -107,9 +107,9 @@ def _list(arguments: Namespace, desk: Desk) -> int:
 
 
 def _row(summary: SessionSummary, *, with_folder: bool) -> str:
-    title = " ".join(harmless(summary.title).split())
+    title = " ".join(strip_escapes(summary.title).split())
     title = title if len(title) <= 70 else f"{title[:69]}…"
-    place = f"  {harmless(summary.cwd)}" if with_folder else ""
+    place = f"  {strip_escapes(summary.cwd)}" if with_folder else ""
     return f"{summary.id[:8]}  {when(summary.updated)}  {title}{'  (in use)' if summary.locked else ''}{place}"
 
 
@@ -125,7 +125,7 @@ def _show(arguments: Namespace, desk: Desk) -> int:
 def _search(arguments: Namespace, desk: Desk) -> int:
     hits = search_sessions(desk.data_dir, arguments.text, None if arguments.all else desk.cwd)
     for hit in hits:
-        desk.say(f"{hit.session_id[:8]}  {when(hit.time)}  {hit.role}: {harmless(hit.snippet)}")
+        desk.say(f"{hit.session_id[:8]}  {when(hit.time)}  {hit.role}: {strip_escapes(hit.snippet)}")
     if not hits:
         desk.say(
             f"no matches for {arguments.text!r}"
@@ -156,7 +156,7 @@ def _rename(arguments: Namespace, desk: Desk) -> int:
     journal.close()
     if problems:
         raise SessionError(problems[0])
-    desk.say(f"{path.stem[:8]} is now called {harmless(title)}")
+    desk.say(f"{path.stem[:8]} is now called {strip_escapes(title)}")
     return 0
 
 
@@ -204,7 +204,7 @@ def _examine(path: Path, desk: Desk, *, repairs: bool) -> bool:
         for done in repair(found) if repairs else ():
             desk.say(f"  repaired: {done}")
     except SessionError as error:
-        desk.say(f"{path.stem}: {harmless(str(error))}")
+        desk.say(f"{path.stem}: {strip_escapes(str(error))}")
         return True
     return not found.healthy
 

@@ -92,7 +92,7 @@ async def run_all(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str,
     return names, script
 
 
-async def test_what_is_written_about_embedding_runs(project: Path, monkeypatch, capsys):
+async def test_embedding_guide_code_runs(project: Path, monkeypatch, capsys):
     names, script = await run_all("docs/embedding.md", monkeypatch)
 
     printed = capsys.readouterr().out
@@ -104,13 +104,13 @@ async def test_what_is_written_about_embedding_runs(project: Path, monkeypatch, 
     assert "['completed']" in printed
 
 
-async def test_what_the_first_page_shows_runs(project: Path, monkeypatch, capsys):
+async def test_readme_code_runs(project: Path, monkeypatch, capsys):
     await run_all("README.md", monkeypatch)
 
     assert capsys.readouterr().out == "It compares with 2.\n"
 
 
-async def test_what_is_written_about_hooks_runs(project: Path, monkeypatch, capsys):
+async def test_hooks_guide_code_runs(project: Path, monkeypatch, capsys):
     names, script = await run_all("docs/hooks-and-policies.md", monkeypatch)
 
     assert script.asked == ["Install the missing package."] * 2
@@ -118,7 +118,7 @@ async def test_what_is_written_about_hooks_runs(project: Path, monkeypatch, caps
 
 
 @pytest.mark.parametrize("path", sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]), ids=lambda path: path.name)
-def test_no_link_leads_nowhere(path: Path):
+def test_links_have_targets(path: Path):
     links = [link for link in LINK.findall(path.read_text(encoding="utf-8")) if "://" not in link]
 
     assert [link for link in links if not (path.parent / link).exists()] == []
@@ -132,7 +132,7 @@ def test_every_name_in_the_prose_can_be_imported(name: str):
     assert named - set(WHERE) <= {"False", "Literal", "TaskGroup"}
 
 
-def test_every_test_that_is_said_to_prove_something_exists():
+def test_every_test_named_as_proof_exists():
     text = (ROOT / "docs" / "criteria.md").read_text(encoding="utf-8")
     named = re.findall(r"`([\w/]+\.py)::(\w+)`", text)
     there = {
@@ -152,7 +152,7 @@ def test_every_benchmark_that_is_named_exists():
     assert all((ROOT / path).is_file() for path in re.findall(r"`(benchmarks/\w+\.py)`", text))
 
 
-def test_every_picture_is_there_and_shown_somewhere():
+def test_every_image_exists_and_is_referenced():
     documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     shown = {
         (document.parent / link).resolve()
@@ -163,14 +163,14 @@ def test_every_picture_is_there_and_shown_somewhere():
     assert shown == {path.resolve() for path in (ROOT / "docs" / "images").iterdir()}
 
 
-def test_what_the_tour_shows_by_lines_is_what_cinch_says_now():
+def test_plain_mode_transcript_in_the_tour_is_current():
     pictures = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
     page = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
 
     assert pictures["with_lines"](page, pictures["by_lines"]()) == page, "run: python docs/pictures.py"
 
 
-def test_every_picture_is_one_that_the_app_draws_of_itself():
+def test_every_image_is_drawn_by_the_app():
     drawn = re.findall(r'draw\(pilot, "(\w+)"\)', (ROOT / "docs" / "pictures.py").read_text(encoding="utf-8"))
 
     assert sorted(drawn) == sorted(path.stem for path in (ROOT / "docs" / "images").iterdir())

@@ -31,23 +31,23 @@ def own_bindings() -> list[tuple[str, Binding]]:
     ]
 
 
-def test_nothing_answers_to_a_key_that_is_not_in_the_table() -> None:
+def test_every_bound_key_is_in_the_table() -> None:
     known = {key.id for key in KEYS}
 
     assert {(name, binding.key) for name, binding in own_bindings() if binding.id not in known} == set()
 
 
-def test_every_key_in_the_table_is_somebodys() -> None:
+def test_every_key_in_the_table_is_bound() -> None:
     bound = {binding.id for _, binding in own_bindings()}
 
     assert [key.id for key in KEYS if key.owner != "list" and key.id not in bound] == []
 
 
-def test_what_a_list_answers_to_is_in_the_table() -> None:
+def test_list_keys_are_in_the_table() -> None:
     of_lists = {each for key in KEYS if key.owner == "list" for each in key.keys.split(",")}
 
     assert {binding.key for binding in Binding.make_bindings(OptionList.BINDINGS)} == of_lists
 
 
-def test_everyone_who_has_a_key_has_a_place_in_the_help() -> None:
+def test_every_key_owner_has_a_section_in_the_help() -> None:
     assert {key.owner for key in KEYS} - set(PLACES) == set()

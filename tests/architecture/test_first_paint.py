@@ -45,7 +45,7 @@ main(["-m", "demo"])
 """
 
 
-def test_the_first_paint_waits_for_nothing_that_shows_a_conversation(tmp_path: Path) -> None:
+def test_first_paint_imports_no_conversation_module(tmp_path: Path) -> None:
     names = tmp_path / "names"
     ours, terminal = pty.openpty()
 

@@ -43,7 +43,7 @@ SCRIPT = [str(Path(sys.executable).with_name("cinch"))]
 @pytest.mark.parametrize("arguments", [["--version"], ["-p", "hello", "-m", "anthropic/x"], ["config", "show"]])
 @pytest.mark.parametrize("command", [MODULE, SCRIPT], ids=["module", "script"])
 @pytest.mark.parametrize("python_path", ["", "."], ids=["", "PYTHONPATH=."])
-def test_nothing_of_a_strangers_folder_is_run(
+def test_modules_in_the_working_directory_are_never_imported(
     trapped: Path, command: list[str], arguments: list[str], python_path: str
 ) -> None:
     look = Reply("Let me look.", calls=[("grep", {"pattern": "trace"}), ("bash", {"command": "ls"})])
@@ -64,7 +64,7 @@ print(own_provider.__file__, "" in sys.path)
 """
 
 
-def test_a_package_that_was_installed_from_the_current_folder_is_found(trapped: Path) -> None:
+def test_editable_install_from_the_current_folder_is_found(trapped: Path) -> None:
     (trapped / "own_provider.py").touch()
     (trapped / "environment").mkdir()
     (trapped / "environment" / "own.pth").write_text(f"{trapped}\n", encoding="utf-8")
@@ -75,7 +75,7 @@ def test_a_package_that_was_installed_from_the_current_folder_is_found(trapped: 
     assert not (trapped / "trace").exists()
 
 
-def test_a_folder_that_was_deleted_is_no_obstacle(tmp_path: Path) -> None:
+def test_deleted_working_directory_is_no_obstacle(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
 

@@ -37,7 +37,7 @@ def test_print_mode_loads_no_screen(module: str) -> None:
     assert loaded.isdisjoint({"textual", "rich"})
 
 
-def test_an_answer_in_print_mode_loads_no_more_than_the_request_needs(tmp_path: Path) -> None:
+def test_reply_in_print_mode_imports_only_the_request_path(tmp_path: Path) -> None:
     with ModelServer([Reply("done")]) as server:
         command = ["-p", "hi", "-m", "openai-chat/m", "--base-url", server.openai_url]
         code = f"from cinch_tui.cli.main import main; assert main({command!r}) == 0"
@@ -48,7 +48,7 @@ def test_an_answer_in_print_mode_loads_no_more_than_the_request_needs(tmp_path: 
     assert loaded.isdisjoint(LOOKS_FOR_PACKAGES)
 
 
-def test_nobody_looks_for_packages_where_none_brings_a_provider() -> None:
+def test_no_package_search_without_provider_packages() -> None:
     loaded = loaded_by("from providers.installed import all_presets, problems; all_presets(); problems()")
 
     assert loaded.isdisjoint(LOOKS_FOR_PACKAGES)
@@ -62,7 +62,7 @@ def test_version_and_help_load_nothing_heavy(flag: str) -> None:
     assert "harness" not in loaded
 
 
-def test_the_harness_knows_nothing_of_ours_and_no_screen_or_network() -> None:
+def test_harness_imports_neither_our_other_packages_nor_screen_or_network() -> None:
     loaded = loaded_by(
         "import importlib, pkgutil, harness\n"
         "for module in pkgutil.walk_packages(harness.__path__, 'harness.'): importlib.import_module(module.name)"
@@ -75,7 +75,7 @@ def test_the_harness_knows_nothing_of_ours_and_no_screen_or_network() -> None:
     ("named", "other"),
     [("anthropic", "openai_chat"), ("openai-chat", "anthropic"), ("demo", "anthropic"), ("bedrock", "openai_chat")],
 )
-def test_only_the_provider_that_is_named_is_imported(named: str, other: str) -> None:
+def test_only_the_named_provider_is_imported(named: str, other: str) -> None:
     code = f"from providers import connect; connect({named!r})"
 
     loaded = loaded_by(code, ANTHROPIC_API_KEY="none", OPENAI_API_KEY="none")
@@ -84,7 +84,7 @@ def test_only_the_provider_that_is_named_is_imported(named: str, other: str) -> 
     assert f"providers.{named.replace('-', '_')}" in loaded
 
 
-def test_no_class_of_ours_has_its_methods_compiled_at_the_start() -> None:
+def test_no_class_compiles_its_methods_at_startup() -> None:
     folders = ("harness", "providers", "tools", "cinch_tui")
     sources = (path for folder in folders for path in (ROOT / folder).rglob("*.py") if path.name != "lazy_dataclass.py")
     standard = re.compile(r"^from dataclasses import .*\bdataclass\b|@dataclasses\.dataclass", re.MULTILINE)
@@ -92,7 +92,7 @@ def test_no_class_of_ours_has_its_methods_compiled_at_the_start() -> None:
     assert [path for path in sources if standard.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_the_first_frame_loads_nothing_but_itself() -> None:
+def test_first_frame_imports_only_itself() -> None:
     bare = loaded_by("import cinch_tui")
 
     loaded = loaded_by("import cinch_tui.launch") - bare
@@ -101,7 +101,7 @@ def test_the_first_frame_loads_nothing_but_itself() -> None:
     assert loaded <= {"cinch_tui.launch", *terminal} | {"select", "termios", "_thread", "_signal"}
 
 
-def test_what_is_needed_later_is_not_loaded_before_the_first_paint() -> None:
+def test_later_modules_are_not_imported_before_the_first_paint() -> None:
     loaded = loaded_by("import cinch_tui.app.app, cinch_tui.terminal.driver")
 
     later = {"httpx", "hashlib", "pydantic", "jsonschema", "keyring", "genai_prices", "markdown_it", "PIL"}
@@ -116,7 +116,7 @@ def test_what_is_needed_later_is_not_loaded_before_the_first_paint() -> None:
     assert loaded.isdisjoint(later | ours)
 
 
-def test_a_warm_app_has_what_the_first_reply_needs() -> None:
+def test_preloaded_app_has_what_the_first_reply_needs() -> None:
     loaded = loaded_by(
         "import asyncio\n"
         "from types import SimpleNamespace\n"
@@ -132,7 +132,7 @@ def test_a_warm_app_has_what_the_first_reply_needs() -> None:
 
 
 @pytest.mark.parametrize("preset", ["anthropic", "openai", "groq", "gemini", "vertex", "bedrock", "ollama", "proxy"])
-def test_a_model_costs_the_import_of_its_own_protocol_only(preset: str) -> None:
+def test_model_imports_its_own_protocol_only(preset: str) -> None:
     code = f"from providers import connect; connect('{preset}/m', base_url='http://127.0.0.1:9')"
 
     loaded = [name for name in loaded_by(code) if name.startswith("providers.") and name.endswith(".provider")]
@@ -140,7 +140,7 @@ def test_a_model_costs_the_import_of_its_own_protocol_only(preset: str) -> None:
     assert len(loaded) == 1
 
 
-def test_a_call_of_a_built_in_tool_derives_no_schema() -> None:
+def test_call_of_a_built_in_tool_derives_no_schema() -> None:
     loaded = loaded_by(
         "import pydantic\n"
         "from tools import builtin_tools\n"

@@ -12,7 +12,7 @@ NAME = re.compile(r"`([a-z_]+)[`/]")
 
 
 @pytest.mark.parametrize("package", ["harness", "cinch_tui"])
-def test_every_module_and_folder_has_a_place_on_the_map(package: str) -> None:
+def test_every_module_and_folder_is_on_the_map(package: str) -> None:
     folder = ROOT / package
     modules = {path.stem for path in folder.glob("[a-z]*.py")}
     folders = {path.name for path in folder.glob("[a-z]*") if any(path.glob("*.*"))}
@@ -21,7 +21,7 @@ def test_every_module_and_folder_has_a_place_on_the_map(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["harness", "cinch_tui"])
-def test_the_map_names_nothing_that_is_gone(package: str) -> None:
+def test_map_names_no_missing_module(package: str) -> None:
     folder = ROOT / package
 
     assert {

@@ -22,7 +22,7 @@ def comes_from_elsewhere(call: ast.Call) -> bool:
     return not is_ours and not (isinstance(words, ast.Name) and words.id.isupper())
 
 
-def test_no_text_from_elsewhere_is_read_as_markup() -> None:
+def test_external_text_is_never_parsed_as_markup() -> None:
     careless = [
         f"{path.name}:{call.lineno}"
         for path in SOURCES
@@ -35,7 +35,7 @@ def test_no_text_from_elsewhere_is_read_as_markup() -> None:
     assert careless == []
 
 
-def test_nothing_animates_that_costs_a_twentieth_of_a_processor() -> None:
+def test_no_widget_uses_the_expensive_loading_indicator() -> None:
     users = [path.name for path in SOURCES for name, _ in calls(path) if name == "LoadingIndicator"]
 
     assert users == []

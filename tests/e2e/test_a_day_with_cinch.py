@@ -94,7 +94,7 @@ def test_a_change_is_asked_for_approved_trusted_denied_and_continued_tomorrow(te
     assert "discount / 100" in texts
 
 
-def test_kill_in_the_middle_loses_nothing_that_was_finished(terminal, serve, project):
+def test_kill_during_a_run_loses_nothing_that_was_finished(terminal, serve, project):
     server = serve(
         [*SCRIPT[:2], Reply(text="I will now change", calls=()), Hang(Reply(text="half a rep"), after_events=4)]
     )
@@ -114,7 +114,7 @@ def test_kill_in_the_middle_loses_nothing_that_was_finished(terminal, serve, pro
     assert "Let me look first" in screen
 
 
-def test_the_same_in_print_mode_as_stream_json(serve, project):
+def test_print_mode_does_the_same_as_stream_json(serve, project):
     server = serve(SCRIPT)
     command = [sys.executable, "-m", "cinch_tui", "-p", "please mend the discount", "--output-format", "stream-json"]
 
@@ -139,7 +139,7 @@ def test_the_same_in_print_mode_as_stream_json(serve, project):
     assert "sk-ant-e2e-secret" not in done.stdout + done.stderr
 
 
-def test_nothing_on_disk_or_on_the_screen_holds_the_key(terminal, serve, project, own_home: Path):
+def test_key_is_never_on_disk_or_on_the_screen(terminal, serve, project, own_home: Path):
     server = serve([Reply(text="hello")])
 
     cinch = terminal(env=environment(server.url))
@@ -155,7 +155,7 @@ def test_nothing_on_disk_or_on_the_screen_holds_the_key(terminal, serve, project
     assert FILES["till/receipt.py"].encode() not in kept
 
 
-def test_prompts_sent_while_it_starts_are_all_heard_in_order(terminal, serve):
+def test_prompts_sent_during_startup_are_processed_in_order(terminal, serve):
     server = serve([Reply(text="The first answer."), Reply(text="The second answer.")])
 
     cinch = terminal(env=environment(server.url))

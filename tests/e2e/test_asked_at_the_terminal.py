@@ -29,7 +29,7 @@ def told(server) -> str:
     return json.dumps(server.requests[-1].body["messages"], ensure_ascii=False)
 
 
-def test_enter_that_is_pressed_again_approves_nothing(terminal, serve, project: Path):
+def test_repeated_enter_approves_nothing(terminal, serve, project: Path):
     server = serve([writes("x"), Reply("all done")])
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
@@ -50,7 +50,7 @@ def test_enter_that_is_pressed_again_approves_nothing(terminal, serve, project: 
     assert (project / "x").exists()
 
 
-def test_all_calls_of_a_reply_are_allowed_by_one_key(terminal, serve, project: Path):
+def test_one_key_allows_all_calls_of_a_reply(terminal, serve, project: Path):
     server = serve([writes("one", "two", "three"), Reply("all done")])
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
@@ -64,7 +64,7 @@ def test_all_calls_of_a_reply_are_allowed_by_one_key(terminal, serve, project: P
     assert [name for name in ("one", "two", "three") if (project / name).exists()] == ["one", "two", "three"]
 
 
-def test_the_second_call_is_looked_at_and_denied_before_the_first(terminal, serve, project: Path):
+def test_second_call_is_inspected_and_denied_before_the_first(terminal, serve, project: Path):
     server = serve([writes("one", "two"), Reply("all done")])
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
@@ -104,7 +104,7 @@ def test_several_questions_are_answered_in_one_dialog(terminal, serve):
 
 
 @pytest.mark.parametrize("call", [("ask_user", {"prompt": "Which till?"}), ("bash", {"command": "make everything"})])
-def test_ctrl_q_quits_over_a_question_too(terminal, serve, call):
+def test_ctrl_q_quits_over_a_question(terminal, serve, call):
     cinch = terminal(env=env_of(serve([Reply(calls=[call])])))
     cinch.see("anthropic/claude")
     cinch.enter("go on")
@@ -115,7 +115,7 @@ def test_ctrl_q_quits_over_a_question_too(terminal, serve, call):
     assert cinch.wait() == 0
 
 
-def test_who_looks_elsewhere_is_called_when_something_waits_and_at_the_end(terminal, serve):
+def test_unfocused_terminal_is_notified_of_pending_input_and_of_the_end(terminal, serve):
     slow = {"pause_s": 0.3}
     server = serve([Reply("let me see", calls=writes("x").calls, **slow), Reply("now it is done", **slow)])
     cinch = terminal(env={**env_of(server), **ITERM})
@@ -133,7 +133,7 @@ def test_who_looks_elsewhere_is_called_when_something_waits_and_at_the_end(termi
     assert cinch.raw.count(WAITS) == cinch.raw.count(DONE) == 1
 
 
-def test_who_looks_is_not_called(terminal, serve):
+def test_focused_terminal_is_not_notified(terminal, serve):
     server = serve([Reply("first done"), writes("x"), Reply("all done")])
     cinch = terminal(env={**env_of(server), **ITERM})
     cinch.see("anthropic/claude")

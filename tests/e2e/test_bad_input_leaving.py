@@ -41,7 +41,7 @@ def is_restored(raw: bytes) -> bool:
     return all(part in raw[-400:] for part in RESTORED) and b"\x1b[?1049h" not in end
 
 
-def test_on_leaving_the_last_exchange_and_the_way_back_stand_on_the_persons_own_screen(terminal, serve):
+def test_exit_prints_the_last_exchange_and_the_resume_command(terminal, serve):
     server = serve([Reply("the first answer"), Reply("the second answer")])
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
@@ -59,7 +59,7 @@ def test_on_leaving_the_last_exchange_and_the_way_back_stand_on_the_persons_own_
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_restores_the_terminal_and_keeps_what_was_said(terminal, serve, own_home, number):
+def test_signal_restores_the_terminal_and_keeps_the_conversation(terminal, serve, own_home, number):
     server = serve([Hang(Reply("half of it is said"), after_events=6)])
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
@@ -76,7 +76,7 @@ def test_a_signal_restores_the_terminal_and_keeps_what_was_said(terminal, serve,
     assert not list(own_home.rglob("*.lock"))
 
 
-def test_a_terminal_that_hangs_up_ends_cinch_with_the_session_whole(terminal, serve, own_home):
+def test_hangup_ends_cinch_with_a_complete_session(terminal, serve, own_home):
     server = serve([Hang(Reply("half of it is said"), after_events=6)])
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
@@ -89,7 +89,7 @@ def test_a_terminal_that_hangs_up_ends_cinch_with_the_session_whole(terminal, se
     assert not list(own_home.rglob("crash-*"))
 
 
-def test_ctrl_c_stops_then_clears_then_quits_at_the_second_time(terminal, serve):
+def test_ctrl_c_stops_then_clears_then_quits_on_repeat(terminal, serve):
     server = serve([Hang(Reply("half of it is said"), after_events=6)])
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
@@ -123,7 +123,7 @@ def test_ctrl_c_over_an_approval_stops_the_run(terminal, serve, project):
     assert not (project / "x").exists()
 
 
-def test_esc_stops_a_command_without_an_end_and_leaves_no_process(terminal, serve):
+def test_esc_stops_an_endless_command_and_leaves_no_process(terminal, serve):
     server = serve([Reply(calls=[("bash", {"command": "sleep 87654 & yes"})])])
     cinch = terminal(env=env_of(server))
     cinch.see("anthropic/claude")
@@ -146,7 +146,7 @@ def test_esc_stops_a_command_without_an_end_and_leaves_no_process(terminal, serv
         ("cinch_tui.screens.chat ChatScreen compose", ""),
     ],
 )
-def test_a_fault_of_ours_is_one_sentence_on_a_restored_terminal(terminal, own_home, tmp_path, where, keys):
+def test_internal_error_is_one_sentence_on_a_restored_terminal(terminal, own_home, tmp_path, where, keys):
     (tmp_path / "sitecustomize.py").write_text(BROKEN)
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", ""), os.fspath(ROOT)])
     cinch = terminal(env={"ANTHROPIC_API_KEY": "sk-x", "PYTHONPATH": path, "BREAK": where})

@@ -17,7 +17,7 @@ def model(serve):
     return {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
 
 
-def test_the_app_draws_what_it_draws_everywhere_whatever_the_locale_says(terminal, model):
+def test_app_renders_the_same_in_any_locale(terminal, model):
     cinch = terminal(env=model | NARROW)
     cinch.see("anthropic/claude")
 
@@ -31,7 +31,7 @@ def test_the_app_draws_what_it_draws_everywhere_whatever_the_locale_says(termina
     assert cinch.wait() == 0
 
 
-def test_sessions_are_listed_in_a_locale_that_lacks_their_letters_and_exported_whole(printed, model):
+def test_sessions_with_unsupported_characters_are_listed_and_exported_in_any_locale(printed, model):
     printed("-p", SAID, **model)
 
     listed = printed("sessions", "list", **NARROW)

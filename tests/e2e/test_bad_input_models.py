@@ -34,7 +34,7 @@ def ask(serve, printed):
         ("zzz/zzz", "known are anthropic"),
     ],
 )
-def test_a_provider_that_cannot_be_had_is_a_usage_error_with_the_nearest_names(printed, name, said):
+def test_unavailable_provider_is_a_usage_error_with_the_nearest_names(printed, name, said):
     done = printed("-p", "hello", "-m", name)
 
     assert done.returncode == 2
@@ -42,7 +42,7 @@ def test_a_provider_that_cannot_be_had_is_a_usage_error_with_the_nearest_names(p
     assert done.stdout == ""
 
 
-def test_no_key_and_no_model_says_what_to_do(printed):
+def test_missing_key_and_model_explains_what_to_do(printed):
     done = printed("-p", "hello")
 
     assert done.returncode == 2
@@ -50,7 +50,7 @@ def test_no_key_and_no_model_says_what_to_do(printed):
     assert "-m demo" in done.stderr
 
 
-def test_an_unknown_model_is_told_with_the_nearest_one_that_the_service_has(ask):
+def test_unknown_model_suggests_the_nearest_of_the_service(ask):
     body = {"type": "error", "error": {"type": "not_found_error", "message": "model: fake-modle"}}
 
     done, _ = ask([Failure(404, body)], "-m", "anthropic/fake-modle")
@@ -59,7 +59,7 @@ def test_an_unknown_model_is_told_with_the_nearest_one_that_the_service_has(ask)
     assert "did you mean fake-model?" in done.stderr
 
 
-def test_a_refused_key_is_told_with_the_variable_it_came_from_and_never_shown(ask):
+def test_rejected_key_is_reported_with_its_variable_and_never_shown(ask):
     done, server = ask([Failure(401, f"invalid x-api-key: {KEY}")])
 
     assert done.returncode == 1
@@ -67,7 +67,7 @@ def test_a_refused_key_is_told_with_the_variable_it_came_from_and_never_shown(as
     assert len(server.requests) == 1
 
 
-def test_a_refused_key_from_the_file_names_the_file(serve, printed, own_home):
+def test_rejected_key_from_the_file_names_the_file(serve, printed, own_home):
     file = own_home / "cinch" / "data" / "credentials.json"
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"anthropic": KEY}))
@@ -79,14 +79,14 @@ def test_a_refused_key_from_the_file_names_the_file(serve, printed, own_home):
     assert KEY not in done.stderr
 
 
-def test_a_server_that_is_down_is_told_with_its_address(printed):
+def test_unreachable_server_is_reported_with_its_url(printed):
     done = printed("-p", "hello", ANTHROPIC_BASE_URL="http://127.0.0.1:9", ANTHROPIC_API_KEY=KEY, **ONCE)
 
     assert done.returncode == 1
     assert "nothing answers at http://127.0.0.1:9" in done.stderr
 
 
-def test_a_rate_limit_is_waited_for_as_long_as_the_service_asks(ask):
+def test_rate_limit_waits_as_long_as_the_service_asks(ask):
     start = time.monotonic()
 
     done, server = ask([Failure(429, headers={"retry-after-ms": "400"}), Reply("hello to you")])
@@ -98,7 +98,7 @@ def test_a_rate_limit_is_waited_for_as_long_as_the_service_asks(ask):
     assert len(server.requests) == 2
 
 
-def test_a_rate_limit_of_an_hour_is_not_waited_for_but_told(ask):
+def test_rate_limit_of_an_hour_is_reported_without_waiting(ask):
     done, server = ask([Failure(429, headers={"retry-after": "3600"})])
 
     assert done.returncode == 1
@@ -106,7 +106,7 @@ def test_a_rate_limit_of_an_hour_is_not_waited_for_but_told(ask):
     assert len(server.requests) == 1
 
 
-def test_an_overloaded_service_is_asked_again_before_that_is_told(ask):
+def test_overloaded_service_is_retried_before_an_error(ask):
     done, server = ask([Failure(529, headers={"retry-after": "0"})] * 2, **TWICE)
 
     assert done.returncode == 1
@@ -114,7 +114,7 @@ def test_an_overloaded_service_is_asked_again_before_that_is_told(ask):
     assert len(server.requests) == 2
 
 
-def test_a_reply_that_is_cut_is_thrown_away_and_asked_for_again(ask):
+def test_truncated_reply_is_discarded_and_requested_again(ask):
     done, server = ask([Cut(Reply("half of an ans"), after_events=5), Reply("the whole answer")])
 
     assert done.returncode == 0
@@ -135,7 +135,7 @@ def test_a_reply_that_is_cut_is_thrown_away_and_asked_for_again(ask):
         b"",
     ],
 )
-def test_a_malformed_stream_is_one_clean_message(ask, body):
+def test_malformed_stream_is_one_clean_message(ask, body):
     done, _ = ask([Raw(body)], **ONCE)
 
     assert done.returncode == 1
@@ -143,14 +143,14 @@ def test_a_malformed_stream_is_one_clean_message(ask, body):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_web_page_instead_of_a_stream_is_named_as_one(ask):
+def test_html_instead_of_a_stream_is_recognized(ask):
     done, _ = ask([Raw(b"<html><title>Sign in</title></html>", content_type="text/html")], **ONCE)
 
     assert done.returncode == 1
     assert "Sign in" in done.stderr
 
 
-def test_a_model_that_says_nothing_is_told_to_have_said_nothing(ask):
+def test_empty_reply_is_reported(ask):
     done, server = ask([Reply(""), Reply(""), Reply("")])
 
     assert done.returncode == 0

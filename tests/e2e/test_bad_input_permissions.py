@@ -67,7 +67,7 @@ def closed():
 
 
 @pytest.mark.parametrize("flag", ["--cwd", "--add-dir"])
-def test_a_folder_that_may_not_be_entered_is_told(ask, closed, tmp_path, flag: str):
+def test_inaccessible_folder_is_reported(ask, closed, tmp_path, flag: str):
     folder = closed(tmp_path / "private")
 
     for name, said in ((folder, "may not be entered"), (folder / "below", "cannot be read")):
@@ -77,7 +77,7 @@ def test_a_folder_that_may_not_be_entered_is_told(ask, closed, tmp_path, flag: s
         assert done.stderr == f"cinch: {flag}: {name} {said}: Permission denied\n"
 
 
-def test_a_link_that_leads_to_itself_is_no_folder_to_work_in(ask, tmp_path):
+def test_self_referential_link_is_not_a_working_directory(ask, tmp_path):
     link = tmp_path / "round"
     link.symlink_to("round")
 
@@ -88,7 +88,7 @@ def test_a_link_that_leads_to_itself_is_no_folder_to_work_in(ask, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["own", "project"])
-def test_settings_that_nobody_may_look_at_stop_the_start(ask, closed, own_home, project, place: str):
+def test_unreadable_settings_stop_the_start(ask, closed, own_home, project, place: str):
     folder = closed(own_home / "cinch" if place == "own" else project / ".cinch")
 
     done = ask()
@@ -97,7 +97,7 @@ def test_settings_that_nobody_may_look_at_stop_the_start(ask, closed, own_home, 
     assert done.stderr == f"cinch: {folder / 'config.toml'}: cannot be read: Permission denied\n"
 
 
-def test_sessions_that_nobody_may_look_at_are_not_said_to_be_none(ask, closed, own_home):
+def test_unreadable_sessions_are_not_reported_as_missing(ask, closed, own_home):
     closed(own_home / "cinch" / "data")
 
     done = ask("-c")
@@ -106,7 +106,7 @@ def test_sessions_that_nobody_may_look_at_are_not_said_to_be_none(ask, closed, o
     assert "cannot be looked at: Permission denied" in done.stderr
 
 
-def test_a_folder_that_is_closed_while_cinch_works_in_it_ends_nothing(
+def test_folder_made_inaccessible_meanwhile_ends_nothing(
     terminal, bound: tuple[str, ...], closed: Callable[[Path], Path], project, model
 ):
     cinch = terminal(program=bound, env=model)
@@ -128,7 +128,7 @@ def test_a_folder_that_is_closed_while_cinch_works_in_it_ends_nothing(
     assert cinch.wait() == 0
 
 
-def test_a_pipe_where_git_keeps_its_branch_holds_nobody_up(ask, project):
+def test_pipe_in_place_of_the_git_head_does_not_block(ask, project):
     head = project / ".git" / "HEAD"
     head.unlink()
     os.mkfifo(head)
@@ -139,7 +139,7 @@ def test_a_pipe_where_git_keeps_its_branch_holds_nobody_up(ask, project):
     assert done.stdout == "answer 1\n"
 
 
-def test_files_are_offered_beside_a_folder_that_is_closed(terminal, bound: tuple[str, ...], closed, project, model):
+def test_files_are_suggested_next_to_an_inaccessible_folder(terminal, bound: tuple[str, ...], closed, project, model):
     closed(project / "till")
     cinch = terminal(program=bound, env=model)
     cinch.see(r"anthropic/claude")

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.pty
 EVIL = "[red]markup[/] [/] [@click=app.quit]link[/] \x1b[31mred\x1b[0m \x00nul \x1b]0;title\x07 end"
 
 
-def test_a_rate_limit_is_seen_while_it_is_waited_for_and_esc_ends_the_wait(cinch):
+def test_rate_limit_wait_is_visible_and_esc_ends_it(cinch):
     app = cinch([Failure(429, headers={"retry-after": "60"}), Reply("hello again")])
     app.enter("hello")
     app.see(r"Trying again in 60 s \(1 of 3\)")
@@ -24,7 +24,7 @@ def test_a_rate_limit_is_seen_while_it_is_waited_for_and_esc_ends_the_wait(cinch
     app.see("hello again")
 
 
-def test_the_wait_is_counted_and_can_be_cut_short(cinch):
+def test_wait_is_counted_down_and_can_be_skipped(cinch):
     app = cinch([Failure(429, headers={"retry-after": "60"}), Reply("hello again")])
     app.enter("hello")
     app.see(r"Trying again in 60 s \(1 of 3\):\s+/retry asks at once")
@@ -36,7 +36,7 @@ def test_the_wait_is_counted_and_can_be_cut_short(cinch):
     assert "Trying again" not in app.text
 
 
-def test_another_model_is_asked_at_once_while_one_is_waited_for(cinch):
+def test_another_model_is_called_at_once_during_a_wait(cinch):
     app = cinch([Failure(529, headers={"retry-after": "60"}), Reply("from the second")])
     app.enter("hello")
     app.see("Trying again in")
@@ -47,7 +47,7 @@ def test_another_model_is_asked_at_once_while_one_is_waited_for(cinch):
     assert [request.body["model"] for request in app.server.requests][-1] == "another"
 
 
-def test_what_failed_is_asked_for_once_more(cinch):
+def test_failed_request_is_repeated(cinch):
     app = cinch([Failure(403), Reply("let in at last")])
     app.enter("hello")
     app.see(r"\[ERROR\]")
@@ -60,7 +60,7 @@ def test_what_failed_is_asked_for_once_more(cinch):
     app.see("prompt instead")
 
 
-def test_another_model_is_taken_in_the_middle_of_a_conversation(cinch):
+def test_model_is_switched_during_a_conversation(cinch):
     app = cinch([Reply("from the first"), Reply("from the second")])
     app.enter("hello")
     app.see("from the first")
@@ -73,7 +73,7 @@ def test_another_model_is_taken_in_the_middle_of_a_conversation(cinch):
     assert [request.body["model"] for request in app.server.requests][-1] == "another"
 
 
-def test_a_cut_reply_is_replaced_by_the_whole_one_and_only_that_is_kept(cinch, own_home):
+def test_truncated_reply_is_replaced_by_the_complete_one(cinch, own_home):
     half = Cut(Reply("half of an answer that will"), after_events=6)
     app = cinch([half, Reply("the whole answer")])
 
@@ -84,7 +84,7 @@ def test_a_cut_reply_is_replaced_by_the_whole_one_and_only_that_is_kept(cinch, o
     assert "half of" not in next((own_home / "cinch" / "data").rglob("*.jsonl")).read_text()
 
 
-def test_errors_are_one_message_each_and_the_conversation_goes_on(cinch):
+def test_errors_are_one_message_each_and_the_conversation_continues(cinch):
     app = cinch([Failure(401, "no such key: sk-x"), Reply(""), Reply("at last")])
 
     app.enter("hello")
@@ -95,7 +95,7 @@ def test_errors_are_one_message_each_and_the_conversation_goes_on(cinch):
     app.see("at last")
 
 
-def test_markup_and_escapes_from_everyone_are_shown_and_never_obeyed(cinch, project):
+def test_markup_and_escapes_from_any_source_are_shown_and_never_interpreted(cinch, project):
     calls = [("bash", {"command": r"printf '[red]out[/] \033[31mred\000nul\033]0;title\007'"})]
     writes = [("write_file", {"path": "a[red]\x1b[31mb\x07.txt", "content": EVIL})]
     app = cinch([Reply(EVIL), Reply(calls=calls), Reply(calls=writes), Reply("all done")])
@@ -114,7 +114,7 @@ def test_markup_and_escapes_from_everyone_are_shown_and_never_obeyed(cinch, proj
     assert (project / "a[red]\x1b[31mb\x07.txt").exists()
 
 
-def test_a_paste_of_ten_thousand_lines_is_one_placeholder_and_arrives_whole(cinch):
+def test_paste_of_ten_thousand_lines_is_one_placeholder_and_sent_completely(cinch):
     app = cinch([Reply("got it")])
     lines = [f"line {number} [red]x[/]" for number in range(10_000)]
 
@@ -126,7 +126,7 @@ def test_a_paste_of_ten_thousand_lines_is_one_placeholder_and_arrives_whole(cinc
     assert app.server.requests[0].body["messages"][0]["content"][0]["text"] == "\n".join(lines)
 
 
-def test_lines_that_a_terminal_pastes_without_saying_so_are_one_prompt(cinch):
+def test_unmarked_paste_of_several_lines_is_one_prompt(cinch):
     app = cinch([Reply("got it")])
 
     app.type("first line\rsecond line\rthird line")
@@ -138,7 +138,7 @@ def test_lines_that_a_terminal_pastes_without_saying_so_are_one_prompt(cinch):
     assert app.server.requests[0].body["messages"][0]["content"][0]["text"] == "first line\nsecond line\nthird line"
 
 
-def test_a_small_terminal_has_room_for_prompt_approval_and_question(cinch, project):
+def test_small_terminal_fits_prompt_approval_and_question(cinch, project):
     question = ("ask_user", {"prompt": "Which of these do you want to have?", "choices": ["alpha", "beta", "gamma"]})
     write = ("write_file", {"path": "x.txt", "content": "one\n"})
     app = cinch([Reply("let me see", calls=[write]), Reply(calls=[question]), Reply("all done")], columns=40, rows=10)
@@ -155,7 +155,7 @@ def test_a_small_terminal_has_room_for_prompt_approval_and_question(cinch, proje
     assert "beta" in str(app.server.requests[-1].body["messages"][-1])
 
 
-def test_a_terminal_made_tiny_while_text_streams_comes_back_whole(cinch):
+def test_terminal_shrunk_while_streaming_recovers(cinch):
     app = cinch([Reply("word " * 1500 + "the end", pause_s=0.0005)])
     app.enter("hello")
     app.see("word word")
@@ -171,7 +171,7 @@ def test_a_terminal_made_tiny_while_text_streams_comes_back_whole(cinch):
     assert "word word word word word word word word word word word word" in screen
 
 
-def test_a_folder_that_goes_away_while_cinch_works_is_told_to_the_model(cinch, project, tmp_path):
+def test_folder_removed_meanwhile_is_reported_to_the_model(cinch, project, tmp_path):
     app = cinch([Reply(calls=[("bash", {"command": "ls"})]), Reply("all done")], env={"CINCH_APPROVAL_MODE": "off"})
     project.rename(tmp_path / "elsewhere")
 
@@ -181,7 +181,7 @@ def test_a_folder_that_goes_away_while_cinch_works_is_told_to_the_model(cinch, p
     assert "does not exist any more" in str(app.server.requests[-1].body["messages"][-1])
 
 
-def test_a_home_that_cannot_be_written_is_told_and_the_conversation_goes_on(cinch):
+def test_unwritable_home_is_reported_and_the_conversation_continues(cinch):
     app = cinch([Reply("hello to you"), Reply("and again")], env={"CINCH_HOME": "/proc/nowhere"})
 
     app.enter("hello")
@@ -191,7 +191,7 @@ def test_a_home_that_cannot_be_written_is_told_and_the_conversation_goes_on(cinc
     app.see("and again")
 
 
-def test_nothing_that_is_logged_reaches_the_screen(cinch, own_home):
+def test_logging_never_reaches_the_screen(cinch, own_home):
     app = cinch([Hang(Reply("half of it"), after_events=5)], "--verbose")
 
     app.enter("hello")

@@ -20,7 +20,7 @@ def session_file(own_home):
     return next((own_home / "cinch" / "data").rglob("*.jsonl"))
 
 
-def test_a_torn_session_file_goes_on(printed, own_home, model):
+def test_torn_session_file_continues(printed, own_home, model):
     printed("-p", "hello", **model)
     file = session_file(own_home)
     with file.open("ab") as writer:
@@ -33,7 +33,7 @@ def test_a_torn_session_file_goes_on(printed, own_home, model):
     assert b'"us\n{' in file.read_bytes()
 
 
-def test_a_damaged_line_is_named_and_the_rest_is_used(printed, own_home, model):
+def test_damaged_line_is_named_and_the_rest_is_used(printed, own_home, model):
     printed("-p", "hello", **model)
     file = session_file(own_home)
     file.write_bytes(b"\x00\xffgarbage\n" + file.read_bytes())
@@ -44,7 +44,7 @@ def test_a_damaged_line_is_named_and_the_rest_is_used(printed, own_home, model):
     assert "line 1 of the session file cannot be read" in done.stderr
 
 
-def test_a_session_that_does_not_exist_is_told_with_the_nearest(printed, own_home, model):
+def test_missing_session_is_reported_with_the_nearest_id(printed, own_home, model):
     printed("-p", "hello", **model)
     name = session_file(own_home).stem
 
@@ -54,14 +54,14 @@ def test_a_session_that_does_not_exist_is_told_with_the_nearest(printed, own_hom
     assert f"did you mean {name}" in done.stderr
 
 
-def test_continuing_where_nothing_was_begun_says_so(printed, model):
+def test_continuing_without_a_session_is_reported(printed, model):
     done = printed("-p", "more", "-c", **model)
 
     assert done.returncode == 2
     assert "there is no session in" in done.stderr
 
 
-def test_a_full_disk_is_told_in_print_mode_and_the_answer_still_comes(printed, model):
+def test_full_disk_is_reported_in_print_mode_and_the_answer_still_comes(printed, model):
     done = printed("-p", MUCH, before="ulimit -f 2", **model)
 
     assert done.stdout == "answer 1\n"
@@ -69,7 +69,7 @@ def test_a_full_disk_is_told_in_print_mode_and_the_answer_still_comes(printed, m
     assert done.stderr.splitlines()[-1].startswith("cinch: what was said here could not be saved in /")
 
 
-def test_a_full_disk_costs_nothing_once_there_is_space_again(terminal, own_home, model):
+def test_full_disk_loses_nothing_once_there_is_space_again(terminal, own_home, model):
     cinch = terminal(env=model)
     cinch.see("anthropic/claude")
     cinch.enter("the first")
@@ -94,7 +94,7 @@ def test_a_full_disk_costs_nothing_once_there_is_space_again(terminal, own_home,
         assert words in kept
 
 
-def test_who_leaves_while_the_disk_is_full_is_told_what_is_lost(terminal, own_home, model):
+def test_exit_with_a_full_disk_reports_the_loss(terminal, own_home, model):
     cinch = terminal(env=model)
     cinch.see("anthropic/claude")
     limits = resource.prlimit(cinch.pid, resource.RLIMIT_FSIZE)
@@ -108,7 +108,7 @@ def test_who_leaves_while_the_disk_is_full_is_told_what_is_lost(terminal, own_ho
     assert b"could not be saved" in cinch.raw[-300:]
 
 
-def test_a_session_that_is_open_elsewhere_goes_on_as_a_copy(terminal, own_home, model):
+def test_session_open_elsewhere_continues_as_a_copy(terminal, own_home, model):
     first = terminal(env=model)
     first.see("anthropic/claude")
     first.enter("mine")
@@ -129,7 +129,7 @@ def test_a_session_that_is_open_elsewhere_goes_on_as_a_copy(terminal, own_home, 
     assert not list(own_home.rglob("*.lock"))
 
 
-def test_the_app_too_refuses_a_session_that_does_not_exist(terminal, printed, own_home, model):
+def test_app_rejects_a_missing_session(terminal, printed, own_home, model):
     printed("-p", "hello", **model)
     name = session_file(own_home).stem
 

@@ -29,7 +29,7 @@ def model(serve):
         ("[model\n", "line 1: is not valid TOML"),
     ],
 )
-def test_a_mistake_in_the_configuration_stops_the_start_with_file_line_and_nearest_key(printed, own_home, text, said):
+def test_configuration_error_stops_the_start_with_file_line_and_nearest_key(printed, own_home, text, said):
     file = own_home / "cinch" / "config.toml"
     file.parent.mkdir()
     file.write_text(text)
@@ -42,7 +42,7 @@ def test_a_mistake_in_the_configuration_stops_the_start_with_file_line_and_neare
         assert TRACE not in done.stderr
 
 
-def test_a_folder_that_is_gone_is_told(printed, tmp_path, model):
+def test_deleted_folder_is_reported(printed, tmp_path, model):
     gone = tmp_path / "gone"
     gone.mkdir()
 
@@ -53,7 +53,7 @@ def test_a_folder_that_is_gone_is_told(printed, tmp_path, model):
 
 
 @pytest.mark.parametrize("home", ["/dev/null", "/proc/nowhere"])
-def test_a_home_that_cannot_be_written_is_told_and_costs_no_answer(printed, model, home):
+def test_unwritable_home_is_reported_and_the_answer_still_comes(printed, model, home):
     done = printed("-p", "hello", CINCH_HOME=home, **model)
 
     assert done.stdout == "hello to you\n"
@@ -61,7 +61,7 @@ def test_a_home_that_cannot_be_written_is_told_and_costs_no_answer(printed, mode
     assert TRACE not in done.stderr
 
 
-def test_without_a_terminal_the_app_points_to_print_mode(printed):
+def test_app_without_a_terminal_points_to_print_mode(printed):
     for closed in ("", "<&-", ">/dev/null"):
         done = printed(after=closed)
 
@@ -71,14 +71,14 @@ def test_without_a_terminal_the_app_points_to_print_mode(printed):
 
 
 @pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
-def test_print_mode_answers_whatever_stream_is_closed(printed, model, closed):
+def test_print_mode_answers_with_any_closed_stream(printed, model, closed):
     done = printed("-p", "hello", after=closed, **model)
 
     assert done.stdout == "hello to you\n"
     assert done.returncode == 0
 
 
-def test_a_fault_of_ours_in_print_mode_is_a_sentence_and_a_private_file(printed, tmp_path, own_home):
+def test_internal_error_in_print_mode_is_a_sentence_and_a_private_file(printed, tmp_path, own_home):
     (tmp_path / "sitecustomize.py").write_text(BROKEN)
 
     done = printed("-p", "hello", before=f"export PYTHONPATH={tmp_path}:$PYTHONPATH")

@@ -25,7 +25,7 @@ def told(serve, printed):
     return run
 
 
-def test_calls_that_cannot_be_made_are_explained_to_the_model(told):
+def test_invalid_calls_are_explained_to_the_model(told):
     answers = told(
         [
             ("read_file", '{"path": "a'),
@@ -41,7 +41,7 @@ def test_calls_that_cannot_be_made_are_explained_to_the_model(told):
         assert part in answer
 
 
-def test_files_that_cannot_be_read_are_explained_and_none_of_them_is_opened_in_vain(told, project, tmp_path):
+def test_unreadable_files_are_explained_and_never_opened(told, project, tmp_path):
     (project / "picture.bin").write_bytes(bytes(range(256)) * 10)
     with (project / "huge.log").open("wb") as file:
         file.write(b"first line\n" + b"x" * 100 + b"\n")
@@ -67,7 +67,7 @@ def test_files_that_cannot_be_read_are_explained_and_none_of_them_is_opened_in_v
         assert part in answer
 
 
-def test_a_text_of_two_gigabytes_is_read_in_parts_and_not_edited(told, project):
+def test_two_gigabyte_text_is_read_in_parts_and_not_edited(told, project):
     with (project / "huge.txt").open("wb") as file:
         file.write(b"first\nsecond\n")
         file.truncate(11 * 1024 * 1024)
@@ -79,7 +79,7 @@ def test_a_text_of_two_gigabytes_is_read_in_parts_and_not_edited(told, project):
     assert "over 10 MB" in edited[0]
 
 
-def test_an_edit_leaves_the_bytes_around_it_as_they_are(told, project):
+def test_edit_keeps_the_surrounding_bytes(told, project):
     file = project / "menu.txt"
     file.write_bytes(LATIN)
 
@@ -91,7 +91,7 @@ def test_an_edit_leaves_the_bytes_around_it_as_they_are(told, project):
     assert file.read_bytes() == LATIN.replace(b"end", b"fin\r\nde carte")
 
 
-def test_nothing_is_written_outside_the_folder(told, project):
+def test_nothing_is_written_outside_the_workspace(told, project):
     (project / "out").symlink_to(project.parent)
     calls = [("write_file", {"path": path, "content": "x"}) for path in ("../stray.txt", "out/stray.txt")]
 
@@ -101,7 +101,7 @@ def test_nothing_is_written_outside_the_folder(told, project):
     assert not (project.parent / "stray.txt").exists()
 
 
-def test_a_hundred_megabytes_of_output_reach_the_model_as_head_and_tail_and_a_file_as_a_whole(told, own_home):
+def test_huge_output_reaches_the_model_truncated_and_a_file_completely(told, own_home):
     answers = told([("bash", {"command": "yes | head -c 100000000"})])
 
     spilled = [path for path in own_home.rglob("output/**/*") if path.is_file()]
@@ -109,14 +109,14 @@ def test_a_hundred_megabytes_of_output_reach_the_model_as_head_and_tail_and_a_fi
     assert [path.stat().st_size for path in spilled] == [100_000_000] or str(spilled[0]) in answers[0]
 
 
-def test_a_command_without_an_end_is_stopped_with_all_it_started(told):
+def test_endless_command_is_stopped_with_its_processes(told):
     answers = told([("bash", {"command": "sleep 98765 & sleep 98765", "timeout": 1})])
 
     assert "Timed out after 1 s" in answers[0]
     assert "sleep 98765" not in subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
 
 
-def test_names_and_output_with_control_characters_reach_no_terminal(serve, printed, project):
+def test_control_characters_in_names_and_output_reach_no_terminal(serve, printed, project):
     (project / "a\x1b[31mb\x07.txt").write_text("\x1b]0;title\x07")
     server = serve([Reply(calls=[("list_files", {}), ("nope\x1b[31m", {})]), Reply("done")])
 

@@ -23,7 +23,7 @@ def welcome(terminal):
     return start
 
 
-def test_esc_goes_back_step_by_step_and_leaves_at_the_first(welcome):
+def test_esc_goes_back_step_by_step_and_quits_at_the_first(welcome):
     cinch = welcome()
     cinch.choose("1", "Which service")
     cinch.type("6")
@@ -37,7 +37,7 @@ def test_esc_goes_back_step_by_step_and_leaves_at_the_first(welcome):
     assert cinch.wait() == 0
 
 
-def test_ctrl_c_twice_leaves(welcome):
+def test_ctrl_c_twice_quits(welcome):
     cinch = welcome()
     cinch.type("\x03")
     cinch.see(r"Ctrl\+C again quits")
@@ -46,7 +46,7 @@ def test_ctrl_c_twice_leaves(welcome):
     assert cinch.wait() == 130
 
 
-def test_a_pasted_key_is_kept_private_and_a_refused_one_names_the_file(welcome, own_home, serve):
+def test_pasted_key_is_stored_privately_and_a_rejected_one_names_the_file(welcome, own_home, serve):
     server = serve(lambda _: Reply("hello to you"))
     cinch = welcome(env={"ANTHROPIC_BASE_URL": server.url})
     cinch.choose("1", "Which service")
@@ -64,9 +64,7 @@ def test_a_pasted_key_is_kept_private_and_a_refused_one_names_the_file(welcome, 
     assert KEY.encode() not in cinch.raw
 
 
-def test_a_service_of_ones_own_is_asked_for_its_models_and_remembered_with_its_address(
-    welcome, terminal, serve, own_home
-):
+def test_custom_service_lists_its_models_and_is_remembered_with_its_url(welcome, terminal, serve, own_home):
     server = serve(lambda _: Reply("hello to you"))
     cinch = welcome()
     cinch.choose("1", "Which service")
@@ -88,7 +86,7 @@ def test_a_service_of_ones_own_is_asked_for_its_models_and_remembered_with_its_a
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_a_key_for_a_service_that_does_not_answer_is_not_kept(welcome, own_home):
+def test_key_for_an_unreachable_service_is_not_stored(welcome, own_home):
     cinch = welcome()
     cinch.choose("1", "Which service")
     cinch.type("6")
@@ -101,14 +99,14 @@ def test_a_key_for_a_service_that_does_not_answer_is_not_kept(welcome, own_home)
     assert not (own_home / "cinch" / "data" / "credentials.json").exists()
 
 
-def test_the_tour_is_taken_without_a_key(welcome):
+def test_tour_works_without_a_key(welcome):
     cinch = welcome()
 
     cinch.choose("3", "demo/tour")
     cinch.see("Say anything")
 
 
-def test_an_unknown_provider_is_told_with_the_nearest_before_anything_is_asked(welcome):
+def test_unknown_provider_suggests_the_nearest_before_any_question(welcome):
     cinch = welcome("-m", "antropic/claude")
 
     assert "did you mean anthropic?" in cinch.text

@@ -17,7 +17,7 @@ def but_the_scrollbar(text: str) -> list[str]:
     return [line[:98].rstrip() for line in text.splitlines()]
 
 
-def test_what_was_painted_bit_by_bit_is_what_a_whole_frame_shows(terminal, serve):
+def test_incremental_painting_equals_a_full_frame(terminal, serve):
     server = serve([Reply(f"{TALK}\n\nThat is all.", pause_s=0.001)])
     app = terminal(env={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"})
     app.see(r"anthropic/claude|Ask for a change")

@@ -26,7 +26,7 @@ def start(terminal):
     return start
 
 
-def test_no_color_writes_none_and_still_marks_what_matters(start):
+def test_no_color_writes_no_colours_and_keeps_essential_markers(start):
     app = start("NO_COLOR=1")
 
     app.type("/the")
@@ -37,7 +37,7 @@ def test_no_color_writes_none_and_still_marks_what_matters(start):
 
 
 @pytest.mark.parametrize("kind", ["linux", "xterm-16color"])
-def test_sixteen_colours_are_those_of_the_terminal(start, kind: str):
+def test_sixteen_colours_are_the_terminals_own(start, kind: str):
     app = start("-u", "COLORTERM", f"TERM={kind}")
 
     app.type("/the")
@@ -49,7 +49,7 @@ def test_sixteen_colours_are_those_of_the_terminal(start, kind: str):
     assert b"40m" not in app.raw, "a ground of ours would hide that of the terminal"
 
 
-def test_256_colours_are_those_that_look_like_the_ones_of_the_theme(start):
+def test_256_colours_match_the_theme(start):
     app = start("-u", "COLORTERM", "TERM=screen-256color", "COLORFGBG=15;0")
 
     app.written(b"48;5;235")
@@ -65,7 +65,7 @@ def test_256_colours_are_those_that_look_like_the_ones_of_the_theme(start):
         (("-u", "COLORTERM", "TERM=linux"), rb"\x1b\[[0-9;]*46[0-9;]*m[^\x1b]*Allow once"),
     ],
 )
-def test_the_answer_that_enter_gives_is_marked_without_many_colours(start, settings: tuple[str, ...], marked: bytes):
+def test_default_answer_is_marked_without_many_colours(start, settings: tuple[str, ...], marked: bytes):
     app = start(*settings)
 
     app.enter("go")
@@ -75,7 +75,7 @@ def test_the_answer_that_enter_gives_is_marked_without_many_colours(start, setti
     assert re.search(marked, app.raw)
 
 
-def test_app_follows_the_terminal_and_asks_no_more_when_it_leaves(start):
+def test_app_follows_the_terminal_theme_until_it_exits(start):
     app = start()
     dark = b"48;2;17;21;28"
     app.written(QUERY)
@@ -90,7 +90,7 @@ def test_app_follows_the_terminal_and_asks_no_more_when_it_leaves(start):
     assert app.raw.index(FOLLOW) < app.raw.rindex(UNFOLLOW) < app.raw.rindex(b"\x1b[?1049l")
 
 
-def test_what_the_terminal_said_is_in_the_first_frame_of_the_next_start(terminal, serve, own_home):
+def test_detected_theme_is_used_in_the_first_frame_of_the_next_start(terminal, serve, own_home):
     folder = own_home / "cinch" / "state" / "first-frame"
     light = b"48;2;251;250;247"
     env = {"ANTHROPIC_BASE_URL": serve([Reply("hello")]).url, "ANTHROPIC_API_KEY": "sk-x"}

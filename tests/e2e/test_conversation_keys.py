@@ -8,7 +8,7 @@ pytestmark = pytest.mark.pty
 LONG = "\n\n".join(f"Line {number}" for number in range(80))
 
 
-def test_a_conversation_is_searched_left_again_and_read_in_a_pager(terminal, serve, tmp_path):
+def test_conversation_is_searched_and_opened_in_a_pager(terminal, serve, tmp_path):
     pager = tmp_path / "pager"
     pager.write_text('#!/bin/sh\necho "PAGER HAS $(grep -c Line "$1") LINES"\nread -r done\n')
     pager.chmod(0o755)

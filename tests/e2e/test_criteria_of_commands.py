@@ -46,7 +46,7 @@ def prompts(app) -> list[str]:
     return [content if isinstance(content, str) else content[-1].get("text", "") for content in contents]
 
 
-def test_what_is_saved_in_the_editor_returns_to_the_prompt(cinch, editor):
+def test_text_saved_in_the_editor_returns_to_the_prompt(cinch, editor):
     app = cinch([Reply("heard")], env=editor('printf "from the\\neditor" > "$2"'))
 
     app.enter("/editor")
@@ -58,7 +58,7 @@ def test_what_is_saved_in_the_editor_returns_to_the_prompt(cinch, editor):
     assert prompts(app) == ["from the\neditor"]
 
 
-def test_what_is_saved_in_the_editor_is_sent_where_the_setting_says_so(cinch, editor):
+def test_text_saved_in_the_editor_is_sent_if_configured(cinch, editor):
     wanted = editor('printf "from the\\neditor" > "$2"') | {"CINCH_UI_EDITOR_SENDS": "true"}
     app = cinch([Reply("heard")], env=wanted)
 
@@ -68,7 +68,7 @@ def test_what_is_saved_in_the_editor_is_sent_where_the_setting_says_so(cinch, ed
     assert prompts(app) == ["from the\neditor"]
 
 
-def test_an_editor_that_leaves_nothing_sends_nothing(cinch, editor):
+def test_editor_saving_nothing_sends_nothing(cinch, editor):
     app = cinch([Reply("heard")], env=editor(': > "$2"'))
 
     app.enter("/editor")
@@ -79,7 +79,7 @@ def test_an_editor_that_leaves_nothing_sends_nothing(cinch, editor):
     assert prompts(app) == ["by hand"]
 
 
-def test_what_stood_in_the_prompt_is_not_lost_in_an_editor_that_saves_nothing(cinch, editor):
+def test_prompt_survives_an_editor_that_saves_nothing(cinch, editor):
     app = cinch([Reply("heard")], env=editor(": nothing"))
 
     app.type("half a thought")
@@ -92,7 +92,7 @@ def test_what_stood_in_the_prompt_is_not_lost_in_an_editor_that_saves_nothing(ci
     assert prompts(app) == ["half a thought and the rest"]
 
 
-def test_what_stood_in_the_prompt_is_in_the_history_when_it_was_emptied_in_the_editor(cinch, editor):
+def test_prompt_emptied_in_the_editor_is_in_the_history(cinch, editor):
     app = cinch([Reply("heard")], env=editor(': > "$2"'))
 
     app.type("half a thought")
@@ -104,7 +104,7 @@ def test_what_stood_in_the_prompt_is_in_the_history_when_it_was_emptied_in_the_e
     app.see("half a thought")
 
 
-def test_an_editor_that_fails_is_told_and_the_screen_is_back(cinch, editor):
+def test_editor_failure_is_reported_and_the_screen_restored(cinch, editor):
     app = cinch([Reply("heard")], env=editor("exit 3"))
 
     app.enter("/editor")
@@ -115,7 +115,7 @@ def test_an_editor_that_fails_is_told_and_the_screen_is_back(cinch, editor):
     assert app.raw.count(b"\x1b[?1049h") == 1 + app.raw.count(b"\x1b[?1049l")
 
 
-def test_in_plan_mode_nothing_is_written_until_the_plan_is_accepted(cinch, project):
+def test_plan_mode_writes_nothing_until_the_plan_is_accepted(cinch, project):
     app = cinch([writes("x.txt"), Reply(calls=[PLAN]), writes("x.txt"), Reply("all done")], "--plan")
     app.see("PLAN")
     app.enter("write x.txt")
@@ -133,7 +133,7 @@ def test_in_plan_mode_nothing_is_written_until_the_plan_is_accepted(cinch, proje
     assert [tool["name"] for tool in app.server.requests[-1].body["tools"]].count("write_file") == 1
 
 
-def test_what_was_said_while_planning_stays_marked_when_it_is_over(cinch):
+def test_messages_sent_while_planning_stay_marked_afterwards(cinch):
     app = cinch([Reply("I would begin with x."), Reply("I have begun.")], "--plan")
     app.enter("what would you do?")
     app.see("begin with x")
@@ -147,7 +147,7 @@ def test_what_was_said_while_planning_stays_marked_when_it_is_over(cinch):
     assert re.findall("PLAN|I would|I have", screen) == ["PLAN", "I would", "I have"]
 
 
-def test_a_plan_that_is_refused_leaves_the_agent_in_plan_mode(cinch, project):
+def test_rejected_plan_stays_in_plan_mode_in_the_app(cinch, project):
     app = cinch([Reply(calls=[PLAN]), writes("x.txt"), Reply("all done")], "--plan")
     app.enter("write x.txt")
 
@@ -159,7 +159,7 @@ def test_a_plan_that_is_refused_leaves_the_agent_in_plan_mode(cinch, project):
     assert not (project / "x.txt").exists()
 
 
-def test_a_tool_is_trusted_for_the_session_until_that_is_taken_back(cinch, project):
+def test_tool_is_allowed_for_the_session_until_revoked(cinch, project):
     reads = Reply(calls=[("read_file", {"path": "till/receipt.py"})])
     app = cinch([reads, writes("1"), writes("2"), writes("3"), Reply("all done"), writes("4"), Reply("once more")])
 
@@ -192,7 +192,7 @@ def reviewed(cinch, project: Path, keys: str):
     return app
 
 
-def test_of_three_hunks_the_first_and_third_are_written_and_the_model_hears_of_the_second(cinch, project):
+def test_rejected_hunk_of_three_is_not_written_and_reported_to_the_model(cinch, project):
     app = reviewed(cinch, project, "yny\r")
     app.see(r"Allow 2 of 3 changes")
     app.type("y")
@@ -203,7 +203,7 @@ def test_of_three_hunks_the_first_and_third_are_written_and_the_model_hears_of_t
     assert "Made (lines of the file before): line 1; line 27." in told(app)
 
 
-def test_refusing_all_hunks_leaves_the_bytes_as_they_are(cinch, project):
+def test_rejecting_all_hunks_leaves_the_bytes_unchanged(cinch, project):
     app = reviewed(cinch, project, "r\r")
     app.see(r"without|Allow .*|Deny")
     app.type("y")
@@ -213,7 +213,7 @@ def test_refusing_all_hunks_leaves_the_bytes_as_they_are(cinch, project):
     assert "denied" in told(app)
 
 
-def test_a_key_in_a_longer_prompt_is_kept_and_never_seen_again(cinch, own_home: Path):
+def test_key_in_a_longer_prompt_is_stored_and_never_shown_again(cinch, own_home: Path):
     secret = "sk-never-seen-again-0123456789"
     app = cinch([Reply("heard")] * 2, "--verbose", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
     app.type(f"\x1b[200~look at this\r#key openai {secret}\rand go on\x1b[201~")
@@ -238,7 +238,7 @@ def test_a_key_in_a_longer_prompt_is_kept_and_never_seen_again(cinch, own_home: 
     app.see(r"• openai: (?!no)")
 
 
-def test_what_is_no_command_reaches_the_model_and_what_looks_like_one_is_asked_about(cinch):
+def test_plain_text_reaches_the_model_and_a_command_lookalike_asks_first(cinch):
     app = cinch([Reply("one"), Reply("two"), Reply("three")])
     app.enter("#load")
     # The first may have taken what was offered to complete it.
@@ -258,7 +258,7 @@ def test_what_is_no_command_reaches_the_model_and_what_looks_like_one_is_asked_a
     assert prompts(app) == ["# Heading\nbody", "/usr/bin/x is broken"]
 
 
-def test_what_has_to_wait_for_the_run_says_so_and_is_not_lost(cinch):
+def test_command_unavailable_during_a_run_is_reported_and_kept(cinch):
     app = cinch([Hang(Reply("half of it and more"), after_events=4)])
     app.enter("hello")
     app.see("half")
@@ -269,7 +269,7 @@ def test_what_has_to_wait_for_the_run_says_so_and_is_not_lost(cinch):
     app.see("│ /reset")
 
 
-def test_a_question_that_nobody_answers_in_time_is_timed_out_and_one_choice_is_none(cinch):
+def test_unanswered_question_times_out_and_a_single_choice_is_rejected(cinch):
     asks = ("ask_user", {"prompt": "Which?", "choices": ["a", "b", "c"], "timeout_s": 1})
     one = ("ask_user", {"prompt": "Which?", "choices": ["a"]})
     app = cinch([Reply(calls=[asks]), Reply(calls=[one]), Reply("all done")])
@@ -282,7 +282,7 @@ def test_a_question_that_nobody_answers_in_time_is_timed_out_and_one_choice_is_n
     assert "one choice is no choice" in told(app)
 
 
-def test_where_nobody_is_a_question_is_timed_out_at_once(printed, serve):
+def test_question_times_out_at_once_without_a_user(printed, serve):
     asks = ("ask_user", {"prompt": "Which?", "choices": ["a", "b", "c"]})
     server = serve([Reply(calls=[asks]), Reply("all done")])
 

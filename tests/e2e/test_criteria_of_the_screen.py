@@ -39,7 +39,7 @@ def hue(colour: str) -> str:
     return "green" if 80 < degrees < 170 else "yellow" if 30 < degrees < 65 else "red" if not 20 < degrees < 330 else ""
 
 
-def test_what_a_model_has_said_stands_there_before_it_has_finished(cinch):
+def test_partial_reply_is_visible_while_streaming(cinch):
     app = cinch([Hang(Reply("The first words of a reply that never ends"), after_events=6)])
 
     app.enter("hello")
@@ -49,7 +49,7 @@ def test_what_a_model_has_said_stands_there_before_it_has_finished(cinch):
 
 
 @pytest.mark.parametrize("newline", ["\n", "\x1b[13;2u", "\\\r"], ids=["ctrl+j", "shift+enter", "backslash"])
-def test_several_lines_are_typed_and_enter_sends_them(cinch, newline: str):
+def test_multiline_prompt_is_typed_and_sent_with_enter(cinch, newline: str):
     app = cinch([Reply("heard")])
 
     app.type(f"first line{newline}second line")
@@ -61,7 +61,7 @@ def test_several_lines_are_typed_and_enter_sends_them(cinch, newline: str):
 
 
 @pytest.mark.parametrize("key", ["\x1b", "\x03"], ids=["escape", "ctrl+c"])
-def test_a_key_stops_the_agent_which_says_so_and_hears_the_next_prompt(cinch, key: str):
+def test_key_stops_the_agent_visibly_and_the_next_prompt_works(cinch, key: str):
     app = cinch([Hang(Reply("half of it and no more"), after_events=5), Reply("at your service")])
     app.enter("hello")
     app.see("half of")
@@ -73,7 +73,7 @@ def test_a_key_stops_the_agent_which_says_so_and_hears_the_next_prompt(cinch, ke
     app.see("at your service")
 
 
-def test_tools_are_shown_while_they_run_and_with_what_came_of_them(cinch, project):
+def test_tools_are_shown_while_running_and_with_their_result(cinch, project):
     calls = [("bash", {"command": "while [ ! -e go ]; do sleep 0.05; done; echo it has gone"})]
     app = cinch([Reply(calls=calls), Reply("all done")], env={"CINCH_APPROVAL_MODE": "off"})
 
@@ -85,7 +85,7 @@ def test_tools_are_shown_while_they_run_and_with_what_came_of_them(cinch, projec
     app.see("all done")
 
 
-def test_the_layout_follows_the_size_of_the_terminal_and_loses_nothing(cinch):
+def test_layout_adapts_to_the_terminal_size_and_loses_nothing(cinch):
     app = cinch([Reply(WORDS)], columns=160, rows=30)
     app.enter("count")
     assert len(row_of(app.see("w059"), "w000").split()) > 20
@@ -102,7 +102,7 @@ def test_the_layout_follows_the_size_of_the_terminal_and_loses_nothing(cinch):
 
 
 @pytest.mark.parametrize(("columns", "is_split"), [(120, False), (170, True)])
-def test_the_two_sides_of_a_change_stand_beside_each_other_where_there_is_room(cinch, columns: int, is_split: bool):
+def test_diff_is_side_by_side_if_there_is_space(cinch, columns: int, is_split: bool):
     app = cinch([Reply(calls=[READ]), Reply(calls=[WRITE]), Reply("all done")], columns=columns, rows=40)
 
     app.enter("mend it")
@@ -114,7 +114,7 @@ def test_the_two_sides_of_a_change_stand_beside_each_other_where_there_is_room(c
     app.see("all done")
 
 
-def test_a_call_folds_to_a_line_when_it_is_over_and_opens_by_key(cinch):
+def test_finished_call_collapses_to_a_line_and_expands_by_key(cinch):
     calls = [("bash", {"command": "seq 41 43"})]
     app = cinch([Reply(calls=calls), Reply("all done")], env={"CINCH_APPROVAL_MODE": "off"})
 
@@ -129,7 +129,7 @@ def test_a_call_folds_to_a_line_when_it_is_over_and_opens_by_key(cinch):
     app.see(r"▾ ✓ Run command seq 41 43(.|\n)*42\n")
 
 
-def test_the_gauge_changes_its_colour_at_the_end_of_a_turn(cinch):
+def test_gauge_changes_colour_at_the_end_of_a_turn(cinch):
     percents = (59, 60, 84, 86)
     replies = [Reply(f"turn {percent}", usage=Usage(input=percent * WINDOW // 100)) for percent in percents]
     held = Hang(Reply("held back", usage=Usage(input=WINDOW // 10)), after_events=4)
@@ -148,7 +148,7 @@ def test_the_gauge_changes_its_colour_at_the_end_of_a_turn(cinch):
 
 
 @pytest.mark.parametrize(("model", "percent"), [(HAIKU, 60), (WIDER, 12)])
-def test_the_gauge_is_filled_by_the_window_of_the_model(cinch, own_home, model: str, percent: int):
+def test_gauge_is_relative_to_the_context_window(cinch, own_home, model: str, percent: int):
     app = cinch([Reply(f"turn {number}", usage=Usage(input=120_000)) for number in range(2)], "-m", model)
     app.enter("go on")
     app.see("turn 0")
@@ -160,7 +160,7 @@ def test_the_gauge_is_filled_by_the_window_of_the_model(cinch, own_home, model: 
     app.see(rf"█ *░* +{percent}%")
 
 
-def test_a_reader_is_left_where_they_are_and_told_what_is_new(cinch):
+def test_scroll_position_is_kept_with_a_new_content_marker(cinch):
     gate = threading.Event()
     calls = [("bash", {"command": f"sleep 0.{number}; expr 70 + {number}"}) for number in (3, 2, 1)]
     replies = iter([Reply("\n\n".join(f"line {number}" for number in range(60))), Reply(calls=calls), Reply(WORDS * 9)])

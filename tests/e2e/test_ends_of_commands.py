@@ -57,7 +57,7 @@ def check_all_end(pids: Callable[[], list[int]], kill: Callable[[], object]) -> 
 
 
 @pytest.mark.parametrize("number", ENDS)
-def test_no_process_survives_the_end_of_print_mode(project: Path, model_env, pids, number: int):
+def test_no_process_survives_print_mode(project: Path, model_env, pids, number: int):
     argv = [sys.executable, "-m", "cinch_tui", "-p", "--approve", "off", "-m", "anthropic/fake-model", "go"]
     with subprocess.Popen(
         argv, cwd=project, env=model_env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
@@ -66,7 +66,7 @@ def test_no_process_survives_the_end_of_print_mode(project: Path, model_env, pid
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL])
-def test_no_process_survives_the_end_of_the_app(terminal, model_env, pids, number: int):
+def test_no_process_survives_the_app(terminal, model_env, pids, number: int):
     app = terminal("--approve", "off", env=model_env)
     app.see("Ask for a change")
     app.enter("go")
@@ -76,7 +76,7 @@ def test_no_process_survives_the_end_of_the_app(terminal, model_env, pids, numbe
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL])
-def test_no_process_survives_the_end_of_plain_mode(project: Path, model_env, pids, number: signal.Signals):
+def test_no_process_survives_plain_mode(project: Path, model_env, pids, number: signal.Signals):
     lines = Lines(project, model_env, "--plain", "--approve", "off")
     try:
         lines.see("You: ")

@@ -60,7 +60,7 @@ def early(app) -> bytes:
 
 
 @pytest.mark.usefixtures("picture")
-def test_the_next_start_shows_the_empty_screen_before_the_app_is_there(start):
+def test_next_start_shows_the_empty_screen_before_the_app(start):
     app = start()
     app.see("Ask for a change")
     app.settle()
@@ -71,7 +71,7 @@ def test_the_next_start_shows_the_empty_screen_before_the_app_is_there(start):
 
 
 @pytest.mark.usefixtures("picture")
-def test_what_is_typed_before_the_app_is_there_is_in_its_prompt(start):
+def test_text_typed_before_the_app_starts_is_in_its_prompt(start):
     app = start()
     app.written(ENTER)
     app.type("heldo\x7f\x7flo 世界")
@@ -108,7 +108,7 @@ def test_enter_typed_before_raw_mode_sends_the_prompt(start, request: pytest.Fix
 
 
 @pytest.mark.usefixtures("picture")
-def test_an_enter_before_the_app_is_there_sends_the_prompt(start, model):
+def test_enter_before_the_app_starts_sends_the_prompt(start, model):
     app = start()
     app.written(ENTER)
 
@@ -120,7 +120,7 @@ def test_an_enter_before_the_app_is_there_sends_the_prompt(start, model):
 
 
 @pytest.mark.usefixtures("picture")
-def test_prompts_that_were_sent_one_by_one_before_the_app_is_there_stay_so(start, model):
+def test_prompts_sent_separately_before_the_app_starts_stay_separate(start, model):
     app = start()
     app.written(ENTER)
 
@@ -133,7 +133,7 @@ def test_prompts_that_were_sent_one_by_one_before_the_app_is_there_stay_so(start
 
 
 @pytest.mark.usefixtures("picture")
-def test_a_paste_before_the_app_is_there_stays_one_paste(start, model):
+def test_paste_before_the_app_starts_stays_one_paste(start, model):
     pasted = "\r".join(f"line {number}" for number in range(2000))
     app = start()
     app.written(ENTER)
@@ -145,7 +145,7 @@ def test_a_paste_before_the_app_is_there_stays_one_paste(start, model):
 
 
 @pytest.mark.usefixtures("picture")
-def test_a_mistake_in_the_settings_is_told_on_the_persons_own_screen(start):
+def test_settings_error_is_printed_on_the_primary_screen(start):
     app = start("--max-turns", "many")
 
     assert app.wait() == 2
@@ -154,7 +154,7 @@ def test_a_mistake_in_the_settings_is_told_on_the_persons_own_screen(start):
 
 
 @pytest.mark.usefixtures("picture")
-def test_ctrl_c_twice_leaves_before_the_app_is_there(start):
+def test_ctrl_c_twice_quits_before_the_app_starts(start):
     app = start()
     app.written(ENTER)
 
@@ -166,7 +166,7 @@ def test_ctrl_c_twice_leaves_before_the_app_is_there(start):
 
 @pytest.mark.usefixtures("picture")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_kill_before_the_app_is_there_gives_the_terminal_back(start, number: int):
+def test_kill_before_the_app_starts_restores_the_terminal(start, number: int):
     app = start()
     app.written(ENTER)
 
@@ -178,7 +178,7 @@ def test_a_kill_before_the_app_is_there_gives_the_terminal_back(start, number: i
 
 @pytest.mark.usefixtures("picture")
 @pytest.mark.parametrize("args", [("-c",), ("say it",), ("--version",), ("-p", "hi"), ("sessions", "list")])
-def test_no_frame_is_shown_where_another_screen_comes(start, args: tuple[str, ...]):
+def test_no_frame_is_shown_if_another_screen_follows(start, args: tuple[str, ...]):
     app = start(*args)
     app.settle()
 
@@ -187,7 +187,7 @@ def test_no_frame_is_shown_where_another_screen_comes(start, args: tuple[str, ..
 
 @pytest.mark.usefixtures("picture")
 @pytest.mark.parametrize("setting", ["plain = true", 'theme = "cinch-light"'])
-def test_no_frame_is_shown_that_the_settings_have_outdated(start, own_home, setting: str):
+def test_no_frame_is_shown_if_outdated_by_the_settings(start, own_home, setting: str):
     (own_home / "cinch" / "config.toml").write_text(f"[ui]\n{setting}\n")
 
     app = start()
@@ -197,7 +197,7 @@ def test_no_frame_is_shown_that_the_settings_have_outdated(start, own_home, sett
 
 
 @pytest.mark.usefixtures("picture")
-def test_settings_that_look_the_same_cost_one_frame(start, own_home, picture: Path):
+def test_equivalent_settings_cost_one_frame(start, own_home, picture: Path):
     settings = own_home / "cinch" / "config.toml"
     settings.write_text("[ui]\ntimestamps = true\n")
     app = start()
@@ -212,14 +212,14 @@ def test_settings_that_look_the_same_cost_one_frame(start, own_home, picture: Pa
 
 @pytest.mark.usefixtures("picture")
 @pytest.mark.parametrize(("name", "value"), [("CINCH_UI_PLAIN", "true"), ("CINCH_UI_THEME", "cinch-light")])
-def test_no_frame_is_shown_that_the_environment_has_outdated(start, name: str, value: str):
+def test_no_frame_is_shown_if_outdated_by_the_environment(start, name: str, value: str):
     app = start(**{name: value})
     app.see("Ask for a change|#help lists")
 
     assert ENTER not in app.raw
 
 
-def test_a_picture_of_another_version_is_not_shown(start, picture: Path):
+def test_frame_of_another_version_is_not_shown(start, picture: Path):
     picture.write_bytes(picture.read_bytes().replace(b"cinch ", b"cinch 9.", 1))
 
     app = start()
@@ -228,7 +228,7 @@ def test_a_picture_of_another_version_is_not_shown(start, picture: Path):
     assert ENTER not in app.raw
 
 
-def test_without_a_terminal_there_is_no_frame():
+def test_no_frame_is_shown_without_a_terminal():
     assert open_frame([], {}) is None
 
 
@@ -244,7 +244,7 @@ def test_without_a_terminal_there_is_no_frame():
         (b"\xff\xfe", "", b"\xff\xfe"),
     ],
 )
-def test_words_are_told_from_other_keys(pressed: bytes, text: str, rest: bytes):
+def test_text_is_distinguished_from_other_keys(pressed: bytes, text: str, rest: bytes):
     assert typed(pressed) == (text, rest)
 
 
@@ -267,7 +267,7 @@ def test_keys_typed_before_raw_mode_are_kept_with_a_single_enter(keys: bytes, ke
         os.close(terminal)
 
 
-def test_wide_and_combining_letters_are_measured():
+def test_wide_and_combining_characters_are_measured():
     assert cells("plain") == 5
     assert cells("世界") == 4
     assert cells("e\u0301") == 1
@@ -282,9 +282,7 @@ def test_wide_and_combining_letters_are_measured():
         {},
     ],
 )
-def test_the_picture_and_the_settings_are_where_the_app_has_them(
-    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
-):
+def test_frame_and_settings_paths_match_the_app(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch):
     for name in ("CINCH_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environ.items():
@@ -295,7 +293,7 @@ def test_the_picture_and_the_settings_are_where_the_app_has_them(
 
 
 @pytest.mark.parametrize("content", [b"", b"cinch", b"cinch 0.1.0\nx y z\n\n\n\n", b"\xff" * 100])
-def test_a_damaged_picture_is_none(tmp_path: Path, content: bytes):
+def test_damaged_frame_is_ignored(tmp_path: Path, content: bytes):
     path = tmp_path / "picture"
     path.write_bytes(content)
 

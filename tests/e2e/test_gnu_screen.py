@@ -31,14 +31,14 @@ def app(terminal, serve):
     return app
 
 
-def test_the_shell_finds_an_empty_screen_where_there_is_no_other_one(app):
+def test_shell_screen_is_cleared_without_an_alternate_screen(app):
     app.type("\x11")
     app.wait()
 
     assert app.raw.rindex(EMPTIED) < app.raw.rindex(LEFT)
 
 
-def test_the_shell_finds_an_empty_screen_after_a_kill(app):
+def test_shell_screen_is_cleared_after_a_kill(app):
     app.settle()
     before = len(app.raw)
 
@@ -48,19 +48,19 @@ def test_the_shell_finds_an_empty_screen_after_a_kill(app):
     assert EMPTIED in app.raw[before : app.raw.rindex(LEFT)]
 
 
-def test_the_mouse_is_left_alone_where_it_would_hold_esc_back(app):
+def test_mouse_is_disabled_where_it_would_delay_esc(app):
     app.settle()
 
     assert b"\x1b[?1000h" not in app.raw
 
 
-def test_colours_are_those_that_screen_knows_whatever_the_terminal_around_it_can(app):
+def test_colours_are_limited_to_those_of_screen(app):
     app.written(b"48;5;")
 
     assert b"8;2;" not in app.raw
 
 
-def test_nothing_is_slanted_where_that_would_swap_its_colours(app):
+def test_no_italics_where_they_would_swap_colours(app):
     app.enter("hello")
 
     app.see("This word is slanted and bold")

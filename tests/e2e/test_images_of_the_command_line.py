@@ -52,7 +52,7 @@ def said(server: ModelServer, request: int = -1) -> list[str | bytes]:
     ]
 
 
-def test_the_answer_is_about_the_picture_that_was_named(answer):
+def test_answer_is_about_the_named_image(answer):
     done, server = answer("what is wrong here?", "--image", "shot.png")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "It is a till.\n", "")
@@ -67,19 +67,19 @@ def test_the_answer_is_about_the_picture_that_was_named(answer):
         ("--image=shot.png", "which is newer?", "-i", "my plan.png"),
     ],
 )
-def test_several_pictures_go_in_their_order(answer, args: tuple[str, ...]):
+def test_several_images_are_sent_in_order(answer, args: tuple[str, ...]):
     _, server = answer(*args)
 
     assert said(server) == [f"which is newer? {SHOWN}", SHOT, ALSO, PLAN]
 
 
-def test_a_prompt_behind_a_picture_may_name_another_one(answer):
+def test_prompt_after_an_image_can_name_another_one(answer):
     _, server = answer("--image", "shot.png", "is it my shot.png")
 
     assert said(server) == [f"is it my shot.png {SHOWN}", SHOT]
 
 
-def test_what_is_piped_stands_before_the_picture(answer):
+def test_piped_text_precedes_the_image(answer):
     _, server = answer("why?", "-i", "shot.png", before="exec < <(echo a line)")
 
     assert said(server) == [f"why?\n\na line\n\n{SHOWN}", SHOT]
@@ -96,7 +96,7 @@ def test_what_is_piped_stands_before_the_picture(answer):
         ("doc.png", "doc.png is a PDF document"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_before_anything_is_sent(answer, project: Path, name: str, why: str):
+def test_unsupported_image_is_rejected_before_anything_is_sent(answer, project: Path, name: str, why: str):
     (project / "empty.png").touch()
     (project / "half.png").write_bytes(SHOT[: len(SHOT) // 2])
     (project / "doc.png").write_bytes(b"%PDF-1.7")
@@ -109,7 +109,7 @@ def test_what_cannot_be_shown_is_refused_before_anything_is_sent(answer, project
     assert server.requests == []
 
 
-def test_a_picture_larger_than_services_take_is_made_smaller(answer, project: Path):
+def test_oversized_image_is_downscaled(answer, project: Path):
     (project / "shot.png").write_bytes(png(8_001, 8))
 
     _, server = answer("what is it?", "--image", "shot.png")
@@ -117,7 +117,7 @@ def test_a_picture_larger_than_services_take_is_made_smaller(answer, project: Pa
     assert said(server)[0] == "what is it? [image 1: shot.png 2000×2]"
 
 
-def test_a_model_without_sight_is_told_where_the_picture_was_and_so_is_the_person(answer):
+def test_model_without_image_support_and_the_user_are_told_of_the_omission(answer):
     done, server = answer("what is it?", "--image", "shot.png", script=[BLIND, Reply("I cannot tell.")])
 
     assert (done.returncode, done.stdout) == (0, "I cannot tell.\n")
@@ -125,7 +125,7 @@ def test_a_model_without_sight_is_told_where_the_picture_was_and_so_is_the_perso
     assert "left out, since this model sees no images" in str(said(server))
 
 
-def test_a_picture_alone_is_no_prompt(answer):
+def test_image_alone_is_not_a_prompt(answer):
     done, server = answer("--image", "shot.png")
 
     assert done.returncode == 2
@@ -133,7 +133,7 @@ def test_a_picture_alone_is_no_prompt(answer):
     assert server.requests == []
 
 
-def test_picture_named_with_an_at_sign_is_attached_as_in_the_app(answer):
+def test_image_mentioned_with_at_sign_is_attached_as_in_the_app(answer):
     _, server = answer("what is @shot.png about?")
 
     prompt, described, picture = said(server)
@@ -143,7 +143,7 @@ def test_picture_named_with_an_at_sign_is_attached_as_in_the_app(answer):
 
 
 @pytest.mark.pty
-def test_the_first_prompt_of_the_app_has_the_picture(cinch):
+def test_first_prompt_of_the_app_has_the_image(cinch):
     app = cinch([Reply("A till.")], "--image", "shot.png", "what is it?")
 
     app.see("A till")
@@ -152,7 +152,7 @@ def test_the_first_prompt_of_the_app_has_the_picture(cinch):
 
 
 @pytest.mark.pty
-def test_without_a_prompt_the_picture_waits_in_the_apps_prompt(cinch):
+def test_image_without_a_prompt_is_attached_in_the_app(cinch):
     app = cinch([Reply("A till.")], "--image", "shot.png")
     app.see("shot.png 1280×720")
 
@@ -163,7 +163,7 @@ def test_without_a_prompt_the_picture_waits_in_the_apps_prompt(cinch):
 
 
 @pytest.mark.pty
-def test_a_picture_that_is_none_leaves_the_screen_as_it_was(terminal):
+def test_invalid_image_leaves_the_screen_unchanged(terminal):
     app = terminal("--image", "nowhere.png", env={"ANTHROPIC_API_KEY": "sk-x"})
 
     app.see(r"cannot be read: No such file")
@@ -171,7 +171,7 @@ def test_a_picture_that_is_none_leaves_the_screen_as_it_was(terminal):
 
 
 @pytest.mark.pty
-def test_by_lines_it_goes_with_what_is_said_first(project: Path, serve):
+def test_plain_mode_sends_it_with_the_first_message(project: Path, serve):
     server = serve([Reply("A till."), Reply("Still.")])
     lines = Lines(
         project, {**os.environ, "PYTHONPATH": str(ROOT), **environment(server)}, "--plain", "--image", "shot.png"

@@ -46,7 +46,7 @@ def inside(project, serve, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["allow-passthrough on", "set-clipboard on"])
-def test_what_is_copied_reaches_the_terminal_around_tmux(inside, option: str):
+def test_copied_text_reaches_the_terminal_outside_tmux(inside, option: str):
     app = inside(option, *(["set-clipboard off"] if "pass" in option else []))
     app.enter("go")
     app.see(r"Said in tmux\.")
@@ -57,7 +57,7 @@ def test_what_is_copied_reaches_the_terminal_around_tmux(inside, option: str):
     app.written(b64encode(b"Said in tmux."))
 
 
-def test_the_keys_of_tmux_reach_their_action(inside):
+def test_tmux_keys_trigger_their_action(inside):
     app = inside()
     app.enter("go")
     app.see(r"Said in tmux\.")

@@ -25,7 +25,7 @@ def sees_the_cursor_behind_the_word(app) -> None:
 
 
 @pytest.mark.parametrize("opens", ["", "\x06", "\x10", "\x12", "line\nline\n"], ids=repr)
-def test_the_cursor_of_the_terminal_is_where_one_types(cinch, opens: str):
+def test_terminal_cursor_is_at_the_input_position(cinch, opens: str):
     app = cinch([Reply("heard")])
     app.enter("hello")
     app.see("heard")
@@ -40,7 +40,7 @@ def test_the_cursor_of_the_terminal_is_where_one_types(cinch, opens: str):
     sees_the_cursor_behind_the_word(app)
 
 
-def test_the_cursor_of_the_terminal_is_in_the_answer_to_a_question(cinch):
+def test_terminal_cursor_is_in_the_answer_to_a_question(cinch):
     app = cinch([Reply(calls=[ASKS]), Reply("heard")])
     app.enter("hello")
     app.see("What is it called")

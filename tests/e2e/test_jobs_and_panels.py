@@ -15,7 +15,7 @@ def bash(command: str, **more: object) -> tuple[str, dict[str, object]]:
     return "bash", {"command": command, **more}
 
 
-def test_a_command_goes_to_the_background_is_looked_at_and_ends_with_the_program(terminal, serve, project: Path):
+def test_background_command_is_inspected_and_ends_with_the_program(terminal, serve, project: Path):
     server = serve([Reply(calls=[bash(SERVER)]), Reply("The server runs.")])
     app = terminal("--approve", "off", env={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"})
     app.see("Ask for a change")

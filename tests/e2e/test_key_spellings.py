@@ -25,7 +25,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("kind", SPELLINGS)
-def test_a_day_of_keys_in_each_spelling(terminal, serve, kind: str):
+def test_keys_work_in_each_encoding(terminal, serve, kind: str):
     keys = SPELLINGS[kind]
     long = "\n\n".join(f"Line {number}" for number in range(60))
     server = serve([Reply(f"A needle.\n\n{long}"), Reply("And more.")])
@@ -51,7 +51,7 @@ def test_a_day_of_keys_in_each_spelling(terminal, serve, kind: str):
     app.miss("In the prompt")
 
 
-def test_tab_changes_sides_and_letters_go_on_in_the_prompt(terminal, serve):
+def test_tab_switches_panels_and_letters_go_to_the_prompt(terminal, serve):
     server = serve([Reply("Said.")])
     app = terminal(env={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"})
     app.see("Ask for a change")
@@ -73,7 +73,7 @@ def test_tab_changes_sides_and_letters_go_on_in_the_prompt(terminal, serve):
     app.see("yes, go")
 
 
-def test_colours_and_hidden_channels_have_their_keys(terminal, serve):
+def test_colours_and_hidden_channels_have_keys(terminal, serve):
     server = serve([Reply("Said.", thinking="Hm, what now?")])
     app = terminal(env={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"})
     app.see("Ask for a change")

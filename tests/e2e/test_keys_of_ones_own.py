@@ -29,7 +29,7 @@ def app(terminal, serve, tmp_path):
     return app
 
 
-def test_the_keys_of_the_file_act_and_the_usual_ones_do_not(app):
+def test_configured_keys_replace_the_defaults(app):
     app.see(r"chat\.help \(this help\)\s+cannot be Ctrl\+G, which is prompt\.open_editor")
 
     app.type("one\rtwo")

@@ -25,13 +25,13 @@ def app(terminal, serve, tmp_path):
     return app
 
 
-def test_the_terminal_is_told_of_links_that_do_no_harm(app):
+def test_only_safe_links_are_sent_to_the_terminal(app):
     told = set(re.findall(rb"\x1b\]8;id=[^;]*;([^\x1b]+)\x1b\\", app.raw))
 
     assert {url.decode().rpartition("/")[2] for url in told} == {"a", "label.py#2"}
 
 
-def test_a_click_on_a_place_in_a_file_goes_there_in_the_editor(app):
+def test_click_on_a_file_location_opens_the_editor_there(app):
     y, line = next((y, row) for y, row in enumerate(app.text.split("\n"), 1) if "label.py:2" in row)
     x = line.index("label.py") + 1
 
@@ -43,7 +43,7 @@ def test_a_click_on_a_place_in_a_file_goes_there_in_the_editor(app):
     app.see("See https")
 
 
-def test_links_are_opened_or_copied_by_key_alone(app):
+def test_links_can_be_opened_or_copied_by_key(app):
     app.type("\t")
     app.type("\x1b[1;2A")
     app.type("l")
@@ -59,7 +59,7 @@ def test_links_are_opened_or_copied_by_key_alone(app):
     app.see("See https")
 
 
-def test_a_block_without_links_says_so_and_opens_no_list(app):
+def test_block_without_links_says_so_and_opens_no_list(app):
     app.type("\t")
     app.type("\x1b[1;2A")
     app.type("\x1b[1;2A")

@@ -22,7 +22,7 @@ def start(terminal):
     return start
 
 
-def test_a_terminal_is_asked_for_more_keys_as_long_as_cinch_has_it(start):
+def test_extended_keys_are_enabled_while_cinch_has_the_terminal(start):
     app = start(**XTERM)
     app.written(ALT)
 
@@ -33,7 +33,7 @@ def test_a_terminal_is_asked_for_more_keys_as_long_as_cinch_has_it(start):
     assert app.raw.index(ALT) < app.raw.index(ALT_AS_BEFORE) < app.raw.rindex(b"\x1b[?1049l")
 
 
-def test_a_kill_takes_the_keys_back_too(start):
+def test_kill_disables_extended_keys(start):
     app = start(**XTERM)
     app.written(ALT)
 
@@ -43,7 +43,7 @@ def test_a_kill_takes_the_keys_back_too(start):
     app.written(GIVEN_BACK)
 
 
-def test_shift_and_enter_begin_a_line_in_a_terminal_that_tells_them_apart(start):
+def test_shift_enter_inserts_a_newline_in_a_terminal_that_reports_it(start):
     app = start()
 
     app.type("one\x1b[27;2;13~two")
@@ -51,7 +51,7 @@ def test_shift_and_enter_begin_a_line_in_a_terminal_that_tells_them_apart(start)
     app.see(r"one *│?\n.*two")
 
 
-def test_shift_and_enter_begin_a_line_in_konsole(start):
+def test_shift_enter_inserts_a_newline_in_konsole(start):
     app = start(KONSOLE_VERSION="221203")
 
     app.type("one\x1bOMtwo")

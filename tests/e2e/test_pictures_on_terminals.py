@@ -39,7 +39,7 @@ def start(terminal, serve, project):
     return begin
 
 
-def test_a_terminal_that_answers_is_sent_the_picture_once_and_has_it_taken_away(start):
+def test_supporting_terminal_is_sent_the_image_once_and_has_it_removed(start):
     app = start(**KITTY)
     app.written(QUERY.encode())
     app.type("\x1b_Gi=31;OK\x1b\\")
@@ -66,7 +66,7 @@ def test_a_terminal_that_answers_is_sent_the_picture_once_and_has_it_taken_away(
     assert FREED.findall(app.raw) == [number]
 
 
-def test_a_terminal_that_says_nothing_is_painted_half_blocks(start):
+def test_silent_terminal_gets_half_blocks(start):
     app = start(**KITTY)
     app.written(QUERY.encode())
     app.see("It is green")
@@ -77,7 +77,7 @@ def test_a_terminal_that_says_nothing_is_painted_half_blocks(start):
 
 
 @pytest.mark.parametrize("more", [{}, {"TERM_PROGRAM": "Apple_Terminal"}])
-def test_a_terminal_of_another_kind_is_asked_nothing(start, more):
+def test_unsupported_terminal_is_not_queried(start, more):
     app = start(**more)
     app.see("It is green")
     app.until(lambda: b"48;2;8;200;24m" in app.raw, "the picture to be painted in colours")
@@ -85,14 +85,14 @@ def test_a_terminal_of_another_kind_is_asked_nothing(start, more):
     assert b"\x1b_G" not in app.raw
 
 
-def test_without_colours_a_picture_is_a_frame(start):
+def test_image_is_a_frame_without_colours(start):
     app = start(NO_COLOR="1")
     app.see("It is green")
 
     assert "│ image/png · 320×160" in app.see("│ green.png")
 
 
-def test_what_was_lost_while_the_terminal_was_lent_is_sent_again(start, tmp_path):
+def test_images_are_sent_again_after_the_terminal_was_released(start, tmp_path):
     pager = tmp_path / "pager"
     pager.write_text('#!/bin/sh\necho "PAGER: $(grep -c "image: green.png 320×160" "$1")"\nread -r done\n')
     pager.chmod(0o755)
@@ -132,7 +132,7 @@ def start_in_tmux(terminal, serve, project, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
-def test_tmux_hands_a_picture_on_and_keeps_its_cells(start_in_tmux):
+def test_tmux_passes_an_image_through_and_keeps_its_cells(start_in_tmux):
     app = start_in_tmux("kitty")
     app.until(lambda: PLACED.search(app.raw), "the picture to be handed on")
 
@@ -142,7 +142,7 @@ def test_tmux_hands_a_picture_on_and_keeps_its_cells(start_in_tmux):
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
-def test_in_a_tmux_that_some_other_terminal_shows_pictures_are_half_blocks(start_in_tmux):
+def test_images_are_half_blocks_in_tmux_on_an_unsupported_terminal(start_in_tmux):
     app = start_in_tmux("auto")
     app.until(lambda: b"48;2;8;200;24m" in app.raw, "the picture to be painted in colours")
 

@@ -44,7 +44,7 @@ def environment(server) -> dict[str, str]:
     return {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"}
 
 
-def test_dropped_picture_is_seen_queued_taken_back_and_sent(terminal, serve, shot):
+def test_dropped_image_is_previewed_queued_withdrawn_and_sent(terminal, serve, shot):
     server = serve([Hang(), Reply("A till."), Reply("Still a till.")])
     app = terminal(env=environment(server))
     app.see("Ask for a change")
@@ -75,7 +75,7 @@ def test_dropped_picture_is_seen_queued_taken_back_and_sent(terminal, serve, sho
     assert "image" in str(server.requests[-1].body["messages"][:-1])
 
 
-def test_picture_in_a_line_of_the_plain_interface_is_sent(project: Path, serve, shot):
+def test_image_path_in_plain_mode_is_attached(project: Path, serve, shot):
     server = serve([Reply("A till.")])
     lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT), **environment(server)}, "--plain", term="dumb")
     try:

@@ -42,7 +42,7 @@ def writes(*names: str) -> Reply:
     return Reply(calls=[("write_file", {"path": name, "content": name}) for name in names])
 
 
-def test_calls_that_wait_are_named_and_answered_together(cinch, project: Path):
+def test_pending_calls_are_listed_and_answered_together(cinch, project: Path):
     touched = [("bash", {"command": f"touch {name}"}) for name in ("one", "two", "three")]
     lines = cinch(Reply(calls=touched), writes("four", "five"), Reply("all done"))
 
@@ -58,7 +58,7 @@ def test_calls_that_wait_are_named_and_answered_together(cinch, project: Path):
     assert made == ["one", "two", "three"]
 
 
-def test_several_questions_are_asked_one_after_another(cinch):
+def test_several_questions_are_asked_in_turn(cinch):
     lines = cinch(Reply(calls=[("ask_user", FORM)]), Reply("all done"))
 
     lines.enter("go on")

@@ -54,7 +54,7 @@ def a_morning(lines: Lines) -> None:
     lines.see(r"Done: .*4 tool calls")
 
 
-def test_a_day_by_numbers_on_a_terminal_that_knows_lines_alone(cinch, project: Path):
+def test_plain_mode_works_by_numbers_on_a_dumb_terminal(cinch, project: Path):
     lines = cinch(
         [
             Reply(text="Let me look.", calls=[("read_file", {"path": "till/receipt.py"})]),
@@ -77,7 +77,7 @@ def test_a_day_by_numbers_on_a_terminal_that_knows_lines_alone(cinch, project: P
     assert "\x1b" not in lines.said
 
 
-def test_commands_are_typed_as_ever_and_a_mistyped_one_is_asked_about(cinch):
+def test_commands_work_and_a_mistyped_one_is_confirmed(cinch):
     lines = cinch([])
     lines.see("You: ")
 
@@ -97,7 +97,7 @@ def test_commands_are_typed_as_ever_and_a_mistyped_one_is_asked_about(cinch):
     assert cinch.server.requests == []
 
 
-def test_a_session_goes_on_tomorrow(cinch):
+def test_session_continues_the_next_day(cinch):
     lines = cinch([Reply(text="It is mended.")])
     lines.see("You: ")
     lines.enter("please mend it")
@@ -120,7 +120,7 @@ def test_a_session_goes_on_tomorrow(cinch):
     assert "please mend it" in told(cinch)
 
 
-def test_ctrl_c_stops_the_turn_and_the_second_time_leaves(cinch):
+def test_ctrl_c_stops_the_turn_and_quits_on_repeat(cinch):
     lines = cinch([Hang(Reply(text="This takes for ever and ever"), after_events=5), Reply(text="Better.")])
     lines.see("You: ")
     lines.enter("go")
@@ -155,7 +155,7 @@ def test_ctrl_c_at_a_question_stops_the_turn(cinch, project: Path):
     assert not (project / "made").exists()
 
 
-def test_enter_opens_a_line_to_steer_with(cinch, project: Path):
+def test_enter_opens_a_line_for_steering(cinch, project: Path):
     wait = "until test -e go; do sleep 0.05; done"
     lines = cinch(
         [Reply(text="Waiting.", calls=[("bash", {"command": wait})]), Reply(text="Something else, then.")],
@@ -221,7 +221,7 @@ def test_enter_twice_with_no_queued_message_lets_the_agent_continue(cinch, proje
     assert "interrupted" not in told(cinch)
 
 
-def test_a_side_question_is_answered_and_forgotten(cinch):
+def test_side_question_is_answered_and_not_kept(cinch):
     lines = cinch([Reply(text="By Ada."), Reply(text="Hello.")])
     lines.see("You: ")
 
@@ -234,7 +234,7 @@ def test_a_side_question_is_answered_and_forgotten(cinch):
     assert "who wrote this" not in told(cinch)
 
 
-def test_what_is_killed_politely_says_how_to_come_back(cinch):
+def test_sigterm_prints_the_resume_command(cinch):
     lines = cinch([Reply(text="Hello.")])
     lines.see("You: ")
     lines.enter("hi")
@@ -267,7 +267,7 @@ def test_several_lines_are_one_prompt(cinch):
     assert '"x = 1"' in said
 
 
-def test_where_there_is_a_cursor_a_line_is_edited_and_recalled(cinch):
+def test_line_is_edited_and_recalled_on_a_terminal_with_a_cursor(cinch):
     lines = cinch([Reply(text="One.")], term="xterm")
     lines.see("You: ")
     lines.enter("hello wrold\x17world")
@@ -287,7 +287,7 @@ def test_where_there_is_a_cursor_a_line_is_edited_and_recalled(cinch):
 
 
 @pytest.mark.parametrize("term", ["dumb", "xterm"])
-def test_a_question_that_will_not_wait_gives_the_line_back(cinch, term: str):
+def test_question_with_a_timeout_returns_the_typed_line(cinch, term: str):
     ask = {"prompt": "Which till?", "timeout_s": 0.2}
     lines = cinch([Reply(calls=[("ask_user", ask)]), Reply(text="Then the red one.")], term=term)
     lines.see("You: ")
@@ -302,7 +302,7 @@ def test_a_question_that_will_not_wait_gives_the_line_back(cinch, term: str):
     assert "timed_out" in told(cinch)
 
 
-def test_a_terminal_that_knows_lines_alone_is_told_of_them(project: Path):
+def test_dumb_terminal_is_pointed_to_plain_mode(project: Path):
     lines = Lines(project, {**os.environ, "PYTHONPATH": str(ROOT)})
 
     lines.see("TERM is dumb.*cinch --plain")
@@ -311,7 +311,7 @@ def test_a_terminal_that_knows_lines_alone_is_told_of_them(project: Path):
     assert "\x1b" not in lines.said
 
 
-def test_what_was_typed_before_a_question_does_not_answer_it(cinch, project: Path):
+def test_text_typed_before_a_question_does_not_answer_it(cinch, project: Path):
     write = ("write_file", {"path": "made.txt", "content": "made"})
     lines = cinch([Reply(text="I will make a file now.", calls=[write], pause_s=0.1), Reply(text="Very well.")])
     lines.see("You: ")

@@ -41,7 +41,7 @@ def told(start) -> str:
 
 @pytest.mark.parametrize("term", ["dumb", "xterm"])
 @pytest.mark.parametrize(("key", "again"), [("\x04", "Ctrl.D"), ("/quit\r", "/quit")])
-def test_leaving_tells_which_jobs_it_stops_and_leaves_at_the_second_time(cinch, term: str, key: str, again: str):
+def test_exit_lists_the_jobs_it_stops_and_quits_on_repeat(cinch, term: str, key: str, again: str):
     lines = cinch(SLEEPER, "--approve", "off", term=term)
     lines.enter("go")
     lines.see("Result: bash sleep 300 .in the background.: job-1 is running")
@@ -60,7 +60,7 @@ def test_leaving_tells_which_jobs_it_stops_and_leaves_at_the_second_time(cinch, 
     assert lines.end() == 0
 
 
-def test_a_pipe_that_ends_is_not_asked_about_jobs(cinch, printed, serve):
+def test_end_of_a_pipe_asks_nothing_about_jobs(cinch, printed, serve):
     server = serve(SLEEPER)
 
     done = printed(
@@ -76,7 +76,7 @@ def test_a_pipe_that_ends_is_not_asked_about_jobs(cinch, printed, serve):
     assert "job-1: killed" in done.stdout
 
 
-def test_a_command_of_the_persons_own_is_run_and_the_model_hears_of_it_once(cinch, project: Path):
+def test_user_command_is_run_and_reported_to_the_model_once(cinch, project: Path):
     lines = cinch([Reply("I see."), Reply("Again.")])
 
     lines.enter("!echo made > here; echo told; exit 3")
@@ -98,7 +98,7 @@ def test_a_command_of_the_persons_own_is_run_and_the_model_hears_of_it_once(cinc
     assert "ran this command in the project folder" not in shown
 
 
-def test_ctrl_c_stops_the_persons_own_command(cinch, project: Path):
+def test_ctrl_c_stops_the_user_command(cinch, project: Path):
     lines = cinch([Reply("I see.")])
     lines.enter("!echo begun > begun; sleep 60; echo over > over")
     lines.wait_for(project / "begun")
@@ -113,7 +113,7 @@ def test_ctrl_c_stops_the_persons_own_command(cinch, project: Path):
     assert not (project / "over").exists()
 
 
-def test_thoughts_are_hidden_and_shown_at_once(cinch):
+def test_thinking_is_hidden_and_shown_at_once(cinch):
     lines = cinch([Reply("One.", thinking="hm"), Reply("Two.", thinking="hm")])
 
     lines.enter("/thinking hide")
@@ -129,7 +129,7 @@ def test_thoughts_are_hidden_and_shown_at_once(cinch):
     assert "Thinking" not in quiet
 
 
-def test_long_proposal_is_allowed_only_once_all_of_it_is_printed(cinch, project: Path):
+def test_long_proposal_can_be_allowed_only_after_it_is_fully_printed(cinch, project: Path):
     text = "".join(f"line {number}\n" for number in range(200))
     lines = cinch([Reply(calls=[("write_file", {"path": "long.txt", "content": text})]), Reply("Written.")])
     lines.enter("go")
@@ -147,7 +147,7 @@ def test_long_proposal_is_allowed_only_once_all_of_it_is_printed(cinch, project:
     assert (project / "long.txt").read_text() == text
 
 
-def test_choices_are_listed_once_more_and_a_number_that_none_has_is_no_answer(cinch):
+def test_choices_are_listed_again_and_an_unknown_number_is_no_answer(cinch):
     ask = {"prompt": "Which till?", "choices": ["The red one", "The blue one"]}
     lines = cinch([Reply(calls=[("ask_user", ask)]), Reply("So be it.")])
     lines.enter("go")
@@ -160,7 +160,7 @@ def test_choices_are_listed_once_more_and_a_number_that_none_has_is_no_answer(ci
     assert r"\"text\": \"the green one\"" in told(cinch)
 
 
-def test_a_question_that_could_not_be_asked_is_told(cinch):
+def test_question_that_could_not_be_asked_is_reported(cinch):
     lines = cinch([Reply(calls=[("ask_user", {"prompt": "Which?", "colour": "red"})]), Reply("Then not.")])
     lines.enter("go")
 
@@ -169,7 +169,7 @@ def test_a_question_that_could_not_be_asked_is_told(cinch):
     lines.see("Then not")
 
 
-def test_steps_are_told_once_with_how_far_they_are(cinch):
+def test_steps_are_printed_once_with_their_progress(cinch):
     steps = [{"content": "Look", "status": "completed"}, {"content": "Mend", "status": "in_progress"}]
     lines = cinch([Reply(calls=[("todo", {"todos": steps})]), Reply("Looked.")])
     lines.enter("go")
@@ -180,7 +180,7 @@ def test_steps_are_told_once_with_how_far_they_are(cinch):
     assert "todo" not in told
 
 
-def test_what_belongs_to_a_reply_is_indented_and_a_copy_is_not(cinch):
+def test_reply_details_are_indented_and_a_copy_is_not(cinch):
     lines = cinch([Reply("Look:\n\n```\nYou: /quit\n    x\n```")])
     lines.enter("go")
     reply = lines.see("Done: ")
@@ -193,7 +193,7 @@ def test_what_belongs_to_a_reply_is_indented_and_a_copy_is_not(cinch):
     assert "\nYou: /quit\r\n    x\r\n```\r\n" in copy
 
 
-def test_a_list_is_left_by_nothing_and_words_that_nothing_has_do_not_repeat_it(cinch):
+def test_list_is_closed_by_an_empty_line_and_not_repeated_without_a_match(cinch):
     lines = cinch([])
     lines.enter("/mode")
     lines.answer("How freely", "zzz")
@@ -205,7 +205,7 @@ def test_a_list_is_left_by_nothing_and_words_that_nothing_has_do_not_repeat_it(c
 
 
 @pytest.mark.parametrize("name", OF_THE_SCREEN)
-def test_a_command_that_needs_the_screen_says_so(cinch, name: str):
+def test_command_that_needs_the_screen_says_so(cinch, name: str):
     lines = cinch([])
 
     lines.enter(f"{name} a/b c/d -- x" if name == "/parallel" else name)
@@ -214,7 +214,7 @@ def test_a_command_that_needs_the_screen_says_so(cinch, name: str):
     lines.see("You: ")
 
 
-def test_help_lists_what_works_here_and_names_the_rest(cinch):
+def test_help_lists_available_commands_and_names_the_others(cinch):
     lines = cinch([])
 
     lines.enter("#help")
@@ -226,7 +226,7 @@ def test_help_lists_what_works_here_and_names_the_rest(cinch):
     assert set(OF_THE_SCREEN) <= named
 
 
-def test_one_who_hears_nothing_can_ask_what_goes_on(cinch):
+def test_status_is_available_on_request(cinch):
     lines = cinch([Reply(calls=[("bash", {"command": "sleep 300"})]), Reply("Stopped.")], "--approve", "off")
     lines.enter("?")
     lines.see("Notice: Nothing goes on; the agent waits for you")
@@ -240,7 +240,7 @@ def test_one_who_hears_nothing_can_ask_what_goes_on(cinch):
     assert len(cinch.server.requests) == 1
 
 
-def test_what_a_sub_agent_does_is_told(cinch):
+def test_subagent_activity_is_printed(cinch):
     task = [("delegate_sub_agent", {"task": "count", "name": "counter"})]
     lines = cinch([Reply(calls=task), Reply(calls=[("list_files", {"path": "till"})]), Reply("Three."), Reply("Well.")])
     lines.enter("go")
@@ -249,14 +249,14 @@ def test_what_a_sub_agent_does_is_told(cinch):
     lines.see("Well")
 
 
-def test_what_is_not_as_usual_is_told_at_the_start(cinch):
+def test_unusual_state_is_printed_at_the_start(cinch):
     lines = cinch([], "--plan", "--approve", "off")
 
     assert "Notice: Plan mode is on" in lines.said
     assert "Warning: Approval off" in lines.said
 
 
-def test_a_run_that_failed_says_how_to_ask_again(cinch):
+def test_failed_run_explains_how_to_retry(cinch):
     lines = cinch([Failure(400), Reply("Now it works.")])
     lines.enter("go")
     lines.see(r"Failed: .*\. /retry asks once more")
@@ -279,7 +279,7 @@ def test_tab_completes_commands_and_files(cinch):
     assert "what is @till/receipt.py about?" in told(cinch)
 
 
-def test_a_tab_that_completes_nothing_stays_as_in_a_paste(cinch):
+def test_tab_without_a_completion_is_inserted(cinch):
     lines = cinch([Reply("Built.")], term="xterm")
     lines.enter("\tgo build\t# all\tof it")
     lines.see("Built")

@@ -30,7 +30,7 @@ def cinch(project: Path, serve):
         each.close()
 
 
-def test_key_is_entered_without_an_echo_checked_and_used_at_once(cinch, own_home: Path):
+def test_key_is_entered_without_echo_checked_and_used_at_once(cinch, own_home: Path):
     lines = cinch([Failure(401, "invalid x-api-key"), Reply("OK"), Reply("heard you")])
 
     lines.enter("#key anthropic")

@@ -34,7 +34,7 @@ def cinch(project: Path, serve) -> Iterator[Callable[..., Lines]]:
         each.close()
 
 
-def test_output_of_a_running_command_is_printed_while_it_runs_and_only_once(cinch, project: Path):
+def test_output_of_a_running_command_is_printed_live_and_only_once(cinch, project: Path):
     lines = cinch(COMMAND)
     lines.enter("go")
     lines.see("Output: early 42\r\n")
@@ -48,7 +48,7 @@ def test_output_of_a_running_command_is_printed_while_it_runs_and_only_once(cinc
     assert lines.said.count("early 42") == lines.said.count("late 53") == 1
 
 
-def test_output_does_not_mix_with_the_line_that_is_typed(cinch, project: Path):
+def test_output_does_not_mix_with_the_typed_line(cinch, project: Path):
     lines = cinch(COMMAND)
     lines.enter("go")
     lines.see("Output: early 42\r\n")
@@ -66,7 +66,7 @@ def test_output_does_not_mix_with_the_line_that_is_typed(cinch, project: Path):
     assert "half a thought\r\n" in typed
 
 
-def test_own_command_prints_its_output_while_it_runs(cinch, project: Path):
+def test_user_command_prints_its_output_live(cinch, project: Path):
     lines = cinch("true")
     lines.enter(f"!{COMMAND}")
     lines.see("Output: early 42\r\n")
@@ -79,7 +79,7 @@ def test_own_command_prints_its_output_while_it_runs(cinch, project: Path):
     assert "early 42" not in rest
 
 
-def test_interrupted_command_says_so_without_its_output_again(cinch, project: Path):
+def test_interrupted_command_says_so_without_repeating_its_output(cinch, project: Path):
     lines = cinch(COMMAND)
     lines.enter("go")
     lines.see("Output: early 42\r\n")

@@ -39,7 +39,7 @@ def piped(project: Path, serve) -> Callable[..., subprocess.CompletedProcess[str
 WRITE = Reply(calls=[("write_file", {"path": "made.txt", "content": "made\n"})])
 
 
-def test_lines_from_a_pipe_are_prompts_and_answers_in_their_order(piped, project: Path):
+def test_piped_lines_are_prompts_answered_in_order(piped, project: Path):
     done = piped("make it\nmaybe\ny\nand then?\n", [WRITE, Reply(text="Made."), Reply(text="Nothing.")], "--plain")
 
     assert (project / "made.txt").read_text() == "made\n"
@@ -51,7 +51,7 @@ def test_lines_from_a_pipe_are_prompts_and_answers_in_their_order(piped, project
     assert "\x1b" not in done.stdout
 
 
-def test_at_the_end_of_the_input_nobody_is_there_to_approve(piped, project: Path):
+def test_approvals_are_denied_after_the_end_of_input(piped, project: Path):
     done = piped("", [WRITE, Reply(text="Then not.")], "--plain", "make it")
 
     assert not (project / "made.txt").exists()
@@ -59,28 +59,28 @@ def test_at_the_end_of_the_input_nobody_is_there_to_approve(piped, project: Path
     assert done.returncode == 4
 
 
-def test_a_failed_run_is_told_and_is_the_status(piped):
+def test_failed_run_is_reported_and_sets_the_exit_status(piped):
     done = piped("hello\n", [Failure(401)], "--plain")
 
     assert "Error: " in done.stdout
     assert done.returncode == 1
 
 
-def test_a_session_that_is_not_there_is_refused(piped):
+def test_missing_session_is_rejected(piped):
     done = piped("hello\n", [], "--plain", "-r", "nowhere")
 
     assert done.returncode == 2
     assert done.stderr.startswith("cinch: ")
 
 
-def test_plain_and_print_are_two_ways(piped):
+def test_plain_and_print_are_mutually_exclusive(piped):
     done = piped("", [], "--plain", "-p", "hello")
 
     assert done.returncode == 2
     assert "give one" in done.stderr
 
 
-def test_the_setting_does_what_the_flag_does(piped, monkeypatch: pytest.MonkeyPatch):
+def test_setting_equals_the_flag(piped, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CINCH_UI_PLAIN", "true")
 
     done = piped("hello\n", [Reply(text="Hi.")])
@@ -105,7 +105,7 @@ def test_no_screen_is_loaded(piped):
     assert loaded.isdisjoint({"textual", "rich"})
 
 
-def test_a_job_is_listed_and_killed_by_its_id(piped):
+def test_job_is_listed_and_killed_by_its_id(piped):
     sleeper = Reply(calls=[("bash", {"command": "sleep 300", "background": True})])
     told = piped(
         "go\n/jobs kill job-7\n/jobs kill job-1\n/jobs\n",

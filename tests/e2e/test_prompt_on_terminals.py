@@ -15,7 +15,7 @@ def said(server, request: int = -1) -> list[str]:
     return [content] if isinstance(content, str) else [each["text"] for each in content if "text" in each]
 
 
-def test_what_waits_is_changed_moved_and_heard_so(terminal, serve):
+def test_queued_messages_are_edited_moved_and_sent_in_that_order(terminal, serve):
     server = serve([Hang(), Reply("Heard first."), Reply("Heard second.")])
     app = terminal(env=environment(server))
     app.see("Ask for a change")
@@ -45,7 +45,7 @@ def test_what_waits_is_changed_moved_and_heard_so(terminal, serve):
     assert [said(server, request)[-1] for request in (-2, -1)] == ["third", "second thoughts"]
 
 
-def test_the_keys_of_vi_are_understood_from_a_terminal_without_chords(terminal, serve):
+def test_vi_keys_work_on_a_terminal_without_chords(terminal, serve):
     server = serve([Reply("Heard.")])
     app = terminal(env=environment(server, CINCH_UI_VIM="true"))
     app.see("INSERT")

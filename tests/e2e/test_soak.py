@@ -10,7 +10,7 @@ pytestmark = pytest.mark.pty
 SECONDS = 9
 
 
-def test_used_by_chance_it_neither_fails_nor_gets_stuck_nor_grows(tmp_path: Path):
+def test_random_use_neither_fails_nor_hangs_nor_leaks(tmp_path: Path):
     soak = Soak(tmp_path, seed=1)
 
     soak.run(SECONDS)

@@ -11,7 +11,7 @@ FRAMES_A_SECOND = 30
 SAID = "\n\n".join(f"Paragraph {number} has some words that are written one after the other." for number in range(25))
 
 
-def test_a_reply_that_streams_past_the_screen_never_clears_it(terminal, serve):
+def test_streaming_past_the_screen_never_clears_it(terminal, serve):
     server = serve([Reply(f"{SAID}\n\nThe end.", pause_s=0.005)])
     app = terminal(env={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"})
     app.see(r"anthropic/claude|Ask for a change")

@@ -39,14 +39,14 @@ def keys(terminal):
         ("\x1b[200~two words\x1b[201~", r"a\s+paste of 9 characters"),
     ],
 )
-def test_a_key_is_told_with_its_bytes_its_name_and_what_it_does(keys, pressed: str, shown: str):
+def test_key_is_shown_with_its_bytes_name_and_action(keys, pressed: str, shown: str):
     keys.type(pressed)
 
     keys.see(shown)
 
 
 @pytest.mark.parametrize("ending", ["\x03\x03", "q\x1b", "\x1b[99;5u\x1b[99;5u", "\x1b[113;;113u\x1b[27u"])
-def test_two_keys_end_it_and_the_terminal_is_as_it_was(terminal, ending: str):
+def test_two_keys_end_it_and_restore_the_terminal(terminal, ending: str):
     screen = terminal("keys")
     before = screen.attributes
     screen.see("Press a key")
@@ -59,7 +59,7 @@ def test_two_keys_end_it_and_the_terminal_is_as_it_was(terminal, ending: str):
     assert left_on(screen.raw) == set()
 
 
-def test_killed_it_leaves_the_terminal_as_it_was(terminal):
+def test_sigterm_restores_the_terminal(terminal):
     screen = terminal("keys")
     before = screen.attributes
     screen.see("Press a key")
@@ -71,7 +71,7 @@ def test_killed_it_leaves_the_terminal_as_it_was(terminal):
     assert left_on(screen.raw) == set()
 
 
-def test_a_broken_terminal_is_mended(terminal):
+def test_broken_terminal_is_repaired(terminal):
     screen = terminal(program=("sh", "-c", f'{BREAK}; "$0" "$@" reset-terminal; echo mended; read -r line', *CINCH))
 
     screen.written(b"mended")
@@ -82,7 +82,7 @@ def test_a_broken_terminal_is_mended(terminal):
 
 
 @pytest.mark.parametrize("command", ["keys", "reset-terminal"])
-def test_without_a_terminal_they_say_so(command: str):
+def test_commands_report_a_missing_terminal(command: str):
     done = subprocess.run(
         [*CINCH, command], cwd=ROOT, capture_output=True, text=True, start_new_session=True, check=False
     )
@@ -93,7 +93,7 @@ def test_without_a_terminal_they_say_so(command: str):
 
 
 @pytest.mark.parametrize("command", ["keys", "reset-terminal"])
-def test_they_take_no_arguments(printed, command: str):
+def test_commands_take_no_arguments(printed, command: str):
     done = printed(command, "--all")
 
     assert done.returncode == 2
@@ -101,7 +101,7 @@ def test_they_take_no_arguments(printed, command: str):
     assert "not '--all'" in done.stderr
 
 
-def test_all_keys_are_listed_with_ones_own_marked_and_what_cannot_be(printed, tmp_path):
+def test_all_keys_are_listed_with_custom_and_unavailable_ones_marked(printed, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     (home / "config.toml").write_text('[keys]\n"chat.search" = "F20"\n"chat.help" = "Ctrl+G"\n')

@@ -47,7 +47,7 @@ def talk(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("number", UNHANDLED)
-def test_after_a_kill_that_nothing_can_handle_the_shell_has_its_terminal(shell, number: int):
+def test_sigkill_leaves_the_shell_a_working_terminal(shell, number: int):
     shell = shell()
     talk(shell)
 
@@ -59,7 +59,7 @@ def test_after_a_kill_that_nothing_can_handle_the_shell_has_its_terminal(shell, 
     assert shell.attributes() == shell.before
 
 
-def test_the_shell_can_be_used_again_after_a_kill(shell):
+def test_shell_is_usable_after_a_kill(shell):
     shell = shell()
     talk(shell)
 
@@ -71,7 +71,7 @@ def test_the_shell_can_be_used_again_after_a_kill(shell):
     assert b"person$ " in shell.screen.raw.rpartition(b"\x1b[?1049l")[2]
 
 
-def test_a_kill_before_anything_was_said_leaves_nothing_to_go_on_with(shell):
+def test_kill_before_any_message_leaves_nothing_to_continue(shell):
     shell = shell()
     shell.start()
     shell.screen.see("anthropic/claude")
@@ -84,7 +84,7 @@ def test_a_kill_before_anything_was_said_leaves_nothing_to_go_on_with(shell):
 
 
 @pytest.mark.parametrize("by", ["import os; os._exit(9)", "import signal, os; os.kill(os.getpid(), signal.SIGKILL)"])
-def test_an_end_from_within_gives_the_terminal_back(terminal, tmp_path, model_env, by: str):
+def test_internal_exit_restores_the_terminal(terminal, tmp_path, model_env, by: str):
     screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})
     before = screen.attributes
     screen.see("anthropic/claude")
@@ -98,7 +98,7 @@ def test_an_end_from_within_gives_the_terminal_back(terminal, tmp_path, model_en
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("by", ["while True: pass", "time.sleep(1000)"])
-def test_a_kill_is_heard_while_the_app_stands_still(terminal, tmp_path, model_env, number: int, by: str):
+def test_kill_works_while_the_app_is_blocked(terminal, tmp_path, model_env, number: int, by: str):
     sign = tmp_path / "stands-still"
     by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\n{by}"
     screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})
@@ -115,7 +115,7 @@ def test_a_kill_is_heard_while_the_app_stands_still(terminal, tmp_path, model_en
 
 
 @pytest.mark.parametrize("by", ["raise MemoryError", "def deep(): deep()\n    deep()"])
-def test_a_fault_leaves_a_report_and_the_terminal_as_it_was(terminal, tmp_path, own_home, model_env, by: str):
+def test_crash_leaves_a_report_and_restores_the_terminal(terminal, tmp_path, own_home, model_env, by: str):
     screen = terminal(
         env={**model_env, **sabotaged(tmp_path, "cinch_tui.controller.prompt_sender PromptSender run", by)}
     )
@@ -132,7 +132,7 @@ def test_a_fault_leaves_a_report_and_the_terminal_as_it_was(terminal, tmp_path, 
     assert list((own_home / "cinch" / "state").glob("crash-*.txt"))
 
 
-def test_a_fault_in_a_thread_is_in_the_log_and_the_app_goes_on(terminal, tmp_path, own_home, model_env):
+def test_error_in_a_thread_is_logged_and_the_app_continues(terminal, tmp_path, own_home, model_env):
     by = "import threading; t = threading.Thread(target=lambda: 1 / 0); t.start(); t.join()"
     screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})
     screen.see("anthropic/claude")
@@ -146,7 +146,7 @@ def test_a_fault_in_a_thread_is_in_the_log_and_the_app_goes_on(terminal, tmp_pat
     assert b"ZeroDivisionError" not in screen.raw
 
 
-def test_killed_during_the_first_frame_it_gives_the_terminal_back(shell, own_home, tmp_path):
+def test_kill_during_the_first_frame_restores_the_terminal(shell, own_home, tmp_path):
     pictures = own_home / "cinch" / "state" / "first-frame"
     before = shell()
     before.start()
@@ -162,7 +162,7 @@ def test_killed_during_the_first_frame_it_gives_the_terminal_back(shell, own_hom
     assert now.attributes() == now.before
 
 
-def test_when_its_shell_was_killed_it_ends_and_the_session_is_whole(shell, own_home):
+def test_kill_of_its_shell_ends_it_with_a_complete_session(shell, own_home):
     outer = shell()
     outer.screen.enter(f"{SHELL[0]} --noprofile --norc -i")
     talk(outer)
@@ -179,7 +179,7 @@ def test_when_its_shell_was_killed_it_ends_and_the_session_is_whole(shell, own_h
     assert not list(own_home.rglob("crash-*"))
 
 
-def test_whoever_kills_it_twice_does_not_wait(terminal, tmp_path, model_env):
+def test_second_kill_ends_it_at_once(terminal, tmp_path, model_env):
     sign = tmp_path / "stands-still"
     by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\ntime.sleep(1000)"
     screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})
@@ -195,7 +195,7 @@ def test_whoever_kills_it_twice_does_not_wait(terminal, tmp_path, model_env):
     assert left_on(screen.raw) == set()
 
 
-def test_a_terminal_that_is_closed_ends_an_app_that_stands_still(terminal, tmp_path, model_env):
+def test_closed_terminal_ends_a_blocked_app(terminal, tmp_path, model_env):
     sign = tmp_path / "stands-still"
     by = f"import pathlib, time; pathlib.Path({str(sign)!r}).touch()\ntime.sleep(1000)"
     screen = terminal(env={**model_env, **sabotaged(tmp_path, "cinch_tui.command_host.reports - usage_report", by)})

@@ -41,14 +41,14 @@ def stop(shell: Shell) -> None:
     shell.screen.see("Stopped")
 
 
-def test_stopped_it_has_given_the_terminal_back(shell):
+def test_suspend_restores_the_terminal(shell):
     stop(shell)
 
     assert shell.is_whole()
     assert shell.attributes() == shell.before
 
 
-def test_back_in_front_it_has_its_keys_and_the_new_size(shell):
+def test_resume_restores_its_keys_and_the_new_size(shell):
     stop(shell)
     shell.screen.resize(80, 20)
     shell.run("true")
@@ -60,7 +60,7 @@ def test_back_in_front_it_has_its_keys_and_the_new_size(shell):
     shell.screen.see("hello to you")
 
 
-def test_killed_while_stopped_it_touches_nothing(shell):
+def test_kill_while_suspended_touches_nothing(shell):
     stop(shell)
     pid = shell.pid
     shell.run("true")
@@ -73,7 +73,7 @@ def test_killed_while_stopped_it_touches_nothing(shell):
     assert b"\x1b[?1049l" not in shell.screen.raw.removeprefix(before)
 
 
-def test_killed_after_it_came_back_it_gives_the_terminal_back(shell):
+def test_kill_after_resume_restores_the_terminal(shell):
     stop(shell)
     shell.screen.type("fg\r")
     shell.screen.written(b"\x1b[?1049h")
@@ -87,7 +87,7 @@ def test_killed_after_it_came_back_it_gives_the_terminal_back(shell):
     assert shell.attributes() == shell.before
 
 
-def test_a_kill_leaves_an_editor_that_is_open_alone(terminal, tmp_path, model_env):
+def test_kill_leaves_an_open_editor_alone(terminal, tmp_path, model_env):
     editor = tmp_path / "editor"
     editor.write_text(EDITOR)
     editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
@@ -106,7 +106,7 @@ def test_a_kill_leaves_an_editor_that_is_open_alone(terminal, tmp_path, model_en
     assert b"\x1b[" not in screen.raw.removeprefix(before)
 
 
-def test_errors_written_to_a_file_are_not_the_screen(terminal, tmp_path, model_env):
+def test_redirected_stderr_is_not_the_screen(terminal, tmp_path, model_env):
     errors = tmp_path / "errors"
     screen = terminal(program=("sh", "-c", f'exec "$0" "$@" 2>{errors}', *CINCH), env=model_env)
 
@@ -118,7 +118,7 @@ def test_errors_written_to_a_file_are_not_the_screen(terminal, tmp_path, model_e
 
 
 @pytest.mark.parametrize("pipeline", ['"$0" "$@" | cat', 'echo hello | "$0" "$@"'])
-def test_in_a_pipeline_it_refuses_and_writes_no_sequence(terminal, model_env, pipeline: str):
+def test_pipeline_is_rejected_without_any_sequence(terminal, model_env, pipeline: str):
     screen = terminal(program=("bash", "-o", "pipefail", "-c", pipeline, *CINCH), env=model_env)
 
     assert screen.wait() == 2

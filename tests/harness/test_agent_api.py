@@ -19,7 +19,7 @@ from providers.demo import Call, Hang, Reply, Say, scripted
 ROOT = Path(__file__).parents[2]
 
 
-async def test_streaming_hands_out_every_event_up_to_the_end(make_agent):
+async def test_stream_yields_every_event_until_the_end(make_agent):
     agent = make_agent("Hello there, friend.")
 
     names = [type(event).__name__ async for event in agent.stream("hi")]
@@ -41,20 +41,20 @@ async def test_leaving_a_stream_early_aborts_the_run(make_agent):
     assert not agent.is_running
 
 
-def test_prompting_without_an_event_loop_works_twice(make_agent):
+def test_prompt_sync_works_twice_without_an_event_loop(make_agent):
     agent = make_agent(calls("look"), "first", calls("look"), "second", tools=[SimpleTool("look")])
 
     assert agent.prompt_sync("hi").text == "first"
     assert agent.prompt_sync("hi").text == "second"
 
 
-async def test_prompting_synchronously_works_beside_a_running_loop(make_agent):
+async def test_prompt_sync_works_while_another_event_loop_runs(make_agent):
     agent = make_agent("hello")
 
     assert agent.prompt_sync("hi").text == "hello"
 
 
-async def test_a_subscriber_that_raises_is_removed_and_the_run_goes_on(make_agent):
+async def test_raising_subscriber_is_removed_and_the_run_continues(make_agent):
     agent = make_agent("hello")
     heard = []
 
@@ -79,7 +79,7 @@ class SlowFacts:
         return self.now
 
 
-async def test_what_was_used_before_a_price_was_known_counts_against_the_limit(make_agent):
+async def test_usage_before_the_price_was_known_counts_against_the_limit(make_agent):
     spent = Reply((Call("look", {}),), usage=Usage(input=3))
     model = replace(scripted(spent, spent, "never"), info=SlowFacts())
     agent = make_agent(model=model, tools=[SimpleTool("look")], limits=Limits(max_cost=2.0))

@@ -46,7 +46,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 @pytest.mark.usefixtures("installed")
-async def test_a_model_may_be_given_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_model_is_accepted_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer([Reply("Hi"), Reply("Ho")]) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-12345678")
@@ -60,12 +60,12 @@ async def test_a_model_may_be_given_by_its_name(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("installed")
-def test_an_unknown_model_name_is_an_error_of_the_constructor() -> None:
+def test_unknown_model_name_raises_in_the_constructor() -> None:
     with pytest.raises(ConfigError, match="did you mean anthropic"):
         Agent("antropic/claude")
 
 
-def test_a_name_without_a_package_that_connects_it_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_without_an_installed_provider_package_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
     model_name._connect.cache_clear()
 
@@ -73,7 +73,7 @@ def test_a_name_without_a_package_that_connects_it_is_explained(monkeypatch: pyt
         Agent("anthropic/claude-sonnet-5-5")
 
 
-def test_what_is_no_model_is_an_error_of_the_constructor() -> None:
+def test_invalid_model_raises_in_the_constructor() -> None:
     with pytest.raises(ConfigError, match="is not a model"):
         Agent(42)  # pyright: ignore[reportArgumentType]
 
@@ -91,7 +91,7 @@ def test_the_harness_imports_no_provider_for_a_model_object() -> None:
     assert done.stdout.strip() == "[]"
 
 
-async def test_a_plain_function_becomes_a_tool() -> None:
+async def test_plain_function_becomes_a_tool() -> None:
     from providers.demo import Call
     from providers.demo import Reply as Scripted
 
@@ -105,7 +105,7 @@ async def test_a_plain_function_becomes_a_tool() -> None:
     assert result.messages[2].content[0].text == "5"
 
 
-def test_functions_may_be_added_and_set_later() -> None:
+def test_functions_can_be_added_and_set_later() -> None:
     agent = Agent(scripted("Hi"))
 
     agent.add_tool(add)
@@ -127,7 +127,7 @@ def test_functions_may_be_added_and_set_later() -> None:
         (len, "has no type hint|positional only"),
     ],
 )
-def test_what_is_no_tool_is_an_error_of_the_constructor(given: object, why: str) -> None:
+def test_invalid_tool_raises_in_the_constructor(given: object, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         Agent(scripted("Hi"), [given])  # pyright: ignore[reportArgumentType]
 
@@ -145,6 +145,6 @@ async def work(arguments: JsonObject, context: ToolContext) -> object:
         ({"type": "object", "default": object()}, "the schema of look is no JSON"),
     ],
 )
-def test_a_wrong_schema_is_an_error_of_the_tool_constructor(schema: JsonObject, why: str) -> None:
+def test_invalid_schema_raises_in_the_tool_constructor(schema: JsonObject, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         SchemaTool("look", "Looks.", schema, work)

@@ -29,7 +29,7 @@ async def test_last_error_is_readable_after_a_failed_run_and_cleared_by_the_next
     assert agent.last_error is None
 
 
-async def test_an_abort_is_no_error(make_agent):
+async def test_abort_is_not_an_error(make_agent):
     agent = make_agent(Reply((Say("so far"), Hang())))
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: agent.streaming_message)
@@ -39,7 +39,7 @@ async def test_an_abort_is_no_error(make_agent):
     assert agent.last_error is None
 
 
-async def test_message_in_progress_is_readable_while_it_is_streamed(make_agent, record):
+async def test_message_in_progress_is_readable_while_streaming(make_agent, record):
     agent = make_agent(Reply((Say("so far"), Call("look", {"path": "a"}), Hang())), "again", tools=[SimpleTool("look")])
     seen = record(agent)
     assert agent.streaming_message is None
@@ -61,7 +61,7 @@ async def test_message_in_progress_is_readable_while_it_is_streamed(make_agent, 
     assert agent.messages[-1].text == "so far"
 
 
-async def test_pending_tool_calls_are_those_that_run(make_agent):
+async def test_pending_tool_calls_are_the_running_ones(make_agent):
     tools = [sleeper("slow", 30), SimpleTool("quick")]
     agent = make_agent(calls("slow", "quick"), "done", tools=tools)
     assert agent.pending_tool_calls == frozenset()
@@ -76,7 +76,7 @@ async def test_pending_tool_calls_are_those_that_run(make_agent):
     assert agent.pending_tool_calls == frozenset()
 
 
-async def test_reset_restores_what_the_agent_was_made_with(make_agent, record):
+async def test_reset_restores_the_initial_state(make_agent, record):
     look, write = SimpleTool("look"), SimpleTool("write", risk="edit")
     given = (user("before"),)
     agent = make_agent(Reply((Break(RequestRejected("no")),)), "first", tools=[look], messages=given, max_tokens=100)
@@ -107,9 +107,7 @@ async def test_reset_restores_what_the_agent_was_made_with(make_agent, record):
     assert (await agent.prompt("again")).text == "first"
 
 
-async def test_appended_messages_are_part_of_the_next_request_the_events_and_the_session(
-    make_agent, requests, tmp_path
-):
+async def test_appended_messages_reach_the_next_request_the_events_and_the_session(make_agent, requests, tmp_path):
     agent = make_agent("done")
     store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
     agent.subscribe(store.store)
@@ -146,7 +144,7 @@ def test_messages_are_cleared(make_agent):
         [user("x"), AssistantMessage((ToolCall("c1", "look", {}),), "m", "demo", stop_reason="tool_use")],
     ],
 )
-def test_messages_with_an_open_call_are_not_appended(make_agent, messages):
+def test_messages_with_an_open_call_cannot_be_appended(make_agent, messages):
     agent = make_agent()
 
     with pytest.raises(ConfigError, match="c1"):
@@ -155,7 +153,7 @@ def test_messages_with_an_open_call_are_not_appended(make_agent, messages):
     assert agent.messages == ()
 
 
-async def test_the_state_is_not_changed_during_a_run(make_agent):
+async def test_state_cannot_be_changed_during_a_run(make_agent):
     agent = make_agent(Reply((Hang(),)))
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: agent.is_running)

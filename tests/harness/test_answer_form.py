@@ -49,7 +49,7 @@ async def test_a_schema_gives_plain_json(make_agent):
         ({"properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 1}),
     ],
 )
-async def test_any_type_and_any_schema_can_be_asked_for(make_agent, requests, schema, sent, value):
+async def test_any_type_and_any_schema_is_accepted(make_agent, requests, schema, sent, value):
     agent = make_agent(answer(sent))
 
     assert await agent.prompt_structured("Go", schema) == value
@@ -70,7 +70,7 @@ async def test_any_type_and_any_schema_can_be_asked_for(make_agent, requests, sc
         ({"type": "array", "items": {"$ref": "#"}}, {"value": [[1]]}, "value[0][0]: must be array, not integer 1"),
     ],
 )
-def test_what_is_wrong_in_a_wrapped_answer_is_told_where_it_is(schema, sent, told):
+def test_validation_error_in_a_wrapped_answer_names_its_path(schema, sent, told):
     with pytest.raises(InvalidArguments) as caught:
         output_type(schema).read(sent)
 
@@ -86,7 +86,7 @@ def test_what_is_wrong_in_a_wrapped_answer_is_told_where_it_is(schema, sent, tol
         (asyncio.Event, "no answer can have the form of"),
     ],
 )
-async def test_what_is_no_schema_is_told_before_anything_is_sent(make_agent, requests, schema, told):
+async def test_invalid_schema_raises_before_anything_is_sent(make_agent, requests, schema, told):
     agent = make_agent(answer(GOOD))
 
     with pytest.raises(ConfigError, match=told):
@@ -114,7 +114,7 @@ values = st.one_of(
 
 @given(values)
 @settings(max_examples=200)
-def test_what_fits_comes_back_as_it_was(pair):
+def test_valid_value_round_trips_through_its_schema(pair):
     kind, value = pair
     form = output_type(kind)
     plain = TypeAdapter(kind).dump_python(value, mode="json")
@@ -135,7 +135,7 @@ json_values = st.recursive(
 
 @given(json_values)
 @settings(max_examples=200)
-def test_whatever_is_sent_either_fits_or_is_told_why_not(value):
+def test_arbitrary_input_is_accepted_or_rejected_with_a_reason(value):
     for schema in (Invoice, SCHEMA, list[int]):
         form = output_type(schema)
         sent = value if isinstance(value, dict) else {"value": value}

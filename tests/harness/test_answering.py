@@ -63,7 +63,7 @@ def answers() -> PendingRequests:
     return PendingRequests()
 
 
-async def test_a_call_waits_until_it_is_answered(make_agent, record, answers):
+async def test_call_waits_until_it_is_answered(make_agent, record, answers):
     agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], user=answers)
     recorder = record(agent)
 
@@ -85,7 +85,7 @@ async def test_a_call_waits_until_it_is_answered(make_agent, record, answers):
     ]
 
 
-async def test_a_callback_may_answer_before_the_question_is_put(make_agent, answers):
+async def test_callback_can_answer_before_the_question_is_asked(make_agent, answers):
     tools = [SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"), Question("size?"))]
     agent = make_agent(calls("edit", "ask"), "done", tools=tools, user=answers)
 
@@ -103,7 +103,7 @@ async def test_a_callback_may_answer_before_the_question_is_put(make_agent, answ
     assert results_of(agent)[1].text == "free_text:colour? free_text:size?"
 
 
-async def test_a_callback_may_review_a_plan_before_the_verdict_is_asked_for(make_agent, answers):
+async def test_callback_can_review_a_plan_before_the_decision_is_requested(make_agent, answers):
     agent = make_agent(calls("submit_plan"), "done", tools=[planning_tool()], user=answers, mode=PLAN)
     verdict = PlanDecision(accepted=True, feedback="fine")
     agent.subscribe(lambda event: answers.review(verdict) if isinstance(event, PlanSubmitted) else None)
@@ -113,7 +113,7 @@ async def test_a_callback_may_review_a_plan_before_the_verdict_is_asked_for(make
     assert results_of(agent)[0].text == "True fine"
 
 
-async def test_plans_wait_for_a_verdict(make_agent, answers):
+async def test_plans_wait_for_a_decision(make_agent, answers):
     agent = make_agent(calls("submit_plan"), "done", tools=[planning_tool()], user=answers, mode=PLAN)
 
     run = asyncio.create_task(agent.prompt("go"))
@@ -126,7 +126,7 @@ async def test_plans_wait_for_a_verdict(make_agent, answers):
     assert results_of(agent)[0].text == "False shorter"
 
 
-async def test_calls_that_ask_at_once_are_told_apart(make_agent, answers):
+async def test_concurrent_requests_are_distinguished(make_agent, answers):
     reply = Reply((Call("ask", {}, id="a"), Call("ask", {}, id="b")))
     agent = make_agent(reply, "done", tools=[asking_tool(Question("same?"))], user=answers)
     agent.subscribe(
@@ -142,7 +142,7 @@ async def test_calls_that_ask_at_once_are_told_apart(make_agent, answers):
     assert [result.text for result in results_of(agent)] == ["free_text:a", "free_text:b"]
 
 
-async def test_another_thread_may_answer(make_agent, answers):
+async def test_request_can_be_answered_from_another_thread(make_agent, answers):
     agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], user=answers)
 
     def reply_from_outside() -> None:
@@ -159,7 +159,7 @@ async def test_another_thread_may_answer(make_agent, answers):
 
 
 @pytest.mark.parametrize("call_id", ["call_1", "nonsense"])
-async def test_answering_what_is_not_asked_is_an_error(make_agent, answers, call_id):
+async def test_answering_an_unknown_request_raises(make_agent, answers, call_id):
     agent = make_agent(calls("edit"), "done", tools=[SimpleTool("edit", risk="edit")], user=answers)
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: answers.open)
@@ -174,7 +174,7 @@ async def test_answering_what_is_not_asked_is_an_error(make_agent, answers, call
     await run
 
 
-async def test_an_early_answer_counts_once(answers):
+async def test_early_answer_is_used_once(answers):
     answers.observe(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
     answers.respond("1", AllowOnce())
 
@@ -184,7 +184,7 @@ async def test_an_early_answer_counts_once(answers):
     assert await answers.approve(request("1")) == AllowOnce()
 
 
-async def test_an_answer_to_a_question_that_was_never_put_is_not_kept_for_the_next_one(answers):
+async def test_answer_to_a_question_never_asked_is_not_kept_for_the_next(answers):
     call = ToolCall("1", "edit", {})
     answers.observe(SubagentEvent(call_id="0", event=ToolApprovalRequested(call=call, reason="")))
     answers.respond("1", AllowOnce())
@@ -204,7 +204,7 @@ async def test_an_answer_to_a_question_that_was_never_put_is_not_kept_for_the_ne
         answers.review(PlanDecision(accepted=True))
 
 
-async def test_a_question_that_was_withdrawn_cannot_be_answered(answers):
+async def test_withdrawn_question_cannot_be_answered(answers):
     answers.observe(ToolApprovalRequested(call=ToolCall("1", "edit", {}), reason=""))
     answers.observe(ToolApprovalResolved(call_id="1", decision="denied"))
 
@@ -212,7 +212,7 @@ async def test_a_question_that_was_withdrawn_cannot_be_answered(answers):
         answers.respond("1", AllowOnce())
 
 
-async def test_sub_agents_that_ask_the_same_are_told_apart(make_agent, answers):
+async def test_identical_requests_of_subagents_are_distinguished(make_agent, answers):
     ask = asking_tool(Question("colour?"))
     tasks = Reply(tuple(Call("delegate_sub_agent", {"task": name}) for name in "ab"))
     inner = [Reply((Call("ask", {}, id=name),)) for name in "ab"]
@@ -233,7 +233,7 @@ async def test_sub_agents_that_ask_the_same_are_told_apart(make_agent, answers):
     assert told == {"a": "free_text:a", "b": "free_text:b"}
 
 
-async def test_parallel_runs_that_ask_the_same_are_told_apart(make_agent, answers):
+async def test_identical_requests_of_parallel_runs_are_distinguished(make_agent, answers):
     agent = make_agent("unused", tools=[asking_tool(Question("colour?"))], user=answers)
     branches = [ParallelVariant(scripted(Reply((Call("ask", {}, id=name),)), name)) for name in "ab"]
     asked: list[str] = []
@@ -255,7 +255,7 @@ async def test_parallel_runs_that_ask_the_same_are_told_apart(make_agent, answer
     assert told == {"a": "free_text:a", "b": "free_text:b"}
 
 
-async def test_a_question_that_is_told_twice_is_asked_once(answers):
+async def test_question_published_twice_is_asked_once(answers):
     question = Question("colour?")
     for call_id in "ab":
         told = QuestionAsked(call_id=call_id, question=question)
@@ -270,7 +270,7 @@ async def test_a_question_that_is_told_twice_is_asked_once(answers):
     assert [(await each).text for each in asking] == ["a", "b"]
 
 
-async def test_a_stopped_run_leaves_nothing_waiting(make_agent, record, answers):
+async def test_stopped_run_leaves_no_pending_request(make_agent, record, answers):
     agent = make_agent(calls("edit"), tools=[SimpleTool("edit", risk="edit")], user=answers)
     recorder = record(agent)
 
@@ -285,7 +285,7 @@ async def test_a_stopped_run_leaves_nothing_waiting(make_agent, record, answers)
     assert recorder.of(ToolApprovalResolved)[0].reason == "the question was withdrawn"
 
 
-async def test_what_nobody_answers_in_time_is_refused(make_agent, record):
+async def test_unanswered_request_is_denied_on_timeout(make_agent, record):
     tools = [SimpleTool("edit", risk="edit"), asking_tool(Question("?")), planning_tool()]
     agent = make_agent(calls("edit", "ask", "submit_plan"), "done", tools=tools, user=PendingRequests(timeout=0.0))
     recorder = record(agent)
@@ -298,19 +298,19 @@ async def test_what_nobody_answers_in_time_is_refused(make_agent, record):
     assert agent.options.user.open == ()
 
 
-async def test_a_question_has_its_own_limit(answers):
+async def test_question_has_its_own_timeout(answers):
     answer = await answers.ask(Question("?", (Choice("yes"),), timeout=0.0))
 
     assert answer == Answer("timed_out")
 
 
-async def test_a_plan_that_nobody_reviews_in_time_is_not_accepted():
+async def test_unreviewed_plan_is_rejected_on_timeout():
     verdict = await PendingRequests(timeout=0.0).review_plan("1. do it")
 
     assert not verdict.accepted
 
 
-async def test_what_a_sub_agent_asks_is_answered_by_the_id_of_its_own_call(make_agent, answers):
+async def test_subagent_request_is_answered_by_its_own_call_id(make_agent, answers):
     edit, ask = SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"))
     tools = [DelegateTool(), edit, ask]
     task = Reply((Call("delegate_sub_agent", {"task": "paint"}, id="outer"),))
@@ -330,7 +330,7 @@ async def test_what_a_sub_agent_asks_is_answered_by_the_id_of_its_own_call(make_
     assert answers.open == ()
 
 
-async def test_a_callback_answers_a_sub_agent_before_its_question_is_put(make_agent, answers):
+async def test_callback_answers_a_subagent_before_its_question_is_asked(make_agent, answers):
     edit, ask = SimpleTool("edit", risk="edit"), asking_tool(Question("colour?"))
     task = Reply((Call("delegate_sub_agent", {"task": "paint"}, id="outer"),))
     inner = Reply((Call("edit", {}, id="inner"), Call("ask", {}, id="colour")))
@@ -351,7 +351,7 @@ async def test_a_callback_answers_a_sub_agent_before_its_question_is_put(make_ag
     assert answers.open == ()
 
 
-async def test_the_older_of_two_calls_with_one_id_is_answered_first(answers):
+async def test_older_of_two_calls_with_the_same_id_is_answered_first(answers):
     first = asyncio.create_task(answers.approve(request("1")))
     await until(lambda: len(answers.open) == 1)
     second = asyncio.create_task(answers.approve(request("1")))
@@ -363,7 +363,7 @@ async def test_the_older_of_two_calls_with_one_id_is_answered_first(answers):
     assert (await first, await second) == (AllowOnce(), Denied())
 
 
-def test_an_answer_for_a_loop_that_is_gone_is_an_error(answers):
+def test_answer_for_a_finished_run_raises(answers):
     async def ask_and_be_forgotten() -> None:
         waiting = answers.approve(request("1"))
         asyncio.get_running_loop().call_soon(waiting.send, None)

@@ -25,7 +25,7 @@ def form_tool() -> SimpleTool:
     return SimpleTool("ask", work)
 
 
-async def test_questions_asked_together_are_answered_as_each_is_heard(make_agent):
+async def test_batched_questions_are_answered_as_each_is_published(make_agent):
     answers = PendingRequests()
     agent = make_agent(calls("ask"), "done", tools=[form_tool()], user=answers)
 
@@ -39,7 +39,7 @@ async def test_questions_asked_together_are_answered_as_each_is_heard(make_agent
     assert results_of(agent)[0].text == "free_text:colour? free_text:size? free_text:how many?"
 
 
-async def test_questions_asked_together_all_wait_at_once(make_agent):
+async def test_batched_questions_are_all_pending_at_once(make_agent):
     answers = PendingRequests()
     agent = make_agent(calls("ask"), "done", tools=[form_tool()], user=answers)
 
@@ -56,7 +56,7 @@ async def test_questions_asked_together_all_wait_at_once(make_agent):
         answers.answer(call_id, Answer("skipped"))
 
 
-async def test_what_was_answered_of_several_is_kept_when_the_time_is_up(make_agent):
+async def test_partial_answers_are_kept_on_timeout(make_agent):
     answers = PendingRequests(timeout=0.2)
     agent = make_agent(calls("ask"), "done", tools=[form_tool()], user=answers)
 
@@ -68,7 +68,7 @@ async def test_what_was_answered_of_several_is_kept_when_the_time_is_up(make_age
     assert results_of(agent)[0].text == "free_text:red timed_out: timed_out:"
 
 
-async def test_questions_of_a_sub_agent_asked_together_are_answered_in_the_stream(make_agent):
+async def test_batched_questions_of_a_subagent_are_answered_in_the_stream(make_agent):
     model = scripted(Reply((Call("delegate_sub_agent", {"task": "dig"}),)), calls("ask"), "done", "ok")
     agent = make_agent(model=model, tools=[DelegateTool(), form_tool()], user=PendingRequests())
     heard = []

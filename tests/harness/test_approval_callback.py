@@ -34,7 +34,7 @@ async def only_make(request: ApprovalRequest) -> Approval | bool:
     return request.call.arguments.get("command") == "make"
 
 
-async def test_an_async_function_is_enough_to_approve_calls() -> None:
+async def test_async_function_is_enough_to_approve_calls() -> None:
     run = SimpleTool("run", risk="execute")
     agent = Agent(
         scripted(calls("run", command="make"), calls("run", command="rm"), "done"),
@@ -48,7 +48,7 @@ async def test_an_async_function_is_enough_to_approve_calls() -> None:
     assert "denied" in results_of(agent)[1].text
 
 
-async def test_the_function_decides_about_calls_of_subagents_too() -> None:
+async def test_function_also_decides_about_subagent_calls() -> None:
     asked: list[str] = []
 
     async def approve(request: ApprovalRequest) -> bool:
@@ -76,7 +76,7 @@ async def test_the_function_decides_about_calls_of_subagents_too() -> None:
         ("yes", []),
     ],
 )
-async def test_a_function_that_is_not_async_may_return_any_approval(answer: Approval, ran: list[object]) -> None:
+async def test_sync_function_can_return_any_approval(answer: Approval, ran: list[object]) -> None:
     run = SimpleTool("run", risk="execute")
     options = AgentOptions(approve=lambda _: answer)
     agent = Agent(scripted(calls("run", command="rm"), "done"), [run], options=options)
@@ -88,7 +88,7 @@ async def test_a_function_that_is_not_async_may_return_any_approval(answer: Appr
         assert "the approval callback returned None" in results_of(agent)[0].text
 
 
-async def test_questions_still_go_to_the_person() -> None:
+async def test_questions_still_go_to_the_user() -> None:
     options = replace(preset("phi"), user=PendingRequests(timeout=0.0), approve=only_make)
 
     assert options.approve is None
@@ -97,7 +97,7 @@ async def test_questions_still_go_to_the_person() -> None:
     assert isinstance(replace(options, user=NonInteractive()).user, NonInteractive)
 
 
-async def test_a_loop_over_events_finds_the_requests_of_subagents() -> None:
+async def test_event_loop_consumer_finds_subagent_requests() -> None:
     run = SimpleTool("run", risk="execute")
     agent = Agent(one(calls("run"), "done"), [DelegateTool(), run], options=AgentOptions(user=PendingRequests()))
     wrapped = 0
@@ -114,7 +114,7 @@ async def test_a_loop_over_events_finds_the_requests_of_subagents() -> None:
     assert (wrapped, run.ran) == (1, [{}])
 
 
-async def test_a_request_that_a_loop_overlooks_is_denied_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_request_missed_by_the_consumer_is_denied_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ANSWER_SECONDS == 300.0
     limits: list[float | None] = []
     wait = asyncio.wait

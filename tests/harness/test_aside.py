@@ -13,7 +13,7 @@ from harness.ports.tool import ToolOutput
 from providers.demo.script import Break, Call, Hang, Reply, Say
 
 
-async def test_an_aside_sees_the_conversation_and_does_not_enter_it(make_agent, record, requests):
+async def test_side_question_sees_the_conversation_without_entering_it(make_agent, record, requests):
     agent = make_agent("It is 45.", "By Ada.")
     await agent.prompt("What is the total?")
     seen, before = record(agent), agent.history.messages
@@ -29,7 +29,7 @@ async def test_an_aside_sees_the_conversation_and_does_not_enter_it(make_agent, 
     assert seen.names == ["UsageAdded"]
 
 
-async def test_an_aside_costs_what_it_used(make_agent):
+async def test_side_question_usage_is_counted(make_agent):
     agent = make_agent(Reply((Say("By Ada."),), usage=Usage(input=70, output=3)))
 
     await agent.ask_side_question("Who wrote this?")
@@ -37,7 +37,7 @@ async def test_an_aside_costs_what_it_used(make_agent):
     assert (agent.state.usage.input, agent.state.usage.output) == (70, 3)
 
 
-async def test_an_aside_during_a_call_leaves_the_run_alone(make_agent, requests):
+async def test_side_question_during_a_call_does_not_affect_the_run(make_agent, requests):
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def work(arguments, context):
@@ -61,7 +61,7 @@ async def test_an_aside_during_a_call_leaves_the_run_alone(make_agent, requests)
     assert [each.text for each in agent.history.messages if isinstance(each, ToolResult)] == ["slept"]
 
 
-async def test_a_call_in_an_aside_is_refused_and_words_are_asked_for(make_agent, requests):
+async def test_call_in_a_side_question_is_rejected_and_text_is_requested(make_agent, requests):
     tool = SimpleTool("look")
     agent = make_agent(Reply((Call("look", {}),)), "From memory: yes.", tools=[tool])
 
@@ -72,7 +72,7 @@ async def test_a_call_in_an_aside_is_refused_and_words_are_asked_for(make_agent,
     assert requests(agent)[-1].messages[-1].text == NO_TOOLS
 
 
-async def test_what_a_filter_keeps_back_is_not_asked(make_agent, requests):
+async def test_side_question_blocked_by_a_guardrail_is_not_sent(make_agent, requests):
     agent = make_agent("never", guardrails=[MaxLength(1_000)])
 
     with pytest.raises(Rejected):
@@ -81,7 +81,7 @@ async def test_what_a_filter_keeps_back_is_not_asked(make_agent, requests):
     assert requests(agent) == []
 
 
-async def test_an_aside_that_fails_says_so_and_the_next_prompt_works(make_agent):
+async def test_failed_side_question_reports_the_error_and_the_next_prompt_works(make_agent):
     agent = make_agent(Reply((Say("By"), Break(NetworkError("the line broke")))), "Hello.")
 
     with pytest.raises(NetworkError):
@@ -90,7 +90,7 @@ async def test_an_aside_that_fails_says_so_and_the_next_prompt_works(make_agent)
     assert (await agent.prompt("hi")).text == "Hello."
 
 
-async def test_an_aside_can_be_stopped(make_agent):
+async def test_side_question_can_be_stopped(make_agent):
     heard = asyncio.Event()
     agent = make_agent(Reply((Say("By"), Hang())), "Hello.")
     asking = asyncio.create_task(agent.ask_side_question("Who?", lambda text: heard.set()))

@@ -57,7 +57,7 @@ def asked(person: ScriptedPerson) -> list[str]:
     return [request.call.name for request in person.asked]
 
 
-async def test_each_of_a_batch_is_asked_with_those_that_still_wait(make_agent, person):
+async def test_each_call_of_a_batch_is_asked_with_the_pending_ones(make_agent, person):
     tools = [*three(), SimpleTool("look")]
     agent = make_agent(calls("a", "look", "b", "c"), "done", tools=tools)
 
@@ -68,7 +68,7 @@ async def test_each_of_a_batch_is_asked_with_those_that_still_wait(make_agent, p
     assert [(each.position, each.total) for each in person.asked[0].others] == [(2, 3), (3, 3)]
 
 
-async def test_all_are_allowed_by_one_answer_and_each_is_told_of(make_agent, record):
+async def test_one_answer_allows_all_calls_and_each_is_reported(make_agent, record):
     person, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three()
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
     happened = record(agent)
@@ -81,7 +81,7 @@ async def test_all_are_allowed_by_one_answer_and_each_is_told_of(make_agent, rec
     assert [each.decision for each in happened.of(ToolApprovalResolved)] == ["once"] * 3
 
 
-async def test_all_are_denied_by_one_answer(make_agent):
+async def test_one_answer_denies_all_calls(make_agent):
     person, tools = Decisive(Denied("no"), Denied("no"), Denied("no")), three("dangerous")
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
 
@@ -92,7 +92,7 @@ async def test_all_are_denied_by_one_answer(make_agent):
     assert [result.text for result in results_of(agent)] == ["The user denied this call: no"] * 3
 
 
-async def test_what_is_dangerous_is_not_allowed_among_others(make_agent):
+async def test_dangerous_call_is_not_allowed_by_a_batch_approval(make_agent):
     person, tools = Decisive(AllowOnce(), AllowOnce(), AllowOnce()), three("dangerous")
     person.deny()
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
@@ -103,7 +103,7 @@ async def test_what_is_dangerous_is_not_allowed_among_others(make_agent):
     assert ran(tools) == ["a", "c"]
 
 
-async def test_what_is_dangerous_may_be_allowed_by_itself_before_its_turn(make_agent):
+async def test_dangerous_call_can_be_allowed_individually_before_its_turn(make_agent):
     person, tools = Decisive(None, AllowOnce()), three("dangerous")
     person.approvals = [Denied(), Denied()]
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
@@ -115,7 +115,7 @@ async def test_what_is_dangerous_may_be_allowed_by_itself_before_its_turn(make_a
     assert ran(tools) == ["b"]
 
 
-async def test_what_was_not_answered_is_asked_about(make_agent):
+async def test_unanswered_calls_of_a_batch_are_asked_again(make_agent):
     person, tools = Decisive(None, None, Denied()), three()
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=person)
 
@@ -126,7 +126,7 @@ async def test_what_was_not_answered_is_asked_about(make_agent):
     assert ran(tools) == ["a", "b"]
 
 
-async def test_trust_given_to_another_spares_the_call_that_was_asked_about(make_agent, record):
+async def test_permission_granted_for_another_call_covers_the_asked_one(make_agent, record):
     person, tool = Decisive(None, AllowForSession()), SimpleTool("a", risk="edit")
     agent = make_agent(calls("a", "a"), "done", tools=[tool], user=person)
     happened = record(agent)
@@ -139,7 +139,7 @@ async def test_trust_given_to_another_spares_the_call_that_was_asked_about(make_
     assert len(happened.of(ToolApprovalRequested)) == len(happened.of(ToolApprovalResolved)) == 1
 
 
-async def test_a_rule_of_one_call_lets_those_it_covers_run_unasked(make_agent):
+async def test_rule_from_one_call_lets_covered_calls_run_without_asking(make_agent):
     person, tool = Decisive(None, AllowAlways()), SimpleTool("bash", risk="execute")
     batch = Reply((Call("bash", {"command": "git push"}), *calls("bash", "bash", command="make test").parts))
     agent = make_agent(batch, "done", tools=[tool], user=person)
@@ -160,7 +160,7 @@ class Moody(SimpleTool):
         return TextView(f"look {self.looks}")
 
 
-async def test_a_call_that_changed_since_it_was_allowed_is_asked_about(make_agent):
+async def test_call_changed_since_its_approval_is_asked_again(make_agent):
     person, tools = Decisive(AllowOnce(), AllowOnce()), [SimpleTool("a", risk="edit"), Moody("b", risk="edit")]
     person.deny()
     agent = make_agent(calls("a", "b"), "done", tools=tools, user=person)
@@ -172,7 +172,7 @@ async def test_a_call_that_changed_since_it_was_allowed_is_asked_about(make_agen
     assert ran(tools) == ["a"]
 
 
-async def test_another_call_reworded_before_its_turn_is_asked_about_as_it_is_then(make_agent, tmp_path):
+async def test_call_revised_before_its_turn_is_asked_in_its_new_form(make_agent, tmp_path):
     person = Decisive(None, ProposeRevision("mine\n"))
     person.approvals = [AllowOnce(), Denied()]
     batch = Reply(tuple(Call("write_file", {"path": name, "content": "theirs\n"}) for name in ("a", "b")))
@@ -185,7 +185,7 @@ async def test_another_call_reworded_before_its_turn_is_asked_about_as_it_is_the
     assert not (tmp_path / "b").exists()
 
 
-async def test_an_answer_that_names_no_call_of_the_batch_runs_nothing(make_agent, person):
+async def test_answer_naming_no_call_of_the_batch_runs_nothing(make_agent, person):
     tool = SimpleTool("a", risk="edit")
     person.approvals = [BatchApproval((CallApproval("of another reply", AllowOnce()),))]
     agent = make_agent(calls("a"), "done", tools=[tool])
@@ -197,7 +197,7 @@ async def test_an_answer_that_names_no_call_of_the_batch_runs_nothing(make_agent
 
 
 @pytest.mark.parametrize("answer", [AllowOnce(), AllowHunks((RejectedHunk(0),))])
-async def test_a_single_answer_may_be_said_as_one_of_several(make_agent, answer: ApprovalDecision):
+async def test_single_approval_is_accepted_for_a_batch(make_agent, answer: ApprovalDecision):
     person, tool = Decisive(answer), SimpleTool("a", risk="edit")
     agent = make_agent(calls("a"), "done", tools=[tool], user=person)
 
@@ -206,7 +206,7 @@ async def test_a_single_answer_may_be_said_as_one_of_several(make_agent, answer:
     assert len(tool.ran) == isinstance(answer, AllowOnce)
 
 
-async def test_a_tool_that_fails_while_it_is_looked_at_ahead_is_judged_in_its_turn(make_agent, person):
+async def test_tool_failing_during_preview_is_assessed_in_its_turn(make_agent, person):
     class Broken(SimpleTool):
         async def preview(self, arguments: JsonObject, context: ToolContext) -> View:
             raise RuntimeError("not today")
@@ -221,7 +221,7 @@ async def test_a_tool_that_fails_while_it_is_looked_at_ahead_is_judged_in_its_tu
     assert "not today" in results_of(agent)[1].text
 
 
-async def test_a_program_answers_a_batch_by_the_ids_it_was_shown(make_agent):
+async def test_program_answers_a_batch_by_call_ids(make_agent):
     answers, tools = PendingRequests(), three()
     agent = make_agent(calls("a", "b", "c"), "done", tools=tools, user=answers)
 

@@ -33,7 +33,7 @@ def of_messages(whole: Breakdown) -> list[tuple[int, bool]]:
     return [(piece.tokens, piece.is_counted) for piece in whole.segments if piece.message is not None]
 
 
-def test_before_the_first_reply_all_is_estimated():
+def test_everything_is_estimated_before_the_first_reply():
     question = user("why is it red?")
 
     whole = breakdown([question], FRAME)
@@ -48,38 +48,38 @@ def test_before_the_first_reply_all_is_estimated():
     assert whole.used + whole.free + whole.reserve == whole.size == 10_000
 
 
-def test_what_differs_between_two_requests_is_counted():
+def test_difference_between_two_requests_is_counted():
     _, first, output, second, last = of_messages(breakdown(CONVERSATION, FRAME))
 
     assert (first, output, second) == ((30, True), (920 - 730, True), (40, True))
     assert last == (estimate_message(CONVERSATION[-1]), False)
 
 
-def test_estimates_are_stretched_to_what_was_counted():
+def test_estimates_are_scaled_to_the_counted_total():
     whole = breakdown(CONVERSATION, FRAME)
 
     assert abs(sum(piece.tokens for piece in whole.segments[:-1]) - 960) <= 2
 
 
-def test_a_difference_that_counts_something_else_too_is_not_believed():
+def test_difference_that_includes_other_changes_is_ignored():
     strange = [*CONVERSATION[:3], reply(Usage(input=9_000, output=40))]
 
     assert of_messages(breakdown(strange, FRAME))[2] == (estimate_message(CONVERSATION[2]), False)
 
 
-def test_a_cache_holds_a_beginning():
+def test_cached_tokens_are_attributed_from_the_start():
     marks = [piece.cached for piece in breakdown(CONVERSATION, FRAME).segments]
 
     assert marks == ["all", "all", "all", "all", "all", "partly", "not", "not"]
 
 
-def test_without_a_cache_nothing_is_held():
+def test_without_a_cache_nothing_is_cached():
     whole = breakdown(CONVERSATION[:2], FRAME)
 
     assert {piece.cached for piece in whole.segments} == {"not"}
 
 
-def test_the_first_and_the_newest_messages_are_told_from_those_between():
+def test_first_and_newest_messages_are_distinguished_from_the_middle():
     messages = [user(f"{number}") for number in range(6)]
 
     whole = breakdown(messages, ContextInputs(window=ContextPolicy(keep_first=1, keep_recent=2)))
@@ -88,7 +88,7 @@ def test_the_first_and_the_newest_messages_are_told_from_those_between():
     assert zones == ["start", "middle", "middle", "middle", "recent", "recent"]
 
 
-def test_what_no_request_carries_is_left_out_of_the_sum():
+def test_parts_not_in_any_request_are_excluded_from_the_total():
     messages = [user(f"{number} " * 400) for number in range(6)]
 
     whole = breakdown(
@@ -99,9 +99,9 @@ def test_what_no_request_carries_is_left_out_of_the_sum():
     assert whole.used <= 700
 
 
-def test_what_an_application_keeps_is_no_piece():
+def test_application_only_messages_are_not_a_segment():
     assert breakdown([CustomMessage("note", {})], ContextInputs()).segments == ()
 
 
-def test_a_service_whose_window_nobody_knows_has_no_free_room():
+def test_unknown_context_window_has_no_free_space():
     assert breakdown(CONVERSATION, ContextInputs()).free == 0

@@ -8,7 +8,7 @@ from harness.ports.provider import NO_CACHE, CacheStrategy
 from tools.delegate import DelegateTool
 
 
-async def test_sub_agents_cache_as_their_agent_does(make_agent):
+async def test_subagents_inherit_the_cache_strategy(make_agent):
     family = cast({"go": [delegates("dig"), "ok"], "dig": ["Found it."]})
     agent = make_agent(model=family, tools=[DelegateTool()], cache=NO_CACHE)
 
@@ -17,7 +17,7 @@ async def test_sub_agents_cache_as_their_agent_does(make_agent):
     assert [request.cache for request in family.provider.requests] == [NO_CACHE] * 3
 
 
-async def test_models_beside_one_another_cache_as_their_agent_does(make_agent):
+async def test_parallel_models_inherit_the_cache_strategy(make_agent):
     hour = CacheStrategy(lifetime="1h")
     agent = make_agent("never asked", cache=hour)
     one, other = model("a", "A"), model("b", "B")

@@ -23,7 +23,7 @@ ENDS = ["ToolExecutionStart", "ToolExecutionEnd", "TurnEnd", "AgentEnd"]
         ('{"x": ' + "9" * 5_000 + "}", "4300 digits"),
     ],
 )
-async def test_arguments_that_are_no_json_do_not_run_and_can_be_written_down(make_agent, record, written, told):
+async def test_invalid_json_arguments_do_not_run_and_can_be_serialized(make_agent, record, written, told):
     look = SimpleTool("look")
     agent = make_agent(Reply((Call("look", {}, raw=written),)), "done", tools=[look])
     seen = record(agent)
@@ -36,7 +36,7 @@ async def test_arguments_that_are_no_json_do_not_run_and_can_be_written_down(mak
     assert [name for name in seen.names if name in ENDS] == [ENDS[0], ENDS[1], "TurnEnd", "TurnEnd", "AgentEnd"]
 
 
-async def test_arguments_a_hundred_levels_deep_are_taken(make_agent):
+async def test_arguments_nested_a_hundred_levels_deep_are_accepted(make_agent):
     look = SimpleTool("look")
     agent = make_agent(Reply((Call("look", {}, raw='{"x": ' + "[" * 99 + "]" * 99 + "}"),)), "done", tools=[look])
 
@@ -45,7 +45,7 @@ async def test_arguments_a_hundred_levels_deep_are_taken(make_agent):
     assert len(look.ran) == 1
 
 
-async def test_brackets_in_a_text_are_no_depth(make_agent):
+async def test_brackets_in_a_string_do_not_count_as_nesting(make_agent):
     look = SimpleTool("look")
     agent = make_agent(Reply((Call("look", {"text": "[" * 500}),)), "done", tools=[look])
 
@@ -54,7 +54,7 @@ async def test_brackets_in_a_text_are_no_depth(make_agent):
     assert look.ran == [{"text": "[" * 500}]
 
 
-async def test_aborting_while_deep_arguments_are_streamed_ends_the_run_as_ever(make_agent, record):
+async def test_abort_while_nested_arguments_stream_ends_the_run(make_agent, record):
     agent = make_agent(Reply((Call("look", {}, raw="[" * 100_000), Hang())))
     seen = record(agent)
     agent.subscribe(lambda event: agent.abort() if type(event).__name__ == "MessageUpdate" else None)
@@ -66,7 +66,7 @@ async def test_aborting_while_deep_arguments_are_streamed_ends_the_run_as_ever(m
 
 
 @pytest.mark.parametrize(("parts", "ran"), [(1, 0), (2, 1)])
-async def test_a_last_call_without_arguments_in_a_reply_that_was_cut_off_does_not_run(make_agent, parts, ran):
+async def test_last_call_of_a_truncated_reply_without_arguments_does_not_run(make_agent, parts, ran):
     look = SimpleTool("look")
     cut = Reply((Call("look", {}, raw=""),) * parts, stop_reason="length")
     agent = make_agent(cut, "done", tools=[look])

@@ -30,7 +30,7 @@ async def wait_in_thread(event: threading.Event) -> None:
 
 
 @pytest.mark.parametrize("how", ["abort", "interrupt", "cancel", "timeout"])
-async def test_a_sync_function_tool_sees_that_it_is_cancelled(make_agent, how: str):
+async def test_sync_function_tool_sees_its_cancellation(make_agent, how: str):
     begun, stopped = threading.Event(), threading.Event()
     seen: list[bool] = []
 
@@ -60,7 +60,7 @@ async def test_a_sync_function_tool_sees_that_it_is_cancelled(make_agent, how: s
     assert results_of(agent)[0].is_error
 
 
-async def test_an_async_tool_sees_that_its_run_is_aborted(make_agent):
+async def test_async_tool_sees_the_abort_of_its_run(make_agent):
     seen: list[bool] = []
 
     @tool(risk="none")
@@ -81,7 +81,7 @@ async def test_an_async_tool_sees_that_its_run_is_aborted(make_agent):
     assert seen == [True]
 
 
-def test_prompt_sync_returns_at_once_after_an_abort_though_a_function_still_runs(make_agent):
+def test_prompt_sync_returns_after_an_abort_while_a_function_still_runs(make_agent):
     begun, release, ended = threading.Event(), threading.Event(), threading.Event()
 
     @tool(risk="none")

@@ -27,7 +27,7 @@ def lives(pid: int) -> bool:
         return False
 
 
-async def test_one_call_is_cancelled_and_the_others_of_its_reply_go_on(make_agent, record):
+async def test_one_call_is_cancelled_and_the_others_continue(make_agent, record):
     release = asyncio.Event()
 
     async def wait(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -51,7 +51,7 @@ async def test_one_call_is_cancelled_and_the_others_of_its_reply_go_on(make_agen
     assert happened.of(ToolExecutionEnd)[0].result.call_id == first
 
 
-async def test_a_call_that_waits_for_another_never_begins_once_it_is_cancelled(make_agent, record):
+async def test_queued_call_never_starts_once_it_is_cancelled(make_agent, record):
     release = asyncio.Event()
 
     async def wait(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -73,7 +73,7 @@ async def test_a_call_that_waits_for_another_never_begins_once_it_is_cancelled(m
 
 
 @pytest.mark.parametrize("limits", [Execution(), Execution(timeout=60)], ids=["unlimited", "limited"])
-async def test_what_a_cancelled_command_started_is_killed(make_agent, record, limits: Execution):
+async def test_processes_of_a_cancelled_command_are_killed(make_agent, record, limits: Execution):
     command = "sleep 300 & echo $!; wait"
     agent = make_agent(
         calls("bash", command=command),
@@ -95,7 +95,7 @@ async def test_what_a_cancelled_command_started_is_killed(make_agent, record, li
     assert re.fullmatch(rf"{child}\n\[interrupted after \d\.\d s by the user\]", results_of(agent)[0].text)
 
 
-async def test_a_call_of_a_sub_agent_is_cancelled_and_the_sub_agent_goes_on(make_agent, record):
+async def test_subagent_call_is_cancelled_and_the_subagent_continues(make_agent, record):
     slow = sleeper("slow", 30)
     script = (calls("delegate_sub_agent", task="look"), calls("slow"), "it was cancelled", "done")
     agent = make_agent(*script, tools=[DelegateTool(), slow])
@@ -113,7 +113,7 @@ async def test_a_call_of_a_sub_agent_is_cancelled_and_the_sub_agent_goes_on(make
     assert results_of(agent)[-1].text == "it was cancelled"
 
 
-async def test_a_call_is_cancelled_from_another_thread_and_while_the_run_is_read(make_agent):
+async def test_call_is_cancelled_from_another_thread_while_the_run_is_streamed(make_agent):
     agent = make_agent(calls("slow"), "done", tools=[sleeper("slow", 30)])
     answers: list[bool] = []
 
@@ -127,7 +127,7 @@ async def test_a_call_is_cancelled_from_another_thread_and_while_the_run_is_read
     assert [each.text for each in results_of(agent)] == [AT_ONCE]
 
 
-async def test_a_call_that_does_not_run_cannot_be_cancelled(make_agent):
+async def test_call_that_is_not_running_cannot_be_cancelled(make_agent):
     agent = make_agent(calls("quick"), "done", tools=[SimpleTool("quick")])
 
     await agent.prompt("go")

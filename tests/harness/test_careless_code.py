@@ -44,7 +44,7 @@ def model_of(provider) -> Model:
     return Model(provider, ModelSpec("careless", "one"), StaticModelInfo())
 
 
-async def test_a_hook_that_is_not_async_and_raises_has_failed_and_the_run_goes_on(make_agent, record):
+async def test_raising_sync_hook_is_reported_and_the_run_continues(make_agent, record):
     class Hook(Hooks):
         def after_model(self, reply):
             raise ValueError("not me")
@@ -60,7 +60,7 @@ async def test_a_hook_that_is_not_async_and_raises_has_failed_and_the_run_goes_o
 
 
 @pytest.mark.parametrize("verdict", [Stop("no"), False, "no"])
-async def test_a_call_about_which_a_hook_gives_no_verdict_does_not_run(make_agent, verdict):
+async def test_call_without_a_hook_decision_does_not_run(make_agent, verdict):
     class Hook(Hooks):
         async def before_tool(self, call):
             return verdict
@@ -75,7 +75,7 @@ async def test_a_call_about_which_a_hook_gives_no_verdict_does_not_run(make_agen
 
 
 @pytest.mark.parametrize(("point", "reason"), [("before_turn", "stop"), ("after_model", "stop"), ("on_error", "error")])
-async def test_a_hook_that_was_cancelled_from_within_has_failed_and_nobody_stopped_the_run(make_agent, point, reason):
+async def test_hook_that_cancels_itself_is_an_error_and_not_an_abort(make_agent, point, reason):
     async def cancelled(self, *args):
         raise asyncio.CancelledError
 
@@ -86,7 +86,7 @@ async def test_a_hook_that_was_cancelled_from_within_has_failed_and_nobody_stopp
     assert (await agent.prompt("hi")).stop_reason == reason
 
 
-async def test_a_hook_that_hands_back_no_request_changes_nothing(make_agent):
+async def test_hook_returning_no_request_changes_nothing(make_agent):
     class Hook(Hooks):
         async def before_model(self, request):
             return None
@@ -94,7 +94,7 @@ async def test_a_hook_that_hands_back_no_request_changes_nothing(make_agent):
     assert (await make_agent("done", hooks=[Hook()]).prompt("hi")).text == "done"
 
 
-async def test_a_provider_that_was_cancelled_from_within_has_failed(make_agent, record):
+async def test_provider_that_cancels_itself_is_an_error(make_agent, record):
     agent = make_agent(model=model_of(Careless(BlockStart(0, "text"), asyncio.CancelledError())))
     seen = record(agent)
 
@@ -104,7 +104,7 @@ async def test_a_provider_that_was_cancelled_from_within_has_failed(make_agent, 
     assert seen.names == [*TURN, "MessageStart", "MessageUpdate", "MessageEnd", "TurnEnd", "AgentEnd"]
 
 
-async def test_a_provider_that_swallows_the_word_to_stop_is_not_heard_any_more(make_agent, record):
+async def test_provider_that_swallows_its_cancellation_is_ignored_afterwards(make_agent, record):
     class Deaf(Careless):
         async def stream(self, request):
             yield BlockStart(0, "text")
@@ -131,7 +131,7 @@ async def test_a_provider_that_swallows_the_word_to_stop_is_not_heard_any_more(m
         ((BlockStart(0, "text"), BlockStart(0, "text")), "the reply begins its block 0 twice"),
     ],
 )
-async def test_a_reply_out_of_order_has_failed(make_agent, record, deltas, error):
+async def test_out_of_order_reply_is_an_error(make_agent, record, deltas, error):
     agent = make_agent(model=model_of(Careless(*deltas)))
     seen = record(agent)
 
@@ -140,7 +140,7 @@ async def test_a_reply_out_of_order_has_failed(make_agent, record, deltas, error
     assert [event.error for event in seen.of(AgentEnd)] == [error]
 
 
-async def test_facts_that_cannot_be_looked_up_leave_the_reply_as_it_is(make_agent):
+async def test_failing_model_info_lookup_leaves_the_reply_unchanged(make_agent):
     class Unreachable:
         now = None
 
@@ -153,7 +153,7 @@ async def test_facts_that_cannot_be_looked_up_leave_the_reply_as_it_is(make_agen
     assert (await agent.prompt("hi")).text == "done"
 
 
-async def test_a_retry_policy_that_breaks_is_a_failed_reply(make_agent, record):
+async def test_failing_retry_policy_is_a_failed_reply(make_agent, record):
     class Broken(RetryPolicy):
         def delay(self, error, attempt):
             raise ValueError("no idea")
@@ -167,13 +167,13 @@ async def test_a_retry_policy_that_breaks_is_a_failed_reply(make_agent, record):
     assert seen.names == [*TURN, "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"]
 
 
-async def test_a_tool_filter_that_breaks_is_named(make_agent):
+async def test_failing_tool_filter_is_named_in_the_error(make_agent):
     agent = make_agent("done", tool_filter=lambda tools, messages: 1 / 0)
 
     assert (await agent.prompt("hi")).error == "the tools could not be listed: ZeroDivisionError: division by zero"
 
 
-async def test_a_subscriber_that_was_cancelled_from_within_is_removed(make_agent):
+async def test_subscriber_that_cancels_itself_is_removed(make_agent):
     def cancelled(event):
         raise asyncio.CancelledError
 
@@ -183,7 +183,7 @@ async def test_a_subscriber_that_was_cancelled_from_within_is_removed(make_agent
     assert (await agent.prompt("hi")).text == "done"
 
 
-async def test_an_async_subscriber_is_refused_for_it_would_never_run(make_agent):
+async def test_async_subscriber_is_rejected(make_agent):
     async def hear(event):
         pass
 
@@ -191,7 +191,7 @@ async def test_an_async_subscriber_is_refused_for_it_would_never_run(make_agent)
         make_agent("done").subscribe(hear)
 
 
-async def test_what_a_tool_does_to_its_arguments_does_not_change_what_the_model_said(make_agent):
+async def test_tool_mutating_its_arguments_does_not_change_the_message(make_agent):
     async def work(arguments, context):
         arguments["list"].append("more")
         arguments["other"] = 1
@@ -215,7 +215,7 @@ async def test_what_a_tool_does_to_its_arguments_does_not_change_what_the_model_
         (ToolOutput.text("words", details={"path": Path("here")}), "the details of its output are not JSON"),
     ],
 )
-async def test_what_a_tool_must_not_hand_back_has_failed_and_events_can_be_written(make_agent, record, output, told):
+async def test_invalid_tool_return_value_is_an_error_and_events_stay_serializable(make_agent, record, output, told):
     async def work(arguments, context):
         return output
 
@@ -229,7 +229,7 @@ async def test_what_a_tool_must_not_hand_back_has_failed_and_events_can_be_writt
     assert [decode(Event, encode(event)) for event in seen.events] == seen.events
 
 
-async def test_a_summary_that_is_no_text_is_none(make_agent, record):
+async def test_summary_that_is_not_text_is_ignored(make_agent, record):
     tool = SimpleTool("work")
     tool.summary = lambda arguments: None
     agent = make_agent(calls("work"), "done", tools=[tool])
@@ -240,7 +240,7 @@ async def test_a_summary_that_is_no_text_is_none(make_agent, record):
     assert [decode(Event, encode(event)) for event in seen.events] == seen.events
 
 
-async def test_a_model_that_calls_where_there_are_no_tools_is_told_so(make_agent):
+async def test_tool_call_without_any_tools_is_rejected_with_an_explanation(make_agent):
     agent = make_agent(calls("look"), "done")
 
     await agent.prompt("hi")

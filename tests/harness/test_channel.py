@@ -54,7 +54,7 @@ async def drained(channel: Channel) -> list[Event]:
     return events
 
 
-async def test_a_reader_that_never_reads_holds_few_events_and_no_copies():
+async def test_idle_reader_holds_few_events_and_no_copies():
     channel = Channel(capacity=8)
     channel.put(Notice(text="first"))
     tracemalloc.start()
@@ -74,7 +74,7 @@ async def test_a_reader_that_never_reads_holds_few_events_and_no_copies():
         assert heard == "".join(f"{number} " for number in range(index, 100_000, 2))
 
 
-async def test_text_is_not_joined_while_there_is_room():
+async def test_deltas_are_not_merged_while_the_buffer_has_room():
     channel = Channel(capacity=3)
 
     fill(channel, said("a"), said("b"), said("c"), said("d"))
@@ -82,7 +82,7 @@ async def test_text_is_not_joined_while_there_is_room():
     assert [event.delta.text for event in await drained(channel)] == ["a", "b", "cd"]
 
 
-async def test_progress_of_one_call_replaces_its_older_progress_and_no_others():
+async def test_progress_replaces_older_progress_of_the_same_call_only():
     channel = Channel(capacity=2)
 
     fill(channel, shown("a1", "a"), shown("b1", "b"), shown("a2", "a"), Notice(text="n"), shown("b2", "b"))
@@ -91,7 +91,7 @@ async def test_progress_of_one_call_replaces_its_older_progress_and_no_others():
     assert [getattr(event, "text", None) or event.view.text for event in events] == ["a2", "n", "b2"]
 
 
-async def test_progress_after_an_end_does_not_replace_what_was_before_it():
+async def test_progress_after_an_end_does_not_replace_earlier_progress():
     channel = Channel(capacity=1)
 
     fill(channel, shown("first"), ended(), shown("second, of a call with the same id"))
@@ -103,7 +103,7 @@ async def test_progress_after_an_end_does_not_replace_what_was_before_it():
     ]
 
 
-async def test_text_of_several_agents_at_once_is_joined_each_to_its_own():
+async def test_concurrent_text_is_merged_per_agent():
     channel = Channel(capacity=1)
     parts = [
         BranchEvent(event=replace(said("x", "m"), run_id="s.a.1")),
@@ -130,7 +130,7 @@ events = st.one_of(
 
 
 @given(st.lists(events, max_size=60), st.integers(0, 10), st.integers(0, 20))
-async def test_whatever_is_put_in_comes_out_in_order_and_complete(put: list[Event], capacity: int, read_first: int):
+async def test_all_published_content_arrives_in_order(put: list[Event], capacity: int, read_first: int):
     channel = Channel(capacity)
     fill(channel, *put[:read_first])
     got = [await channel.get() for _ in range(min(len(channel), read_first // 2))]
@@ -167,7 +167,7 @@ def text_of(events: list[Event], message: str, index: int) -> str:
     )
 
 
-async def test_a_reader_in_another_thread_hears_everything():
+async def test_reader_in_another_thread_receives_everything():
     channel = Channel(capacity=4)
     heard: list[str] = []
 
@@ -187,7 +187,7 @@ async def test_a_reader_in_another_thread_hears_everything():
     assert "".join(heard) == "".join(f"{number} " for number in range(2000))
 
 
-async def test_a_reader_that_was_interrupted_can_read_on():
+async def test_interrupted_reader_can_resume():
     channel = Channel()
     reading = asyncio.create_task(channel.get())
     await asyncio.sleep(0)
@@ -199,7 +199,7 @@ async def test_a_reader_that_was_interrupted_can_read_on():
     assert await channel.get() == Notice(text="here")
 
 
-async def test_listeners_hear_every_run_each_at_its_own_pace_until_the_agent_is_closed(make_agent, record):
+async def test_listeners_receive_every_run_at_their_own_pace_until_the_agent_is_closed(make_agent, record):
     agent = make_agent("one", "two")
     recorder = record(agent)
     eager: list[Event] = []
@@ -220,7 +220,7 @@ async def test_listeners_hear_every_run_each_at_its_own_pace_until_the_agent_is_
     assert recorder.names.count("AgentEnd") == 2
 
 
-async def test_a_slow_listener_never_holds_up_a_run_and_loses_no_word(make_agent):
+async def test_slow_listener_never_blocks_a_run_and_loses_no_text(make_agent):
     async def work(arguments, context) -> ToolOutput:
         for number in range(500):
             context.update(TextView(f"line {number}"))
@@ -242,7 +242,7 @@ async def test_a_slow_listener_never_holds_up_a_run_and_loses_no_word(make_agent
     assert [event.view.text for event in events if isinstance(event, ToolExecutionUpdate)][-1] == "line 499"
 
 
-async def test_a_listener_that_goes_away_is_forgotten(make_agent):
+async def test_departed_listener_is_forgotten(make_agent):
     agent = make_agent("one")
     before = channels()
 
@@ -267,7 +267,7 @@ def started(agent):
     return listener
 
 
-async def test_waiting_sync_calls_do_not_end_listening(make_agent):
+async def test_concurrent_sync_calls_do_not_end_a_listener(make_agent):
     agent = make_agent("one", "two")
     listener = agent.listen()
 
@@ -278,7 +278,7 @@ async def test_waiting_sync_calls_do_not_end_listening(make_agent):
     assert [type(event).__name__ async for event in listener].count("AgentEnd") == 2
 
 
-async def test_a_listener_wakes_when_a_run_in_another_thread_says_something(make_agent):
+async def test_listener_wakes_on_events_from_a_run_in_another_thread(make_agent):
     agent = make_agent("one")
     heard: list[Event] = []
 

@@ -19,7 +19,7 @@ class Connected(DemoProvider):
         self.is_closed = True
 
 
-async def test_an_agent_is_closed_at_the_end_of_its_block(make_agent, record):
+async def test_agent_is_closed_at_the_end_of_its_context(make_agent, record):
     provider = Connected(replies(Reply((Say("Once"), Hang()))))
 
     async with make_agent(model=Model(provider, ModelSpec("demo", "script"), StaticModelInfo())) as agent:

@@ -13,7 +13,7 @@ from harness.views import DiffView, TodoItem, TodoView, View
 from providers.demo import Call, Reply, Say, Think
 
 
-async def test_every_event_of_a_run_survives_json(make_agent, record):
+async def test_every_event_of_a_run_round_trips_through_json(make_agent, record):
     reply = Reply((Think("hm"), Say("let me look"), Call("look", {"deep": {"list": [1, 2.5, None, True]}})))
     agent = make_agent(reply, "done", tools=[SimpleTool("look", risk="edit")])
     happened = record(agent)
@@ -27,13 +27,13 @@ async def test_every_event_of_a_run_survives_json(make_agent, record):
 @pytest.mark.parametrize(
     "view", [DiffView("a.py", None, "new"), TodoView((TodoItem("test", "in_progress"),)), DiffView("a", "b", None)]
 )
-def test_views_survive_json(view):
+def test_views_round_trip_through_json(view):
     result = ToolResult("1", "edit", (Text("ok"),), details={"a": [1, {"b": None}]}, view=view)
 
     assert decode(ToolResult, json.loads(json.dumps(encode(result)))) == result
 
 
-def test_messages_survive_json():
+def test_messages_round_trip_through_json():
     reply = AssistantMessage((Thinking("t", "s"), Text("x"), ToolCall("1", "n", {"a": 1})), usage=Usage(1, 2))
 
     assert decode(AssistantMessage | UserMessage, encode(reply)) == reply
@@ -48,12 +48,12 @@ def test_fields_of_a_newer_version_are_ignored():
 @pytest.mark.parametrize(
     "data", [{}, {"type": "martian"}, [], "text", {"type": "diff_view"}, {"type": "todo_view", "items": 3}]
 )
-def test_other_data_is_refused(data):
+def test_unrelated_data_is_rejected(data):
     with pytest.raises(ValueError, match=r".+"):
         decode(View, data)
 
 
-def test_every_event_has_a_tag_of_its_own():
+def test_every_event_has_a_unique_tag():
     tags = {encode(ToolExecutionEnd(result=ToolResult("1", "n", ())))["type"]}
 
     assert tags == {"tool_execution_end"}

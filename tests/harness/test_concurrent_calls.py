@@ -68,7 +68,7 @@ async def test_an_exclusive_function_tool_runs_alone(make_agent, record):
     ]
 
 
-async def test_calls_that_declare_the_same_file_run_one_after_another(make_agent, record, tmp_path: Path):
+async def test_calls_declaring_the_same_file_run_sequentially(make_agent, record, tmp_path: Path):
     @tool(risk="edit", paths=["path"])
     async def append(path: str, text: str) -> None:
         """Appends to a file."""
@@ -96,7 +96,7 @@ def test_paths_must_name_parameters():
             return path
 
 
-async def test_commands_that_only_read_and_a_read_file_run_at_the_same_time(make_agent, record, tmp_path: Path):
+async def test_read_only_commands_and_read_file_run_concurrently(make_agent, record, tmp_path: Path):
     for name in ("one", "two"):
         os.mkfifo(tmp_path / name)
     (tmp_path / "notes.txt").write_text("hello\n")
@@ -138,5 +138,5 @@ async def test_commands_that_only_read_and_a_read_file_run_at_the_same_time(make
         ("", False),
     ],
 )
-def test_a_command_reads_only_if_all_its_parts_are_known_to(command: str, reads: bool):
+def test_command_is_read_only_if_all_its_parts_are(command: str, reads: bool):
     assert only_reads(command) is reads

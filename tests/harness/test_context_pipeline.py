@@ -35,7 +35,7 @@ def plain(names: list[str]) -> list[str]:
     return [name for name in names if name not in ("MessageUpdate", "UsageUpdate")]
 
 
-async def test_the_transform_comes_before_the_conversion_each_turn(make_agent, requests):
+async def test_transform_runs_before_the_conversion_each_turn(make_agent, requests):
     log: list[str] = []
 
     async def transform(messages, overflow):
@@ -72,7 +72,7 @@ async def test_custom_messages_stay_in_the_conversation_and_never_reach_a_model(
     assert isinstance(seen.of(MessageEnd)[0].message, CustomMessage)
 
 
-async def test_an_application_may_turn_a_custom_message_into_one_for_the_model(make_agent, requests):
+async def test_application_can_convert_a_custom_message_for_the_model(make_agent, requests):
     def convert(message):
         return user(f"bookmark at {message.data['line']}") if isinstance(message, CustomMessage) else message
 
@@ -98,7 +98,7 @@ async def test_a_key_is_fetched_for_each_request(make_agent, requests):
 
 
 @pytest.mark.parametrize("part", ["transform_context", "convert_to_llm", "get_api_key"])
-async def test_what_breaks_around_a_request_is_a_failed_reply_and_not_a_crash(make_agent, record, part):
+async def test_exception_around_a_request_is_a_failed_reply(make_agent, record, part):
     def broken(*_):
         raise KeyError("oops")
 
@@ -113,7 +113,7 @@ async def test_what_breaks_around_a_request_is_a_failed_reply_and_not_a_crash(ma
     assert plain(seen.names)[-4:] == ["MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"]
 
 
-async def test_a_provider_that_breaks_its_promises_is_a_failed_reply_and_not_a_crash(make_agent):
+async def test_provider_violating_its_contract_is_a_failed_reply(make_agent):
     agent = make_agent(Reply((Break(ZeroDivisionError("bug")),)), "still here")
 
     result = await agent.prompt("go")
@@ -123,7 +123,7 @@ async def test_a_provider_that_breaks_its_promises_is_a_failed_reply_and_not_a_c
     assert (await agent.prompt("on")).text == "still here"
 
 
-async def test_an_overflow_is_mended_once_within_the_turn(make_agent, record, requests):
+async def test_overflow_is_recovered_once_per_turn(make_agent, record, requests):
     long = "words " * 4000
     history = [user("the beginning"), *(each for n in range(20) for each in (user(f"{n} {long}"),))]
     agent = make_agent(TOO_LONG, "done", messages=history)
@@ -156,7 +156,7 @@ async def test_the_second_overflow_is_the_typed_error(make_agent, record):
         result.raise_for_failure()
 
 
-async def test_the_transform_hears_of_the_overflow_and_may_mend_it_itself(make_agent, requests):
+async def test_transform_sees_the_overflow_and_can_recover_it_itself(make_agent, requests):
     flags: list[bool] = []
 
     async def transform(messages, overflow):
@@ -178,7 +178,7 @@ async def test_the_transform_hears_of_the_overflow_and_may_mend_it_itself(make_a
     assert agent.state.budget == 0
 
 
-async def test_after_an_overflow_later_turns_stay_within_what_was_learned(make_agent, record):
+async def test_later_turns_respect_the_limit_learned_from_an_overflow(make_agent, record):
     history = [user("word " * 2000) for _ in range(10)]
     agent = make_agent(TOO_LONG, calls("look"), "done", tools=[SimpleTool("look")], messages=history)
     seen = record(agent)
@@ -189,7 +189,7 @@ async def test_after_an_overflow_later_turns_stay_within_what_was_learned(make_a
     assert [event.reason for event in seen.of(CompactionEnd)] == ["overflow", "window"]
 
 
-async def test_an_overflow_after_the_first_words_discards_them(make_agent, record):
+async def test_overflow_after_partial_text_discards_it(make_agent, record):
     broken = Reply((Say("half an answer"), Break(ContextWindowOverflow("too long"))))
     agent = make_agent(broken, "done", messages=[user("x" * 9000), user("y" * 9000)])
     seen = record(agent)
@@ -200,7 +200,7 @@ async def test_an_overflow_after_the_first_words_discards_them(make_agent, recor
     assert result.text == "done"
 
 
-async def test_a_window_is_kept_before_the_service_has_to_refuse(make_agent, record, requests):
+async def test_context_is_shrunk_before_the_service_rejects_it(make_agent, record, requests):
     history = [user(f"{n} " + "word " * 400) for n in range(20)]
     agent = make_agent("done", messages=history, window=ContextPolicy(max_tokens=3000))
     seen = record(agent)
@@ -212,7 +212,7 @@ async def test_a_window_is_kept_before_the_service_has_to_refuse(make_agent, rec
     assert requests(agent)[0].messages[-1].text == "go"
 
 
-async def test_an_unlimited_model_window_bounds_what_is_left_after_an_overflow(make_agent, record):
+async def test_unlimited_model_window_bounds_the_context_after_an_overflow(make_agent, record):
     model = scripted(TOO_LONG, "done")
     model = replace(model, info=StaticModelInfo(ModelInfo(context_window=1000)))
     agent = make_agent(model=model, messages=[user("word " * 3000) for _ in range(5)])
@@ -224,7 +224,7 @@ async def test_an_unlimited_model_window_bounds_what_is_left_after_an_overflow(m
     assert seen.of(CompactionEnd)[0].dropped >= 4
 
 
-async def test_an_empty_reply_is_asked_for_again(make_agent, record, requests):
+async def test_empty_reply_is_requested_again(make_agent, record, requests):
     agent = make_agent(Reply((Think("hm"),)), "", "an answer")
     seen = record(agent)
 
@@ -242,7 +242,7 @@ async def test_an_empty_reply_is_asked_for_again(make_agent, record, requests):
     assert len(requests(agent)) == 3
 
 
-async def test_the_usage_of_replies_that_did_not_count_is_counted(make_agent, record):
+async def test_usage_of_uncounted_replies_is_included(make_agent, record):
     agent = make_agent(Reply((Think("hm"),)), "an answer")
     seen = record(agent)
 
@@ -253,7 +253,7 @@ async def test_the_usage_of_replies_that_did_not_count_is_counted(make_agent, re
     assert result.usage.output == sum(event.usage.output for event in updates)
 
 
-async def test_silence_is_told_when_patience_ends(make_agent, record):
+async def test_empty_reply_is_reported_when_retries_run_out(make_agent, record):
     agent = make_agent("", "", "", "never")
     seen = record(agent)
 
@@ -264,7 +264,7 @@ async def test_silence_is_told_when_patience_ends(make_agent, record):
     assert len(seen.of(RequestStart)) == 3
 
 
-async def test_silence_after_tool_results_is_asked_for_again_without_running_them_again(make_agent):
+async def test_empty_reply_after_tool_results_is_retried_without_running_them_again(make_agent):
     tool = SimpleTool("look")
     agent = make_agent(calls("look"), "", "found it", tools=[tool])
 
@@ -274,7 +274,7 @@ async def test_silence_after_tool_results_is_asked_for_again_without_running_the
     assert len(tool.ran) == len(results_of(agent)) == 1
 
 
-async def test_an_abort_while_waiting_to_ask_again_leaves_an_aborted_reply(make_agent, record):
+async def test_abort_while_waiting_to_retry_leaves_an_aborted_reply(make_agent, record):
     agent = make_agent("", "never", retry=RetryPolicy(empty_delay=60))
     seen = record(agent)
 
@@ -288,7 +288,7 @@ async def test_an_abort_while_waiting_to_ask_again_leaves_an_aborted_reply(make_
         result.raise_for_failure()
 
 
-async def test_half_a_call_at_the_token_limit_is_answered_and_the_run_goes_on(make_agent, record):
+async def test_call_truncated_at_the_token_limit_gets_a_result_and_the_run_continues(make_agent, record):
     tool = SimpleTool("write", risk="read")
     half = Reply((Call("write", {}, raw='{"text": "half of'),), stop_reason="length")
     agent = make_agent(half, "in smaller pieces", tools=[tool])
@@ -306,7 +306,7 @@ async def test_half_a_call_at_the_token_limit_is_answered_and_the_run_goes_on(ma
     assert (result.stop_reason, result.error) == ("stop", None)
 
 
-async def test_an_output_that_ends_the_run_is_the_last_thing_in_it(make_agent, record, requests):
+async def test_terminating_output_is_the_last_of_its_run(make_agent, record, requests):
     async def last(arguments, context):
         return ToolOutput((), terminate=True)
 
@@ -329,7 +329,7 @@ async def test_an_output_that_ends_the_run_is_the_last_thing_in_it(make_agent, r
     assert [message.text for message in agent.drain_queues()] == ["later"]
 
 
-async def test_a_result_says_what_it_came_to(make_agent):
+async def test_result_reports_the_totals(make_agent):
     agent = make_agent("fine", Reply((Break(RequestRejected("no")),)))
 
     (await agent.prompt("go")).raise_for_failure()
@@ -339,7 +339,7 @@ async def test_a_result_says_what_it_came_to(make_agent):
     assert isinstance(agent.history.messages[0], UserMessage)
 
 
-async def test_what_is_left_out_is_told_when_it_grows_and_not_every_turn(make_agent, record):
+async def test_omitted_messages_are_reported_when_their_number_grows(make_agent, record):
     history = [user(f"{n} " + "word " * 400) for n in range(20)]
     agent = make_agent(
         *[calls("look")] * 12,

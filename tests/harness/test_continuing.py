@@ -30,7 +30,7 @@ async def test_runs_are_numbered_within_their_session_and_configuration(make_age
     assert {event.run_id for event in seen.events} == {first, second, third, second}
 
 
-async def test_a_named_configuration_stands_in_the_ids_of_its_runs(make_agent, record):
+async def test_named_configuration_is_part_of_its_run_ids(make_agent, record):
     agent = make_agent("one", config_id="fast", session_id="S")
     seen = record(agent)
 
@@ -39,7 +39,7 @@ async def test_a_named_configuration_stands_in_the_ids_of_its_runs(make_agent, r
     assert seen.of(AgentStart)[0].run_id == "S.fast.1"
 
 
-async def test_a_prompt_has_no_parent_and_a_continuation_has_the_run_before_it(make_agent, record):
+async def test_prompt_has_no_parent_and_a_continuation_has_the_previous_run(make_agent, record):
     agent = make_agent("one", FAILS, "two", config_id="c", session_id="S")
     seen = record(agent)
 
@@ -57,7 +57,7 @@ async def test_a_prompt_has_no_parent_and_a_continuation_has_the_run_before_it(m
 @pytest.mark.parametrize(
     ("kind", "trigger"), [("default", "continuation"), ("rerun", "continuation"), ("branch", "branch")]
 )
-async def test_the_kind_of_a_continuation_is_told_and_triggers_its_first_turn(make_agent, record, kind, trigger):
+async def test_continuation_kind_is_published_and_triggers_its_first_turn(make_agent, record, kind, trigger):
     agent = make_agent(calls("look"), "done", tools=[SimpleTool("look")], messages=[user("go")])
     seen = record(agent)
 
@@ -69,7 +69,7 @@ async def test_the_kind_of_a_continuation_is_told_and_triggers_its_first_turn(ma
     assert [event.trigger for event in seen.of(TurnStart)] == [trigger, "continuation"]
 
 
-async def test_a_prompt_is_triggered_by_the_user_and_what_follows_continues(make_agent, record):
+async def test_prompt_is_triggered_by_the_user_and_later_turns_continue(make_agent, record):
     agent = make_agent(calls("look"), "done", tools=[SimpleTool("look")])
     seen = record(agent)
 
@@ -78,7 +78,7 @@ async def test_a_prompt_is_triggered_by_the_user_and_what_follows_continues(make
     assert [event.trigger for event in seen.of(TurnStart)] == ["user", "continuation"]
 
 
-async def test_a_failed_reply_is_no_last_word_and_is_not_shown_when_the_model_is_asked_again(make_agent, requests):
+async def test_failed_reply_is_not_resent_on_continue(make_agent, requests):
     agent = make_agent(FAILS, "now it works")
 
     await agent.prompt("go")
@@ -89,7 +89,7 @@ async def test_a_failed_reply_is_no_last_word_and_is_not_shown_when_the_model_is
     assert texts_of(agent) == ["go"]
 
 
-async def test_continuing_goes_on_after_tool_results_that_were_never_looked_at(make_agent, requests):
+async def test_continue_after_unprocessed_tool_results(make_agent, requests):
     call = ToolCall("c1", "look", {})
     history = [user("go"), AssistantMessage((call,), stop_reason="tool_use"), ToolResult("c1", "look", (Text("seen"),))]
     agent = make_agent("I see", messages=history)
@@ -100,7 +100,7 @@ async def test_continuing_goes_on_after_tool_results_that_were_never_looked_at(m
     assert len(requests(agent)[0].messages) == 3
 
 
-async def test_continuing_hears_what_was_queued_even_after_the_last_word(make_agent):
+async def test_continue_delivers_queued_messages_even_after_a_final_reply(make_agent):
     agent = make_agent("one", "two")
     await agent.prompt("go")
     agent.follow_up("and the tests")
@@ -111,7 +111,7 @@ async def test_continuing_hears_what_was_queued_even_after_the_last_word(make_ag
     assert texts_of(agent) == ["go", "and the tests"]
 
 
-async def test_there_is_nothing_to_continue_without_messages_or_after_the_last_word(make_agent):
+async def test_continue_without_messages_or_after_a_final_reply_raises(make_agent):
     agent = make_agent("one")
     with pytest.raises(NoMessages):
         await agent.continue_run()
@@ -121,13 +121,13 @@ async def test_there_is_nothing_to_continue_without_messages_or_after_the_last_w
         await agent.continue_run()
 
 
-def test_continuing_works_without_an_event_loop(make_agent):
+def test_continue_works_without_an_event_loop(make_agent):
     agent = make_agent("done", messages=[user("go")])
 
     assert agent.continue_sync().text == "done"
 
 
-async def test_a_continuation_can_be_streamed(make_agent):
+async def test_continuation_can_be_streamed(make_agent):
     agent = make_agent("done", messages=[user("go")])
 
     names = [type(event).__name__ async for event in agent.stream(Continuation("rerun"))]
@@ -136,7 +136,7 @@ async def test_a_continuation_can_be_streamed(make_agent):
     assert names[-1] == "AgentEnd"
 
 
-async def test_a_new_session_starts_counting_again(make_agent, record):
+async def test_new_session_restarts_the_count(make_agent, record):
     agent = make_agent("one", "two", config_id="c")
     seen = record(agent)
     await agent.prompt("a")
@@ -150,7 +150,7 @@ async def test_a_new_session_starts_counting_again(make_agent, record):
     assert texts_of(agent) == ["b"]
 
 
-async def test_an_idle_agent_rotates_its_session_and_keeps_its_conversation(make_agent):
+async def test_idle_agent_rotates_its_session_and_keeps_its_history(make_agent):
     agent = make_agent("one")
     before = agent.session_id
     assert agent.rotate_session_if_idle(0.0) is None
@@ -163,7 +163,7 @@ async def test_an_idle_agent_rotates_its_session_and_keeps_its_conversation(make
     assert texts_of(agent) == ["a"]
 
 
-async def test_messages_are_saved_and_restored_whole(make_agent):
+async def test_messages_are_saved_and_restored_completely(make_agent):
     agent = make_agent(calls("look", path="a.py"), "done", tools=[SimpleTool("look")])
     await agent.prompt([CustomMessage("mark", {"at": 1}), user("go")])
     other = make_agent("more")
@@ -175,7 +175,7 @@ async def test_messages_are_saved_and_restored_whole(make_agent):
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"type": "user_message"}]', '[{"type": "nonsense"}]'])
-async def test_what_are_no_messages_is_refused_and_changes_nothing(make_agent, text):
+async def test_invalid_messages_are_rejected_without_side_effects(make_agent, text):
     agent = make_agent("one")
     await agent.prompt("a")
 
@@ -185,7 +185,7 @@ async def test_what_are_no_messages_is_refused_and_changes_nothing(make_agent, t
     assert texts_of(agent) == ["a"]
 
 
-async def test_tools_come_and_go_during_a_run(make_agent, requests):
+async def test_tools_can_be_added_and_removed_during_a_run(make_agent, requests):
     late = SimpleTool("late")
     agent = make_agent(calls("look"), calls("late"), "done", tools=[SimpleTool("look")])
 
@@ -201,14 +201,14 @@ async def test_tools_come_and_go_during_a_run(make_agent, requests):
     assert late.ran == [{}]
 
 
-async def test_two_tools_of_one_name_are_refused(make_agent):
+async def test_duplicate_tool_names_are_rejected(make_agent):
     agent = make_agent("one", tools=[SimpleTool("look")])
 
     with pytest.raises(ConfigError, match="look"):
         agent.add_tool(SimpleTool("look"))
 
 
-async def test_model_and_thinking_change_between_turns(make_agent, record):
+async def test_model_and_thinking_level_change_between_turns(make_agent, record):
     second = scripted("from the second")
     agent = make_agent(calls("switch"))
 

@@ -5,7 +5,7 @@ from harness.messages import Cost, Usage
 from harness.ports.provider import Price
 
 
-def test_what_came_before_a_price_was_known_is_priced_when_it_is():
+def test_earlier_usage_is_priced_once_the_price_is_known():
     ledger = Ledger()
     ledger.add("a/one", Usage(input=1_000_000))
 
@@ -14,7 +14,7 @@ def test_what_came_before_a_price_was_known_is_priced_when_it_is():
     assert ledger.usage == Usage(input=1_000_000, cost=Cost(input=3.0))
 
 
-def test_what_a_model_without_a_price_used_is_not_priced_as_another():
+def test_usage_of_an_unpriced_model_is_not_priced_as_another():
     ledger = Ledger()
     ledger.add("local/one", Usage(input=1_000_000))
     ledger.add("a/dear", Usage(output=1_000_000))
@@ -24,7 +24,7 @@ def test_what_a_model_without_a_price_used_is_not_priced_as_another():
     assert ledger.usage == Usage(input=1_000_000, output=1_000_000, cost=Cost(output=15.0))
 
 
-def test_what_has_its_cost_is_not_priced_again():
+def test_usage_with_a_known_cost_is_not_priced_again():
     ledger = Ledger()
     ledger.add("a/one", Usage(input=1_000_000, cost=Cost(input=1.0)))
 
@@ -33,7 +33,7 @@ def test_what_has_its_cost_is_not_priced_again():
     assert ledger.usage.cost == Cost(input=1.0)
 
 
-def test_what_is_kept_for_an_hour_costs_what_that_costs():
+def test_one_hour_cache_writes_have_their_own_price():
     usage = Usage(cache_write=3_000_000, cache_write_1h=2_000_000)
 
     dear = priced(usage, Price(3.0, 15.0, 0.3, 3.75, 6.0)).cost
@@ -42,7 +42,7 @@ def test_what_is_kept_for_an_hour_costs_what_that_costs():
     assert (dear, plain) == (Cost(cache_write=15.75), Cost(cache_write=11.25))
 
 
-def test_what_is_kept_for_an_hour_is_counted_together():
+def test_one_hour_cache_writes_are_summed():
     both = Usage(cache_write=5, cache_write_1h=3) + Usage(cache_write=2, cache_write_1h=2)
 
     assert (both.cache_write, both.cache_write_1h) == (7, 5)

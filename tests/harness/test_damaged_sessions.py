@@ -70,7 +70,7 @@ def conversation_lines(lines: list[bytes]) -> list[int]:
 
 
 @pytest.mark.parametrize("damage", [deleted, garbled, beheaded, cut_short, spoiled])
-def test_one_lost_line_costs_no_more_than_itself(damage: Callable[[list[bytes], int], bytes], tmp_path: Path):
+def test_lost_line_costs_only_itself(damage: Callable[[list[bytes], int], bytes], tmp_path: Path):
     path = written(tmp_path, *long_tour())
     lines, whole = path.read_bytes().splitlines(keepends=True), pieces(list(load_session(path).messages))
     assert len(conversation_lines(lines)) == 21
@@ -85,7 +85,7 @@ def test_one_lost_line_costs_no_more_than_itself(damage: Callable[[list[bytes], 
         assert len(session.warnings) == 1 or (damage is deleted and not session.warnings)
 
 
-def test_the_warning_names_the_place_of_a_lost_line(tmp_path: Path):
+def test_warning_names_the_location_of_a_lost_line(tmp_path: Path):
     path = written(tmp_path, user("one"), reply("two"), user("three"), reply("four"))
     lines = path.read_bytes().splitlines(keepends=True)
 
@@ -111,7 +111,7 @@ def test_two_lines_joined_by_a_lost_newline_are_both_read(tmp_path: Path):
             assert (whole - read, session.warnings) == (set(), ()), data[place - 40 : place + 40]
 
 
-def test_a_branch_that_was_given_up_is_not_brought_back_by_a_lost_line(tmp_path: Path):
+def test_abandoned_branch_is_not_revived_by_a_lost_line(tmp_path: Path):
     path = written(tmp_path, user("one"), reply("lost"))
     before = load_session(path)
     for branch in ((user("given up"), reply("given up too")), (user("instead"), reply("end"))):
@@ -125,7 +125,7 @@ def test_a_branch_that_was_given_up_is_not_brought_back_by_a_lost_line(tmp_path:
     assert [message.text for message in load_session(path).messages] == ["one", "instead", "end"]
 
 
-def test_bytes_of_another_program_do_not_spoil_the_next_line(tmp_path: Path):
+def test_foreign_bytes_do_not_corrupt_the_next_line(tmp_path: Path):
     messages = tour()
     store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
     tell(store, *messages)
@@ -145,7 +145,7 @@ def test_bytes_of_another_program_do_not_spoil_the_next_line(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kept", [0, 1, 300, -30])
-def test_a_file_that_another_program_truncates_is_written_again_from_memory(kept: int, tmp_path: Path):
+def test_file_truncated_by_another_program_is_rewritten_from_memory(kept: int, tmp_path: Path):
     problems: list[str] = []
     store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
     store.rename("the title")

@@ -8,7 +8,7 @@ from harness.ports.provider import BlockDelta
 from providers.demo import Call, Reply, Say, Think
 
 
-async def test_each_delta_says_what_its_block_holds(make_agent, record):
+async def test_each_delta_carries_the_content_of_its_block(make_agent, record):
     reply = Reply((Think("hm"), Say("Look:"), Call("look", {"at": "it"})))
     agent = make_agent(reply, "done", tools=[SimpleTool("look")])
     events = record(agent)
@@ -21,7 +21,7 @@ async def test_each_delta_says_what_its_block_holds(make_agent, record):
     assert streamed == [("thinking", "hm"), ("text", "Look:"), ("tool_call", '{"at": "it"}'), ("text", "done")]
 
 
-async def test_what_a_delta_says_is_kept_as_json(make_agent, record):
+async def test_delta_content_round_trips_through_json(make_agent, record):
     agent = make_agent(Reply((Think("hm"), Say("yes"))))
     events = record(agent)
 

@@ -30,13 +30,13 @@ def told(text: str) -> UserMessage:
         ([answered(BEGUN), answered({"job_id": "job-9"}, "2")], ("job-7", "job-9")),
     ],
 )
-def test_what_ran_in_an_earlier_process_is_gone_unless_its_end_was_told(
+def test_job_of_an_earlier_process_is_gone_unless_its_end_was_reported(
     make_agent, messages: list[Message], gone: tuple[str, ...]
 ):
     assert jobs_gone(messages, make_agent()) == gone
 
 
-async def test_a_job_of_this_process_is_not_gone_and_another_gets_a_name_that_the_conversation_has_not_seen(make_agent):
+async def test_job_of_this_process_is_kept_and_new_jobs_get_unused_names(make_agent):
     background = Reply((Call("bash", {"command": SERVER, "background": True}),))
     agent = make_agent(background, "done", background, "done", tools=builtin_tools(), approval="off")
     await agent.prompt("go")
@@ -52,7 +52,7 @@ async def test_a_job_of_this_process_is_not_gone_and_another_gets_a_name_that_th
     assert "job-7" in word_of_gone(("job-7",))
 
 
-async def test_what_a_sub_agent_left_running_is_gone_with_its_process_too(make_agent):
+async def test_subagent_job_is_gone_with_its_process(make_agent):
     serve = Reply((Call("bash", {"command": SERVER, "background": True}),))
     delegate = Reply((Call("delegate_sub_agent", {"task": "serve"}),))
     agent = make_agent(delegate, serve, "served", "done", tools=builtin_tools(), approval="off")

@@ -13,7 +13,7 @@ OFTEN = 100
 """What is to be seen happens to every fourth process that is killed while it ends."""
 
 
-async def test_a_process_that_just_ends_keeps_its_exit_code_and_nobody_complains(caplog: pytest.LogCaptureFixture):
+async def test_exited_process_keeps_its_exit_code_silently(caplog: pytest.LogCaptureFixture):
     codes: set[int | None] = set()
     with caplog.at_level(logging.WARNING, "asyncio"):
         for _ in range(OFTEN):
@@ -27,7 +27,7 @@ async def test_a_process_that_just_ends_keeps_its_exit_code_and_nobody_complains
     assert caplog.records == []
 
 
-async def test_a_process_that_runs_is_killed():
+async def test_running_process_is_killed():
     process = await asyncio.create_subprocess_exec("sleep", "300")
 
     await end_process(process)

@@ -17,7 +17,7 @@ ASKED = (user("Look."), AssistantMessage((CALL,), "m", "demo", stop_reason="tool
 SEEN = (*ASKED, ToolResult("c1", "look", (Text("seen"),)))
 
 
-async def test_agent_loop_adds_the_prompt_to_the_context_and_yields_events_to_the_end():
+async def test_agent_loop_adds_the_prompt_and_yields_events_until_the_end():
     model = scripted(calls("look"), "done")
     context = AgentContext("You help.", SEEN, [SimpleTool("look")])
 
@@ -39,7 +39,7 @@ async def test_agent_loop_adds_the_prompt_to_the_context_and_yields_events_to_th
     assert context.messages == SEEN
 
 
-async def test_agent_loop_continue_adds_no_message_of_its_own():
+async def test_agent_loop_continue_adds_no_message():
     model = scripted("It is there.")
     run = agent_loop_continue(AgentContext("You help.", SEEN), model, AgentOptions(max_tokens=50))
 
@@ -55,12 +55,12 @@ async def test_agent_loop_continue_adds_no_message_of_its_own():
     ("messages", "error"),
     [((), NoMessages), ((*SEEN, AssistantMessage((Text("Done."),), "m", "demo")), InvalidContinue)],
 )
-async def test_agent_loop_continue_refuses_what_cannot_be_continued(messages, error):
+async def test_agent_loop_continue_rejects_an_unfinished_history(messages, error):
     with pytest.raises(error):
         await anext(agent_loop_continue(AgentContext(messages=messages), scripted("never")))
 
 
-async def test_agent_loop_takes_the_callbacks_of_the_loop_config():
+async def test_agent_loop_uses_the_callbacks_of_the_loop_config():
     given = [["then this"], []]
     options = AgentOptions(get_follow_up_messages=lambda: [user(text) for text in given.pop(0)])
     run = agent_loop("go", AgentContext(), scripted("one", "two"), options)

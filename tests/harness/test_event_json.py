@@ -76,7 +76,7 @@ def _of_parts(origin: Any, parts: tuple[Any, ...]) -> SearchStrategy:
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
-def test_any_event_survives_json(kind: type, data: DataObject):
+def test_any_event_round_trips_through_json(kind: type, data: DataObject):
     event = data.draw(values(kind))
 
     written = json.dumps(encode(event))
@@ -85,12 +85,12 @@ def test_any_event_survives_json(kind: type, data: DataObject):
 
 
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
-def test_every_event_tells_when_and_where_it_happened(kind: type):
+def test_every_event_carries_its_time_and_run(kind: type):
     assert issubclass(kind, EventHeader)
     assert {"seq", "time", "session_id", "run_id", "turn"} <= get_type_hints(kind).keys()
 
 
-def test_events_inside_events_are_read_at_any_depth():
+def test_nested_events_are_decoded_at_any_depth():
     event: Event = Notice(text="deep")
     for _ in range(10):
         event = SubagentEvent(call_id="1", event=BranchEvent(event=event))
@@ -172,7 +172,7 @@ def _with_inner(events: Iterable[Event]) -> Iterator[Event]:
             yield from _with_inner([event.event])
 
 
-async def test_every_declared_event_happens(make_agent, record):
+async def test_every_declared_event_occurs(make_agent, record):
     happened: set[type] = set()
 
     for scenario in SCENARIOS:
@@ -190,7 +190,7 @@ async def test_every_declared_event_happens(make_agent, record):
     assert {kind.__name__ for kind in set(EVENTS) - happened} == set()
 
 
-async def test_every_event_of_these_scenarios_survives_json(make_agent, record):
+async def test_every_event_of_these_scenarios_round_trips_through_json(make_agent, record):
     for scenario in SCENARIOS:
         agent = scenario(make_agent)
         recorder = record(agent)

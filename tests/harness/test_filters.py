@@ -35,13 +35,13 @@ def brief(names: list[str]) -> list[str]:
     return [name for name in names if name != "MessageUpdate"]
 
 
-def test_what_nobody_minds_passes_as_it_is():
+def test_unobjectionable_prompt_passes_unchanged():
     message = user("hello")
 
     assert apply_guardrails(message, [Watch("x", Reject("no")), MaxLength(5)]) is message
 
 
-def test_filters_are_asked_in_order_and_the_first_rejection_ends_it():
+def test_guardrails_run_in_order_until_the_first_rejection():
     first, second, third = Watch("", Warn("careful")), Watch("a", Reject("no a")), Watch("", Reject("never"))
 
     verdict = apply_guardrails(user("a"), [first, second, third])
@@ -50,7 +50,7 @@ def test_filters_are_asked_in_order_and_the_first_rejection_ends_it():
     assert (first.seen, second.seen, third.seen) == (["a"], ["a"], [])
 
 
-def test_warnings_are_added_in_order_and_no_filter_sees_those_of_another():
+def test_warnings_are_added_in_order_and_invisible_to_other_guardrails():
     last = Watch("", Pass())
     message = UserMessage((*user("look").content, PICTURE))
 
@@ -66,11 +66,11 @@ def test_warnings_are_added_in_order_and_no_filter_sees_those_of_another():
 @pytest.mark.parametrize(
     ("verdict", "reason"), [(ValueError("broken"), "ValueError: broken"), (None, "Watch gave no verdict")]
 )
-def test_a_filter_that_breaks_lets_nothing_pass(verdict, reason):
+def test_failing_guardrail_blocks_the_prompt(verdict, reason):
     assert apply_guardrails(user("hi"), [Watch("", verdict)]) == Reject(f"an input filter failed: {reason}")
 
 
-async def test_a_rejected_prompt_leaves_nothing_behind(make_agent, record, requests):
+async def test_rejected_prompt_leaves_no_trace(make_agent, record, requests):
     agent = make_agent("never said", guardrails=[Watch("secret", Reject("no secrets"))])
     happened = record(agent)
 
@@ -85,7 +85,7 @@ async def test_a_rejected_prompt_leaves_nothing_behind(make_agent, record, reque
     assert requests(agent) == []
 
 
-async def test_after_a_rejection_the_agent_hears_the_next_prompt(make_agent):
+async def test_agent_accepts_the_next_prompt_after_a_rejection(make_agent):
     agent = make_agent("hello", guardrails=[Watch("secret", Reject("no secrets"))])
     await agent.prompt("secret")
 
@@ -96,7 +96,7 @@ async def test_after_a_rejection_the_agent_hears_the_next_prompt(make_agent):
     assert texts_of(agent) == ["hi"]
 
 
-async def test_one_rejected_prompt_of_several_keeps_all_back(make_agent, record):
+async def test_one_rejected_prompt_of_several_blocks_all(make_agent, record):
     agent = make_agent("never said", guardrails=[Watch("bad", Reject("no"))])
     happened = record(agent)
     good, bad = user("good"), user("bad")
@@ -108,7 +108,7 @@ async def test_one_rejected_prompt_of_several_keeps_all_back(make_agent, record)
     assert len(agent.history) == 0
 
 
-async def test_a_warning_is_heard_with_the_prompt(make_agent, record, requests):
+async def test_warning_is_sent_with_the_prompt(make_agent, record, requests):
     agent = make_agent("I see", guardrails=[Watch("old", Warn("this is an old file"))])
     happened = record(agent)
 
@@ -121,7 +121,7 @@ async def test_a_warning_is_heard_with_the_prompt(make_agent, record, requests):
     assert agent.history.messages[0] == heard
 
 
-async def test_steering_that_is_rejected_is_not_heard_and_the_run_goes_on(make_agent, record):
+async def test_rejected_steering_message_is_dropped_and_the_run_continues(make_agent, record):
     async def steered(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         agent.steer("a bad word")
         return ToolOutput.text("done")
@@ -155,7 +155,7 @@ async def test_steering_that_is_rejected_is_not_heard_and_the_run_goes_on(make_a
     assert [each.text for each in results_of(agent)] == ["done"]
 
 
-async def test_a_rejected_follow_up_makes_way_for_the_next(make_agent, record):
+async def test_rejected_follow_up_is_skipped_for_the_next(make_agent, record):
     agent = make_agent("one", "two", guardrails=[Watch("bad", Reject("no"))])
     agent.follow_up("bad")
     agent.follow_up("good")
@@ -170,7 +170,7 @@ async def test_a_rejected_follow_up_makes_way_for_the_next(make_agent, record):
     assert not agent.has_pending
 
 
-async def test_a_rejected_follow_up_alone_lets_the_run_end_well(make_agent, record):
+async def test_run_completes_when_its_only_follow_up_is_rejected(make_agent, record):
     agent = make_agent("one", "never said", guardrails=[Watch("bad", Reject("no"))])
     agent.follow_up("bad")
     happened = record(agent)
@@ -181,7 +181,7 @@ async def test_a_rejected_follow_up_alone_lets_the_run_end_well(make_agent, reco
     assert (result.text, result.stop_reason, result.rejection) == ("one", "stop", "")
 
 
-async def test_what_the_program_itself_says_is_not_filtered(make_agent):
+async def test_program_messages_bypass_guardrails(make_agent):
     watch = Watch("", Reject("no"))
     agent = make_agent("fine", guardrails=[watch])
 
@@ -191,7 +191,7 @@ async def test_what_the_program_itself_says_is_not_filtered(make_agent):
     assert watch.seen == []
 
 
-async def test_a_long_message_is_told_how_long_it_may_be(make_agent):
+async def test_rejection_of_a_long_message_names_the_limit(make_agent):
     agent = make_agent("never said", guardrails=[MaxLength(1_000)])
 
     result = await agent.prompt("x" * 2_000)
@@ -216,7 +216,7 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("kind", SECRETS)
-def test_a_secret_is_rejected_without_being_repeated(kind):
+def test_secret_is_rejected_without_being_quoted(kind):
     verdict = SecretGuardrail().check(user(f"please read this:\n{SECRETS[kind]}\nthanks"))
 
     assert isinstance(verdict, Reject)
@@ -239,5 +239,5 @@ def test_a_secret_is_rejected_without_being_repeated(kind):
         "def risk_live_of(x): return x  # desk-0123456789abcdefghijklmnopqrstuvwxyz",
     ],
 )
-def test_talk_about_secrets_is_none(text):
+def test_mentioning_secrets_is_not_a_secret(text):
     assert SecretGuardrail().check(user(text)) == Pass()

@@ -27,7 +27,7 @@ def plain(*, returns: object) -> FunctionTool:
     return give
 
 
-def test_a_function_says_what_it_is_and_is_asked_about_unless_told_otherwise():
+def test_function_metadata_is_used_and_approval_is_required_by_default():
     launch = tool(Till().add)
 
     assert (launch.name, launch.label, launch.description) == ("add", "Add", "Adds to the sum.")
@@ -35,7 +35,7 @@ def test_a_function_says_what_it_is_and_is_asked_about_unless_told_otherwise():
     assert (forecast.risk({}).level, forecast.mutates) == ("read", False)
 
 
-def test_what_is_said_of_a_tool_goes_over_what_its_function_says():
+def test_explicit_tool_options_override_function_metadata():
     @tool(name="other", label="Another", description="Is another.", risk="read", mutates=True, cacheable=True)
     def one(a: int) -> int:
         """One."""
@@ -45,7 +45,7 @@ def test_what_is_said_of_a_tool_goes_over_what_its_function_says():
     assert one.risk({}).cacheable
 
 
-async def test_json_in_a_string_is_taken_out_of_it(tmp_path: Path):
+async def test_json_string_argument_is_decoded(tmp_path: Path):
     @tool
     def add(numbers: list[int], text: str) -> str:
         return f"{sum(numbers)}{text}"
@@ -73,18 +73,18 @@ async def test_json_in_a_string_is_taken_out_of_it(tmp_path: Path):
         (Colour.RED, (Text('"red"'),), {"value": "red"}),
     ],
 )
-async def test_what_a_function_returns_becomes_output(tmp_path: Path, returned: object, content: tuple, details):
+async def test_return_value_becomes_output(tmp_path: Path, returned: object, content: tuple, details):
     answer = await output(plain(returns=returned), tmp_path)
 
     assert (answer.content, answer.details) == (content, details)
 
 
-async def test_what_nobody_can_read_is_no_output(tmp_path: Path):
+async def test_unreadable_return_value_is_not_output(tmp_path: Path):
     with pytest.raises(TypeError, match="a tool cannot return a object"):
         await output(plain(returns=object()), tmp_path)
 
 
-async def test_a_function_that_is_not_async_does_not_hold_up_the_loop(tmp_path: Path):
+async def test_sync_function_does_not_block_the_event_loop(tmp_path: Path):
     released = threading.Event()
 
     @tool
@@ -98,7 +98,7 @@ async def test_a_function_that_is_not_async_does_not_hold_up_the_loop(tmp_path: 
     assert (await waiting).content == (Text("True"),)
 
 
-async def test_a_function_may_hand_back_something_to_await(tmp_path: Path):
+async def test_function_can_return_an_awaitable(tmp_path: Path):
     async def later(word: str) -> str:
         return word
 
@@ -111,7 +111,7 @@ async def test_a_function_may_hand_back_something_to_await(tmp_path: Path):
     assert (await output(bound, tmp_path, word="b")).content == (Text("b"),)
 
 
-async def test_a_function_that_stops_an_iteration_fails_and_does_not_hang(tmp_path: Path):
+async def test_function_raising_stop_iteration_fails_without_hanging(tmp_path: Path):
     @tool
     def take() -> str:
         return next(iter([]))
@@ -121,7 +121,7 @@ async def test_a_function_that_stops_an_iteration_fails_and_does_not_hang(tmp_pa
             await output(take, tmp_path)
 
 
-async def test_methods_and_callable_objects_can_be_tools_when_they_are_bound(tmp_path: Path):
+async def test_bound_methods_and_callable_objects_can_be_tools(tmp_path: Path):
     till = Till()
     add, call = tool(till.add), tool(name="till")(till)
 
@@ -131,13 +131,13 @@ async def test_methods_and_callable_objects_can_be_tools_when_they_are_bound(tmp
     assert (add.name, add.description, answer.details) == ("add", "Adds to the sum.", {"value": 5})
 
 
-async def test_a_tool_is_still_the_function():
+async def test_decorated_tool_is_still_callable():
     assert await forecast("Ulm", days=2) == "2 days of rain in Ulm"
     assert forecast.__name__ == "forecast"
     assert forecast.__doc__ == "Tells the weather."
 
 
-async def test_a_tool_shows_what_it_would_do(tmp_path: Path):
+async def test_tool_previews_its_effect(tmp_path: Path):
     assert forecast.summary({"days": 2, "city": "Ulm\nand more"}) == "Ulm and more"
     assert forecast.summary({"days": 2}) == '{"days": 2}'
     assert forecast.summary({}) == ""
@@ -145,7 +145,7 @@ async def test_a_tool_shows_what_it_would_do(tmp_path: Path):
     assert await forecast.preview({"city": "Ulm"}, tool_context(tmp_path)) == TextView('{\n  "city": "Ulm"\n}', "json")
 
 
-async def test_an_agent_calls_a_function(make_agent, record):
+async def test_agent_calls_a_function(make_agent, record):
     agent = make_agent(calls("forecast", city="Ulm"), "It rains.", tools=[forecast])
     seen = record(agent)
 
@@ -155,7 +155,7 @@ async def test_an_agent_calls_a_function(make_agent, record):
     assert results_of(agent)[0].text == "1 days of rain in Ulm"
 
 
-async def test_an_agent_asks_before_it_calls_a_function_of_which_nothing_is_said(make_agent, record, person):
+async def test_function_without_declared_risk_requires_approval(make_agent, record, person):
     ran: list[int] = []
 
     @tool
@@ -173,7 +173,7 @@ async def test_an_agent_asks_before_it_calls_a_function_of_which_nothing_is_said
     assert whole(seen.names) == [*BEGUN, CALLED[0], *ASKED, *CALLED[1:], *LAST]
 
 
-async def test_what_a_function_raises_is_told_to_the_model(make_agent, record):
+async def test_exception_in_a_function_is_reported_to_the_model(make_agent, record):
     @tool(risk="none")
     def divide(a: int, b: int) -> float:
         return a / b
@@ -188,7 +188,7 @@ async def test_what_a_function_raises_is_told_to_the_model(make_agent, record):
     assert whole(seen.names) == [*BEGUN, *CALLED, *LAST]
 
 
-async def test_a_function_may_end_the_run(make_agent, record):
+async def test_function_can_end_the_run(make_agent, record):
     @tool(risk="none")
     def finish() -> ToolOutput:
         return ToolOutput((Text("done"),), terminate=True)

@@ -47,7 +47,7 @@ async def aborted_at(agent, hook: Waiting, turn: int = 1) -> None:
     await run
 
 
-async def test_what_a_subscriber_causes_is_heard_by_all_after_what_it_heard(make_agent, record):
+async def test_events_caused_by_a_subscriber_arrive_after_the_event_that_caused_them(make_agent, record):
     agent = make_agent("hello")
     agent.subscribe(lambda event: agent.notify("begun") if isinstance(event, AgentStart) else None)
     seen = record(agent)
@@ -60,7 +60,7 @@ async def test_what_a_subscriber_causes_is_heard_by_all_after_what_it_heard(make
     assert [await anext(listener) for _ in seen.events] == seen.events
 
 
-async def test_an_abort_while_hooks_look_at_a_reply_answers_its_calls(make_agent, record):
+async def test_abort_during_reply_hooks_answers_the_calls(make_agent, record):
     hook = Waiting("after_model")
     agent = make_agent(calls("look", "look"), "again", tools=[SimpleTool("look")], hooks=[hook])
     seen = record(agent)
@@ -83,7 +83,7 @@ async def test_an_abort_while_hooks_look_at_a_reply_answers_its_calls(make_agent
     assert (await agent.prompt("next")).text == "again"
 
 
-async def test_an_abort_before_a_turn_keeps_what_was_to_be_said_in_it(make_agent, record):
+async def test_abort_before_a_turn_keeps_its_pending_messages(make_agent, record):
     hook = Waiting("before_turn", turn=2)
     agent = make_agent("hello", hooks=[hook])
     agent.follow_up("and the tests")
@@ -95,7 +95,7 @@ async def test_an_abort_before_a_turn_keeps_what_was_to_be_said_in_it(make_agent
     assert texts_of(agent) == ["go", "and the tests"]
 
 
-async def test_an_aborted_turn_ends_with_its_own_reply_and_not_with_an_example(make_agent, record):
+async def test_aborted_turn_ends_with_its_own_reply(make_agent, record):
     agent = make_agent(Reply((Say("so far"), Hang())))
     seen = record(agent)
 
@@ -108,7 +108,7 @@ async def test_an_aborted_turn_ends_with_its_own_reply_and_not_with_an_example(m
     assert seen.of(TurnEnd)[0].message.stop_reason == "aborted"
 
 
-async def test_a_routing_that_breaks_is_a_failed_reply(make_agent, record):
+async def test_failing_routing_is_a_failed_reply(make_agent, record):
     class Broken:
         def model_for(self, turn, *, is_sub_agent):
             raise ZeroDivisionError("by zero")
@@ -122,7 +122,7 @@ async def test_a_routing_that_breaks_is_a_failed_reply(make_agent, record):
     assert result.error == "the routing failed: ZeroDivisionError: by zero"
 
 
-async def test_what_is_kept_of_a_run_that_never_began_has_passed_the_filters(make_agent, record):
+async def test_messages_kept_from_an_unstarted_run_have_passed_the_guardrails(make_agent, record):
     hook = Waiting("before_loop")
     agent = make_agent("hello", hooks=[hook], guardrails=[NoSecrets()])
     seen = record(agent)
@@ -136,7 +136,7 @@ async def test_what_is_kept_of_a_run_that_never_began_has_passed_the_filters(mak
     assert texts_of(agent) == []
 
 
-async def test_what_is_queued_stays_queued_when_a_hook_stops_the_continuation(make_agent, record):
+async def test_queued_messages_stay_queued_when_a_hook_stops_the_continuation(make_agent, record):
     class No(Hooks):
         async def before_loop(self, messages, loop_index):
             return Stop("not today")
@@ -151,7 +151,7 @@ async def test_what_is_queued_stays_queued_when_a_hook_stops_the_continuation(ma
     assert [message.text for message in agent.drain_queues()] == ["and the tests"]
 
 
-async def test_a_queued_message_that_is_kept_back_takes_no_other_with_it(make_agent, record):
+async def test_blocked_queued_message_does_not_affect_the_others(make_agent, record):
     agent = make_agent("hello", guardrails=[NoSecrets()], steering="all", messages=[user("hi")])
     agent.steer("a secret")
     agent.steer("and the tests")
@@ -163,7 +163,7 @@ async def test_a_queued_message_that_is_kept_back_takes_no_other_with_it(make_ag
     assert texts_of(agent) == ["hi", "and the tests"]
 
 
-async def test_a_continuation_of_which_nothing_is_left_ends_before_it_asks(make_agent, record, requests):
+async def test_continuation_without_remaining_messages_ends_before_the_request(make_agent, record, requests):
     agent = make_agent("never", guardrails=[NoSecrets()], messages=[user("hi"), AssistantMessage((Text("hello"),))])
     agent.steer("a secret")
     seen = record(agent)
@@ -175,7 +175,7 @@ async def test_a_continuation_of_which_nothing_is_left_ends_before_it_asks(make_
     assert requests(agent) == []
 
 
-async def test_no_turn_begins_after_an_abort(make_agent, record):
+async def test_no_turn_starts_after_an_abort(make_agent, record):
     agent = make_agent("never")
     seen = record(agent)
     agent.subscribe(lambda event: agent.abort() if isinstance(event, AgentStart) else None)
@@ -186,7 +186,7 @@ async def test_no_turn_begins_after_an_abort(make_agent, record):
     assert result.stop_reason == "aborted"
 
 
-async def test_no_call_runs_after_an_abort_be_it_told_at_its_own_beginning(make_agent, record):
+async def test_no_call_runs_after_an_abort_in_its_own_start_event(make_agent, record):
     tools = [SimpleTool("look"), SimpleTool("read")]
     agent = make_agent(calls("look", "read"), tools=tools)
     seen = record(agent)
@@ -210,7 +210,7 @@ async def test_no_call_runs_after_an_abort_be_it_told_at_its_own_beginning(make_
     assert [result.is_error for result in results_of(agent)] == [True, True]
 
 
-async def test_a_hook_that_swallows_an_abort_does_not_keep_the_run_going(make_agent, record):
+async def test_hook_swallowing_an_abort_does_not_keep_the_run_alive(make_agent, record):
     class Deaf(Waiting):
         async def _wait(self, *_: object) -> None:
             try:
@@ -228,7 +228,7 @@ async def test_a_hook_that_swallows_an_abort_does_not_keep_the_run_going(make_ag
     assert brief(seen)[-5:] == ["ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd", "AgentEnd"]
 
 
-async def test_a_reply_that_the_service_broke_off_ends_the_run_and_keeps_what_is_queued(make_agent, record):
+async def test_reply_stopped_by_the_service_ends_the_run_and_keeps_the_queue(make_agent, record):
     agent = make_agent(Reply((Say("so f"),), stop_reason="aborted"), "never")
     agent.follow_up("and the tests")
     seen = record(agent)
@@ -240,7 +240,7 @@ async def test_a_reply_that_the_service_broke_off_ends_the_run_and_keeps_what_is
     assert [message.text for message in agent.drain_queues()] == ["and the tests"]
 
 
-async def test_a_stream_that_breaks_its_own_order_is_closed_at_once(make_agent):
+async def test_stream_violating_its_order_is_closed_at_once(make_agent):
     closed = []
 
     class Broken:
@@ -266,7 +266,7 @@ async def test_a_stream_that_breaks_its_own_order_is_closed_at_once(make_agent):
     assert open_at_the_end == [False]
 
 
-async def test_a_stream_that_ends_without_its_last_event_is_a_failed_reply(make_agent, record):
+async def test_stream_without_a_final_event_is_a_failed_reply(make_agent, record):
     class Cut:
         name = "cut"
 

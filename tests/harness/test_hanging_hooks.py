@@ -18,7 +18,7 @@ def busy() -> list[asyncio.Task]:
 
 
 @pytest.mark.parametrize("point", ["before", "after"])
-async def test_a_hook_that_hangs_does_not_outlive_an_abort(make_agent, record, point: str):
+async def test_hanging_hook_ends_with_an_abort(make_agent, record, point: str):
     hanging = asyncio.Event()
 
     async def hang(call: ToolCall) -> None:
@@ -42,7 +42,7 @@ async def test_a_hook_that_hangs_does_not_outlive_an_abort(make_agent, record, p
     assert busy() == []
 
 
-async def test_a_hook_that_hangs_over_a_refused_call_does_not_outlive_an_abort(make_agent, record):
+async def test_hanging_hook_on_a_rejected_call_ends_with_an_abort(make_agent, record):
     hanging = asyncio.Event()
 
     async def hang(call: ToolCall) -> None:
@@ -64,7 +64,7 @@ async def test_a_hook_that_hangs_over_a_refused_call_does_not_outlive_an_abort(m
     assert busy() == []
 
 
-async def test_calls_that_were_interrupted_are_told_to_the_hooks_too(make_agent):
+async def test_interrupted_calls_are_reported_to_hooks(make_agent):
     hook = Watching()
     tools = [sleeper("slow", 30), SimpleTool("change", risk="edit")]
     agent = make_agent(calls("slow", "change"), tools=tools, approval="off", hooks=[hook])
@@ -81,7 +81,7 @@ async def test_calls_that_were_interrupted_are_told_to_the_hooks_too(make_agent)
     ]
 
 
-async def test_hooks_are_not_asked_about_a_call_that_begins_no_more(make_agent, record):
+async def test_hooks_are_not_called_for_a_call_that_will_not_start(make_agent, record):
     hook = Watching()
     release = asyncio.Event()
 
@@ -105,7 +105,7 @@ async def test_hooks_are_not_asked_about_a_call_that_begins_no_more(make_agent, 
 
 
 @pytest.mark.parametrize("how", ["abort", "steer"])
-async def test_a_hook_that_does_not_stop_does_not_let_the_call_begin_either(make_agent, record, how: str):
+async def test_hook_ignoring_cancellation_does_not_let_the_call_start(make_agent, record, how: str):
     hanging, released = asyncio.Event(), asyncio.Event()
 
     async def ignore(call: ToolCall) -> CallVerdict:
@@ -133,7 +133,7 @@ async def test_a_hook_that_does_not_stop_does_not_let_the_call_begin_either(make
     assert not tool.ran
 
 
-async def test_a_hook_that_swallows_its_cancellation_and_ends_lets_nothing_begin(make_agent, record):
+async def test_hook_swallowing_its_cancellation_does_not_let_anything_start(make_agent, record):
     hanging = asyncio.Event()
 
     async def swallow(call: ToolCall) -> CallVerdict:

@@ -13,7 +13,7 @@ def asking(*ids: str) -> AssistantMessage:
     return AssistantMessage(tuple(ToolCall(each, "look", {}) for each in ids))
 
 
-def test_nothing_but_answers_may_follow_open_calls():
+def test_only_results_can_follow_open_calls():
     history = History([user("go")])
     history.append(asking("1", "2"))
     history.append(ToolResult("1", "look", (Text("ok"),)))
@@ -22,21 +22,21 @@ def test_nothing_but_answers_may_follow_open_calls():
         history.append(user("next"))
 
 
-def test_an_answer_without_a_call_is_refused():
+def test_result_without_a_call_is_rejected():
     history = History()
 
     with pytest.raises(ValueError, match="no open call"):
         history.append(ToolResult("1", "look", ()))
 
 
-def test_custom_messages_do_not_wake_the_model():
+def test_custom_messages_do_not_trigger_the_model():
     history = History()
     history.append(CustomMessage("note", {}))
 
     assert history.at_rest
 
 
-async def test_a_lagging_reader_gets_all_the_text_in_few_events():
+async def test_lagging_reader_gets_all_text_in_few_events():
     channel = Channel(capacity=3)
     channel.put(Notice(text="first"))
     for number in range(1000):

@@ -58,7 +58,7 @@ def follow(agent, log: list[str]) -> None:
     agent.subscribe(lambda event: None if isinstance(event, unheard) else log.append(type(event).__name__))
 
 
-async def test_hooks_stand_beside_their_events_in_strict_order(make_agent, log):
+async def test_hooks_run_around_their_events_in_strict_order(make_agent, log):
     agent = make_agent(calls("look"), "done", tools=[SimpleTool("look")], hooks=[Logging(log)])
     follow(agent, log)
 
@@ -78,7 +78,7 @@ async def test_hooks_stand_beside_their_events_in_strict_order(make_agent, log):
     ]
 
 
-async def test_a_hook_that_stops_before_the_loop_leaves_an_end_without_messages(make_agent, log, requests):
+async def test_hook_stopping_before_the_run_yields_an_end_without_messages(make_agent, log, requests):
     class No(Logging):
         async def before_loop(self, messages, loop_index):
             return Stop("not today")
@@ -93,7 +93,7 @@ async def test_a_hook_that_stops_before_the_loop_leaves_an_end_without_messages(
     assert requests(agent) == []
 
 
-async def test_a_hook_that_stops_before_a_turn_leaves_no_event_of_that_turn(make_agent, log):
+async def test_hook_stopping_before_a_turn_yields_no_event_of_that_turn(make_agent, log):
     class Once(Logging):
         async def before_turn(self, messages, turn):
             return Stop("enough") if turn == 2 else None
@@ -108,7 +108,7 @@ async def test_a_hook_that_stops_before_a_turn_leaves_no_event_of_that_turn(make
     assert (result.stop_reason, result.limit, result.stop_message, result.error) == ("stop", "policy", "enough", None)
 
 
-async def test_what_was_said_is_kept_when_the_first_turn_is_stopped(make_agent, log):
+async def test_prompt_is_kept_when_the_first_turn_is_stopped(make_agent, log):
     class Never(Logging):
         async def before_turn(self, messages, turn):
             return Stop("no")
@@ -120,7 +120,7 @@ async def test_what_was_said_is_kept_when_the_first_turn_is_stopped(make_agent, 
     assert texts_of(agent) == ["go"]
 
 
-async def test_a_hook_after_a_turn_can_stop_the_run(make_agent, log, requests):
+async def test_hook_after_a_turn_can_stop_the_run(make_agent, log, requests):
     class Stopper(Logging):
         async def after_turn(self, end):
             return Stop("that will do")
@@ -135,7 +135,7 @@ async def test_a_hook_after_a_turn_can_stop_the_run(make_agent, log, requests):
     assert log[-4:] == ["TurnEnd", "HookRan", "AgentEnd", "after_loop"]
 
 
-async def test_what_a_hook_injects_is_heard_at_the_next_turn(make_agent, log, requests):
+async def test_message_injected_by_a_hook_is_sent_in_the_next_turn(make_agent, log, requests):
     class Nagging(Logging):
         async def after_turn(self, end):
             return Inject("have you run the tests?") if not end.results and "tests" not in end.message.text else None
@@ -148,7 +148,7 @@ async def test_what_a_hook_injects_is_heard_at_the_next_turn(make_agent, log, re
     assert [message.text for message in requests(agent)[-1].messages] == ["go", "done", "have you run the tests?"]
 
 
-async def test_a_hook_that_breaks_before_a_turn_stops_it_and_after_a_turn_only_tells(make_agent, log, record):
+async def test_failing_hook_stops_the_turn_before_it_and_is_only_reported_after_it(make_agent, log, record):
     class Broken(Hooks):
         async def after_turn(self, end):
             raise ValueError("after")
@@ -171,7 +171,7 @@ async def test_a_hook_that_breaks_before_a_turn_stops_it_and_after_a_turn_only_t
     assert len(seen.of(AgentEnd)) == 1
 
 
-async def test_the_first_of_several_hooks_that_objects_is_the_last_asked(make_agent, log):
+async def test_first_objecting_hook_is_the_last_called(make_agent, log):
     class Objecting(Logging):
         async def before_tool(self, call):
             self.log.append("objects")
@@ -187,7 +187,7 @@ async def test_the_first_of_several_hooks_that_objects_is_the_last_asked(make_ag
     assert log.count("objects") == 1
 
 
-async def test_a_failed_request_is_told_to_hooks(make_agent, log):
+async def test_failed_request_is_reported_to_hooks(make_agent, log):
     agent = make_agent(Reply((Break(RequestRejected("no")),)), hooks=[Logging(log)])
 
     await agent.prompt("go")
@@ -196,7 +196,7 @@ async def test_a_failed_request_is_told_to_hooks(make_agent, log):
 
 
 @pytest.mark.parametrize("point", ["before_loop", "before_turn", "before_model", "after_turn", "after_loop"])
-async def test_a_hook_that_hangs_does_not_outlive_an_abort(make_agent, log, record, point):
+async def test_hanging_hook_is_cancelled_by_an_abort(make_agent, log, record, point):
     begun = asyncio.Event()
 
     async def hang(*_: object) -> None:

@@ -39,7 +39,7 @@ def stubborn(name: str, released: asyncio.Event, **options) -> SimpleTool:
 
 
 @pytest.mark.parametrize("interrupt", ["abort", "steer"])
-async def test_a_tool_that_does_not_stop_is_left_behind_and_not_heard_again(make_agent, record, interrupt):
+async def test_tool_ignoring_cancellation_is_abandoned_and_ignored(make_agent, record, interrupt):
     released = asyncio.Event()
     tool = stubborn("stuck", released)
     agent = make_agent(calls("stuck"), "again", tools=[tool], cancel_grace_s=0.02)
@@ -59,7 +59,7 @@ async def test_a_tool_that_does_not_stop_is_left_behind_and_not_heard_again(make
     assert not happened.of(ToolExecutionUpdate)
 
 
-async def test_a_tool_that_stumbles_over_a_cancellation_of_its_own_has_failed(make_agent):
+async def test_tool_that_cancels_itself_has_failed(make_agent):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         raise asyncio.CancelledError
 
@@ -73,7 +73,7 @@ async def test_a_tool_that_stumbles_over_a_cancellation_of_its_own_has_failed(ma
 
 
 @pytest.mark.parametrize("method", ["validate", "risk", "summary", "preview"])
-async def test_a_tool_that_cannot_be_judged_does_not_run_and_the_run_goes_on(make_agent, method):
+async def test_call_that_cannot_be_assessed_does_not_run_and_the_run_continues(make_agent, method):
     def fail(*_: object) -> Risk:
         raise RuntimeError("a bug")
 
@@ -88,7 +88,7 @@ async def test_a_tool_that_cannot_be_judged_does_not_run_and_the_run_goes_on(mak
     assert not tool.ran
 
 
-async def test_what_is_said_while_a_question_is_open_stops_all_that_was_allowed_before(make_agent):
+async def test_steering_during_an_open_request_skips_previously_allowed_calls(make_agent):
     class Steering(ScriptedPerson):
         async def approve(self, request):
             agent.steer("no, wait")
@@ -104,7 +104,7 @@ async def test_what_is_said_while_a_question_is_open_stops_all_that_was_allowed_
     assert texts_of(agent) == ["go", "no, wait"]
 
 
-async def test_an_abort_while_a_question_is_open_withdraws_it(make_agent, record):
+async def test_abort_withdraws_an_open_request(make_agent, record):
     class Absent(ScriptedPerson):
         async def approve(self, request):
             self.asked.append(request)
@@ -123,7 +123,7 @@ async def test_an_abort_while_a_question_is_open_withdraws_it(make_agent, record
     assert [event.decision for event in happened.of(ToolApprovalResolved)] == ["denied"]
 
 
-async def test_calls_of_a_reply_that_the_service_stopped_do_not_run(make_agent):
+async def test_calls_of_a_reply_stopped_by_the_service_do_not_run(make_agent):
     tool = SimpleTool("look")
     agent = make_agent(Reply((Say("so far"), Call("look", {})), stop_reason="error", error="refused"), tools=[tool])
 
@@ -134,7 +134,7 @@ async def test_calls_of_a_reply_that_the_service_stopped_do_not_run(make_agent):
     assert not tool.ran
 
 
-async def test_a_run_that_is_aborted_before_its_first_step_keeps_the_prompt(make_agent, record):
+async def test_run_aborted_before_its_first_step_keeps_the_prompt(make_agent, record):
     agent = make_agent("never said")
     happened = record(agent)
     agent.subscribe(lambda event: agent.abort() if isinstance(event, AgentStart) else None)
@@ -146,7 +146,7 @@ async def test_a_run_that_is_aborted_before_its_first_step_keeps_the_prompt(make
     assert len(happened.of(AgentEnd)) == 1
 
 
-async def test_continuing_while_a_run_is_on_takes_nothing_from_the_queue(make_agent):
+async def test_continue_during_a_run_leaves_the_queue_unchanged(make_agent):
     agent = make_agent(Reply((Hang(),)))
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: agent.is_running)
@@ -160,7 +160,7 @@ async def test_continuing_while_a_run_is_on_takes_nothing_from_the_queue(make_ag
     assert [message.text for message in agent.drain_queues()] == ["and then"]
 
 
-async def test_a_caller_that_is_cancelled_twice_still_waits_for_the_end_of_its_run(make_agent):
+async def test_caller_cancelled_twice_still_waits_for_the_end_of_its_run(make_agent):
     cleaned = []
 
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -188,7 +188,7 @@ async def test_a_caller_that_is_cancelled_twice_still_waits_for_the_end_of_its_r
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
 
 
-async def test_a_stream_that_is_read_late_does_not_abort_the_next_run(make_agent):
+async def test_late_read_of_a_stream_does_not_abort_the_next_run(make_agent):
     agent = make_agent("first", calls("slow"), "second", tools=[sleeper("slow", 0.03)])
     stream = agent.stream("one")
     await anext(stream)
@@ -203,7 +203,7 @@ async def test_a_stream_that_is_read_late_does_not_abort_the_next_run(make_agent
     assert result.text == "second"
 
 
-async def test_of_two_streams_begun_at_once_the_second_is_refused(make_agent):
+async def test_second_of_two_simultaneous_streams_is_rejected(make_agent):
     agent = make_agent("first", "second")
 
     async def read(prompt: str) -> list[str]:
@@ -216,7 +216,7 @@ async def test_of_two_streams_begun_at_once_the_second_is_refused(make_agent):
     assert texts_of(agent) == ["one"]
 
 
-async def test_what_the_workspace_refuses_is_told_in_its_words(make_agent):
+async def test_workspace_error_is_reported_in_its_own_words(make_agent):
     read = Reply((Call("read_file", {"path": "nothing.txt"}),))
     agent = make_agent(read, "done", tools=builtin_tools())
 

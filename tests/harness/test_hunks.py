@@ -20,7 +20,7 @@ def view_of(old: str, new: str) -> DiffView:
 
 
 @given(texts, texts)
-def test_all_hunks_give_the_new_text_and_none_the_old(old: str, new: str):
+def test_all_hunks_give_the_new_text_and_no_hunks_the_old(old: str, new: str):
     view = view_of(old, new)
 
     assert applied(view, range(len(hunks_of(view)))) == new
@@ -28,7 +28,7 @@ def test_all_hunks_give_the_new_text_and_none_the_old(old: str, new: str):
 
 
 @given(texts, texts)
-def test_the_chosen_hunks_of_crlf_texts_keep_their_line_endings(old: str, new: str):
+def test_selected_hunks_of_crlf_text_keep_their_line_endings(old: str, new: str):
     old, new = (text.replace("\r", "").replace("\n", "\r\n") for text in (old, new))
     view = view_of(old, new)
 
@@ -38,7 +38,7 @@ def test_the_chosen_hunks_of_crlf_texts_keep_their_line_endings(old: str, new: s
 
 @given(texts, texts, subsets)
 @settings(max_examples=60, deadline=None)
-def test_any_subset_is_what_patch_makes_of_those_hunks(old: str, new: str, chosen: set[int]):
+def test_any_subset_of_hunks_matches_patch(old: str, new: str, chosen: set[int]):
     view = view_of(old, new)
     hunks = hunks_of(view)
     taken = [number for number in range(len(hunks)) if number in chosen]
@@ -73,7 +73,7 @@ def ended(line: str) -> str:
     return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def test_changes_a_line_apart_are_one_hunk_and_those_further_apart_are_two():
+def test_changes_one_line_apart_are_one_hunk():
     old = "1\n2\n3\n4\n5\n6\n"
 
     near = hunks_of(view_of(old, old.replace("2", "two").replace("4", "four")))
@@ -86,7 +86,7 @@ def test_changes_a_line_apart_are_one_hunk_and_those_further_apart_are_two():
 @pytest.mark.parametrize(
     ("old", "new", "all_taken", "none_taken"), [(None, "a\n", "a\n", None), ("a\n", None, None, "a\n")]
 )
-def test_a_file_that_comes_or_goes_is_one_hunk(
+def test_created_or_deleted_file_is_one_hunk(
     old: str | None, new: str | None, all_taken: str | None, none_taken: str | None
 ):
     view = DiffView("x", old, new)

@@ -26,7 +26,7 @@ def test_runs_are_numbered_per_configuration():
     assert identity.runs == 4
 
 
-def test_a_name_outlives_a_change_of_model():
+def test_configuration_name_survives_a_model_change():
     identity = Identity(session_id="S", config_id="fast")
 
     assert [identity.next_loop(spec) for spec in (SPEC, OTHER)] == ["S.fast.1", "S.fast.2"]
@@ -40,17 +40,17 @@ def test_a_name_outlives_a_change_of_model():
         (ModelSpec("local", "org/model:7b.q4"), "local/org/model:7b_q4/off"),
     ],
 )
-def test_a_segment_tells_configurations_apart_and_holds_no_dot(spec, segment):
+def test_id_segment_is_unique_per_configuration_and_has_no_dot(spec, segment):
     assert segment_of(spec) == segment
 
 
-def test_a_name_with_dots_leaves_three_parts():
+def test_run_id_of_a_dotted_name_has_three_parts():
     identity = Identity(session_id="S", config_id="gpt-5.1")
 
     assert identity.next_loop(SPEC).split(".") == ["S", "gpt-5_1", "1"]
 
 
-def test_another_session_is_counted_from_one_by_the_same_agent():
+def test_new_session_counts_runs_from_one():
     identity = Identity(session_id="S", config_id="c")
     agent_id = identity.agent_id
     identity.next_loop(SPEC)
@@ -65,7 +65,7 @@ def test_another_session_is_counted_from_one_by_the_same_agent():
     assert (identity.runs, identity.last_run_id, identity.counters) == (0, "", {})
 
 
-def test_two_agents_are_never_taken_for_one():
+def test_two_agents_have_different_ids():
     one, other = Identity(), Identity()
 
     assert one.agent_id != other.agent_id
@@ -74,7 +74,7 @@ def test_two_agents_are_never_taken_for_one():
     assert other.counters == {}
 
 
-def test_an_agent_beside_another_shares_its_numbers_and_works_for_its_run():
+def test_parallel_agent_shares_the_run_numbers():
     identity = Identity(session_id="S", config_id="c")
     parent = identity.next_loop(SPEC)
 
@@ -86,7 +86,7 @@ def test_an_agent_beside_another_shares_its_numbers_and_works_for_its_run():
     assert beside.agent_id != identity.agent_id
 
 
-def test_idle_time_counts_from_the_last_run():
+def test_idle_time_is_measured_from_the_last_run():
     identity = Identity()
     assert identity.idle_for() is None
 
@@ -96,7 +96,7 @@ def test_idle_time_counts_from_the_last_run():
     assert 0 <= identity.idle_for() <= time.monotonic() - before
 
 
-def test_a_resumed_session_goes_on_counting_its_runs() -> None:
+def test_resumed_session_continues_the_run_numbers() -> None:
     identity = Identity(session_id="S")
 
     identity.recall(["S.a/b/off.1", "S.a/b/off.2", "S.c.1", "other.c.9", "nonsense", ""])

@@ -24,7 +24,7 @@ from harness.ports.tool import ToolContext, ToolOutput
 from providers.demo import Break, Call, Hang, Reply, Say
 
 
-async def test_steering_keeps_finished_results_skips_the_rest_and_is_heard_next(make_agent, requests):
+async def test_steering_keeps_finished_results_skips_the_rest_and_is_sent_next(make_agent, requests):
     async def steered(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         await until(lambda: tools[1].ran)
         agent.steer("stop, explain first")
@@ -45,7 +45,7 @@ async def test_steering_keeps_finished_results_skips_the_rest_and_is_heard_next(
     assert last[-1].text == "stop, explain first"
 
 
-async def test_steering_after_the_last_word_is_still_heard(make_agent):
+async def test_steering_after_the_final_reply_is_still_delivered(make_agent):
     agent = make_agent("first", "second")
     agent.subscribe(
         lambda event: (
@@ -63,7 +63,7 @@ async def test_steering_after_the_last_word_is_still_heard(make_agent):
     assert result.text == "second"
 
 
-async def test_a_follow_up_waits_for_a_clean_end(make_agent):
+async def test_follow_up_waits_for_a_successful_end(make_agent):
     agent = make_agent(calls("look"), "first", "second", tools=[SimpleTool("look")])
     agent.follow_up("then run the tests")
 
@@ -73,7 +73,7 @@ async def test_a_follow_up_waits_for_a_clean_end(make_agent):
     assert result.text == "second"
 
 
-async def test_a_follow_up_is_kept_when_the_run_fails(make_agent):
+async def test_follow_up_is_kept_when_the_run_fails(make_agent):
     agent = make_agent(Reply((Break(RequestRejected("no")),)), "second")
     agent.follow_up("then run the tests")
 
@@ -102,7 +102,7 @@ async def test_abort_mid_stream_keeps_the_text_and_leaves_no_call_open(make_agen
     )
 
 
-async def test_abort_during_tools_answers_every_call_and_keeps_what_was_done(make_agent, record):
+async def test_abort_during_tools_answers_every_call_and_keeps_finished_results(make_agent, record):
     tools = [SimpleTool("quick"), sleeper("slow", 30), SimpleTool("after", risk="edit")]
     agent = make_agent(calls("quick", "slow", "after"), "again", tools=tools, approval="off")
     happened = record(agent)
@@ -120,7 +120,7 @@ async def test_abort_during_tools_answers_every_call_and_keeps_what_was_done(mak
     assert (await agent.prompt("next")).text == "again"
 
 
-async def test_a_cancelled_caller_cancels_the_run_and_gets_its_cancellation(make_agent, record):
+async def test_cancelled_caller_cancels_the_run_and_is_cancelled(make_agent, record):
     agent = make_agent(Reply((Say("so far"), Hang())))
     happened = record(agent)
 
@@ -134,7 +134,7 @@ async def test_a_cancelled_caller_cancels_the_run_and_gets_its_cancellation(make
     assert not agent.is_running
 
 
-async def test_a_second_prompt_during_a_run_is_refused(make_agent):
+async def test_second_prompt_during_a_run_raises(make_agent):
     agent = make_agent(Reply((Hang(),)))
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: agent.is_running)
@@ -146,7 +146,7 @@ async def test_a_second_prompt_during_a_run_is_refused(make_agent):
     await run
 
 
-async def test_continuing_needs_something_to_continue(make_agent):
+async def test_continue_requires_something_to_continue(make_agent):
     agent = make_agent("hello")
 
     with pytest.raises(NoMessages):
@@ -156,7 +156,7 @@ async def test_continuing_needs_something_to_continue(make_agent):
         await agent.continue_run()
 
 
-async def test_continuing_after_a_failure_asks_again(make_agent):
+async def test_continue_after_a_failure_repeats_the_request(make_agent):
     agent = make_agent(calls("look"), Reply((Break(RequestRejected("no")),)), "at last", tools=[SimpleTool("look")])
     await agent.prompt("go")
     agent.history.replace(agent.history.messages[:-1])

@@ -40,7 +40,7 @@ async def test_interrupting_the_turn_delivers_the_queued_message_at_once(make_ag
     assert deeds(happened.events) == ["start slow", "fail slow", "start change", "fail change"]
 
 
-async def test_interrupting_a_streamed_reply_keeps_its_text_and_goes_on_with_the_message(make_agent, record):
+async def test_interrupting_a_streamed_reply_keeps_its_text_and_continues_with_the_message(make_agent, record):
     agent = make_agent(Reply((Say("so far"), Hang())), "done")
     happened = record(agent)
 
@@ -56,7 +56,7 @@ async def test_interrupting_a_streamed_reply_keeps_its_text_and_goes_on_with_the
     assert len(happened.of(AgentEnd)) == 1
 
 
-async def test_with_nothing_queued_the_model_gets_the_results_of_the_interrupted_calls(make_agent):
+async def test_without_queued_messages_the_model_gets_the_interrupted_results(make_agent):
     tools = [sleeper("slow", 30, risk="edit"), SimpleTool("change", risk="edit")]
     agent = make_agent(calls("slow", "change"), "done", tools=tools, approval="off")
 
@@ -69,7 +69,7 @@ async def test_with_nothing_queued_the_model_gets_the_results_of_the_interrupted
     assert results_of(agent)[1].text == "Skipped: the user interrupted the turn before the call began."
 
 
-async def test_an_interruption_ends_with_its_turn_and_needs_one(make_agent):
+async def test_interruption_lasts_one_turn_and_requires_one(make_agent):
     tools = [sleeper("slow", 30), SimpleTool("quick")]
     agent = make_agent(calls("slow"), calls("quick"), "done", "again", tools=tools)
 
@@ -84,7 +84,7 @@ async def test_an_interruption_ends_with_its_turn_and_needs_one(make_agent):
     assert (await agent.prompt("once more")).text == "again"
 
 
-async def test_an_interrupted_sub_agent_hands_back_its_last_message(make_agent, record):
+async def test_interrupted_subagent_returns_its_last_message(make_agent, record):
     dig = Reply((Say("I found a door."), *calls("look").parts))
     parts = {"go": [delegates("dig"), "I stopped it."], "dig": [dig, Reply((Hang(),))]}
     agent = make_agent(model=cast(parts), tools=[DelegateTool(), SimpleTool("look")])
@@ -105,7 +105,7 @@ async def test_an_interrupted_sub_agent_hands_back_its_last_message(make_agent, 
 
 @pytest.mark.parametrize("limits", [Execution(), Execution(timeout=60)], ids=["unlimited", "limited"])
 @pytest.mark.parametrize("how", ["abort", "interrupt", "cancel"])
-async def test_a_stopped_command_keeps_its_output_for_the_user_and_the_model(make_agent, record, how: str, limits):
+async def test_stopped_command_keeps_its_output_for_the_user_and_the_model(make_agent, record, how: str, limits):
     command = "seq 3; printf '  half a line'; sleep 100"
     agent = make_agent(calls("bash", command=command), "done", tools=builtin_tools(), approval="off", execution=limits)
     happened = record(agent)
@@ -130,7 +130,7 @@ async def test_a_stopped_command_keeps_its_output_for_the_user_and_the_model(mak
     assert result.details["interrupted"] is True
 
 
-async def test_an_interrupted_tool_hands_back_what_it_registered_or_showed_last(make_agent):
+async def test_interrupted_tool_returns_its_partial_output(make_agent):
     async def registers(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         context.on_interrupt(lambda: "two of five done")
         await asyncio.sleep(30)
@@ -158,7 +158,7 @@ async def test_an_interrupted_tool_hands_back_what_it_registered_or_showed_last(
     assert texts == ["two of five done\n…", "at 40 %\n…", "…"]
 
 
-async def test_a_call_that_takes_too_long_keeps_its_output(make_agent):
+async def test_timed_out_call_keeps_its_output(make_agent):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         context.on_interrupt(lambda: "half of it")
         await asyncio.sleep(30)
@@ -173,7 +173,7 @@ async def test_a_call_that_takes_too_long_keeps_its_output(make_agent):
     )
 
 
-async def test_partial_output_is_cut_like_any_other(make_agent):
+async def test_partial_output_is_truncated_like_any_other(make_agent):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         context.on_interrupt(lambda: "x" * 5000)
         await asyncio.sleep(30)

@@ -34,7 +34,7 @@ async def pid_in(folder: Path) -> int:
     return int((folder / "pid").read_text())
 
 
-async def test_a_command_in_the_background_answers_at_once_and_goes_on(agents, record, tmp_path: Path):
+async def test_background_command_returns_at_once_and_keeps_running(agents, record, tmp_path: Path):
     agent = agents(background(SLEEPER), "done")
     happened = record(agent)
 
@@ -49,7 +49,7 @@ async def test_a_command_in_the_background_answers_at_once_and_goes_on(agents, r
     assert started.call_id == happened.of(ToolExecutionStart)[0].call.id
 
 
-async def test_a_command_that_fails_at_once_is_answered_as_any_other(agents):
+async def test_background_command_failing_at_once_returns_its_result(agents):
     agent = agents(background("no-such-program"), "done")
 
     await agent.prompt("go")
@@ -58,7 +58,7 @@ async def test_a_command_that_fails_at_once_is_answered_as_any_other(agents):
     assert agent.jobs.all == ()
 
 
-async def test_the_model_is_told_of_the_end_at_its_next_turn(agents, record, tmp_path: Path):
+async def test_job_end_is_reported_to_the_model_in_its_next_turn(agents, record, tmp_path: Path):
     async def let_it_end(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         (tmp_path / "go").touch()
         await until(lambda: not agent.jobs.running)
@@ -76,7 +76,7 @@ async def test_the_model_is_told_of_the_end_at_its_next_turn(agents, record, tmp
     assert [(each.job_id, each.state, each.exit_code) for each in happened.of(JobEnded)] == [("job-1", "ended", 3)]
 
 
-async def test_an_end_between_two_runs_is_told_with_the_next_prompt_and_begins_no_run(agents, requests, tmp_path: Path):
+async def test_job_end_between_runs_is_sent_with_the_next_prompt_and_starts_no_run(agents, requests, tmp_path: Path):
     agent = agents(background("until [ -e go ]; do sleep 0.01; done"), "done", "again")
     await agent.prompt("go")
     asked = len(requests(agent))
@@ -90,7 +90,7 @@ async def test_an_end_between_two_runs_is_told_with_the_next_prompt_and_begins_n
     assert len(news(agent)) == 1
 
 
-async def test_a_run_that_is_stopped_forgets_no_news(agents, tmp_path: Path):
+async def test_stopped_run_keeps_pending_notices(agents, tmp_path: Path):
     slow = sleeper("slow", 30)
     command = "until [ -e go ]; do sleep 0.01; done"
     agent = agents(background(command), calls("slow"), "heard", tools=[slow])
@@ -108,7 +108,7 @@ async def test_a_run_that_is_stopped_forgets_no_news(agents, tmp_path: Path):
     assert len(news(agent)) == 1
 
 
-async def test_only_what_is_new_is_shown_and_who_waits_for_the_end_is_not_told_of_it(agents, tmp_path: Path):
+async def test_only_new_output_is_shown_and_a_waiting_call_gets_no_notice(agents, tmp_path: Path):
     look = Reply((Call("job_output", {"job_id": "job-1"}),))
     command = "echo first; touch begun; until [ -e go ]; do sleep 0.01; done; echo second; sleep 0.05; exit 4"
 
@@ -135,7 +135,7 @@ async def test_only_what_is_new_is_shown_and_who_waits_for_the_end_is_not_told_o
     assert news(agent) == []
 
 
-async def test_the_model_kills_a_job_and_all_that_it_started(agents, record, tmp_path: Path):
+async def test_model_kills_a_job_and_its_processes(agents, record, tmp_path: Path):
     kill = Reply((Call("job_kill", {"job_id": "job-1"}),))
     agent = agents(background(f"sleep 300 & {SLEEPER}"), kill, "done")
     happened = record(agent)
@@ -148,7 +148,7 @@ async def test_the_model_kills_a_job_and_all_that_it_started(agents, record, tmp
     assert news(agent) == []
 
 
-async def test_a_job_that_is_not_known_is_answered_with_those_that_are(agents):
+async def test_unknown_job_id_is_answered_with_the_known_ones(agents):
     unknown = Reply((Call("job_output", {"job_id": "job-9"}), Call("job_kill", {"job_id": "job-9"})))
     agent = agents(unknown, background(SLEEPER), unknown, "done")
 
@@ -159,7 +159,7 @@ async def test_a_job_that_is_not_known_is_answered_with_those_that_are(agents):
     assert "job-1 (echo $$" in known
 
 
-async def test_a_person_kills_a_job_and_the_model_hears_of_it(agents, tmp_path: Path):
+async def test_user_kills_a_job_and_the_model_is_notified(agents, tmp_path: Path):
     agent = agents(background(SLEEPER), "done", "heard")
     await agent.prompt("go")
 
@@ -172,7 +172,7 @@ async def test_a_person_kills_a_job_and_the_model_hears_of_it(agents, tmp_path: 
     assert "by the user" in news(agent)[0]
 
 
-async def test_a_person_moves_a_running_command_to_the_background_and_the_agent_goes_on(agents, record, tmp_path: Path):
+async def test_user_moves_a_running_command_to_the_background_and_the_agent_continues(agents, record, tmp_path: Path):
     agent = agents(calls("bash", command=SLEEPER), "went on")
     happened = record(agent)
 
@@ -189,7 +189,7 @@ async def test_a_person_moves_a_running_command_to_the_background_and_the_agent_
     assert not agent.background_call("never was")
 
 
-async def test_aborting_a_run_leaves_its_jobs_and_closing_the_agent_kills_them(make_agent, tmp_path: Path):
+async def test_abort_keeps_jobs_and_close_kills_them(make_agent, tmp_path: Path):
     agent = make_agent(background(SLEEPER), calls("bash", command="sleep 301"), tools=builtin_tools(), approval="off")
     agent.subscribe(lambda event: agent.abort() if isinstance(event, ToolExecutionStart) and agent.jobs.all else None)
 
@@ -204,7 +204,7 @@ async def test_aborting_a_run_leaves_its_jobs_and_closing_the_agent_kills_them(m
     assert agent.jobs.all[0].killer == "leaving"
 
 
-def test_jobs_end_with_the_event_loop_of_a_program_that_closes_nothing(tmp_path: Path):
+def test_jobs_end_with_the_event_loop_of_an_unclosed_agent(tmp_path: Path):
     workspace = Workspace(tmp_path)
     agent = Agent(
         scripted(background(SLEEPER), "done"), builtin_tools(), "You help.", AgentOptions(workspace, approval="off")
@@ -216,7 +216,7 @@ def test_jobs_end_with_the_event_loop_of_a_program_that_closes_nothing(tmp_path:
     assert not lives(int((tmp_path / "pid").read_text()))
 
 
-def test_jobs_of_a_blocking_prompt_end_with_it(tmp_path: Path):
+def test_jobs_of_prompt_sync_end_with_it(tmp_path: Path):
     workspace = Workspace(tmp_path)
     agent = Agent(
         scripted(background(SLEEPER), "done"), builtin_tools(), "You help.", AgentOptions(workspace, approval="off")
@@ -228,7 +228,7 @@ def test_jobs_of_a_blocking_prompt_end_with_it(tmp_path: Path):
     assert agent.jobs.running == ()
 
 
-async def test_what_happens_to_jobs_survives_json(agents, record):
+async def test_job_events_round_trip_through_json(agents, record):
     agent = agents(background(SLEEPER), Reply((Call("job_kill", {"job_id": "job-1"}),)), "done")
     happened = record(agent)
 
@@ -238,7 +238,7 @@ async def test_what_happens_to_jobs_survives_json(agents, record):
         assert decode(Event, json.loads(json.dumps(encode(event)))) == event
 
 
-async def test_only_so_many_jobs_run_and_only_so_many_that_are_over_are_kept():
+async def test_running_and_finished_jobs_are_limited():
     jobs = Jobs()
     release = asyncio.Event()
 
@@ -264,7 +264,7 @@ async def test_only_so_many_jobs_run_and_only_so_many_that_are_over_are_kept():
     assert jobs.all[-1].id == f"job-{MOST_RUNNING + 5}"
 
 
-async def test_a_job_whose_work_breaks_has_failed():
+async def test_job_raising_an_exception_has_failed():
     jobs = Jobs()
 
     async def work() -> int:
@@ -280,7 +280,7 @@ async def test_a_job_whose_work_breaks_has_failed():
     assert (job.state, job.fate) == ("failed", "failed: no room")
 
 
-async def test_a_command_that_is_being_stopped_is_not_moved_to_the_background():
+async def test_command_being_stopped_is_not_moved_to_the_background():
     happened: list[Event] = []
     jobs, stopping, release = Jobs(happened.append), asyncio.Event(), asyncio.Event()
 

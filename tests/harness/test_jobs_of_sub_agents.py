@@ -14,7 +14,7 @@ from harness.messages import JsonObject, UserMessage
 from harness.ports.tool import ToolContext, ToolOutput
 
 
-async def test_a_job_of_a_sub_agent_outlives_it_and_is_told_to_its_caller(agents, record, tmp_path: Path):
+async def test_subagent_job_outlives_it_and_is_reported_to_its_caller(agents, record, tmp_path: Path):
     command = "until [ -e go ]; do sleep 0.01; done"
     agent = agents(calls("delegate_sub_agent", task="serve"), background(command), "served", "done", "heard")
     happened = record(agent)
@@ -31,9 +31,7 @@ async def test_a_job_of_a_sub_agent_outlives_it_and_is_told_to_its_caller(agents
     assert f"It left in the background: job-1 ({command})." in answers(agent)[0]
 
 
-async def test_a_sub_agent_hears_of_the_end_of_its_job_while_it_works_and_its_caller_does_not(
-    agents, record, tmp_path: Path
-):
+async def test_end_of_a_subagent_job_is_reported_to_the_working_subagent_only(agents, record, tmp_path: Path):
     async def let_it_end(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         (tmp_path / "go").touch()
         await until(lambda: not agent.jobs.running)
@@ -56,7 +54,7 @@ async def test_a_sub_agent_hears_of_the_end_of_its_job_while_it_works_and_its_ca
     assert "It left in the background" not in answers(agent)[0]
 
 
-async def test_what_an_agent_did_not_hear_any_more_the_one_it_worked_for_hears():
+async def test_notice_missed_by_a_subagent_goes_to_its_caller():
     above, below, release = Queue("all"), Queue("all"), asyncio.Event()
 
     async def at_once() -> int:

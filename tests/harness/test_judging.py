@@ -50,7 +50,7 @@ def read_by(model: Model) -> str:
 @pytest.mark.parametrize(
     ("strategy", "index"), [(PickFirst(), 1), (TokenEfficient(), 2), (Elaborate(), 3)], ids=["first", "few", "many"]
 )
-async def test_a_strategy_never_takes_what_failed(strategy: Strategy, index: int):
+async def test_strategy_never_selects_a_failed_run(strategy: Strategy, index: int):
     outcomes = [
         outcome(0, "failed", tokens=1, stop="error"),
         outcome(1, "middling", tokens=20),
@@ -64,7 +64,7 @@ async def test_a_strategy_never_takes_what_failed(strategy: Strategy, index: int
     assert (choice.index, choice.usage) == (index, Usage())
 
 
-async def test_among_equals_the_first_is_taken():
+async def test_first_of_equals_is_selected():
     outcomes = [outcome(0, "a", tokens=5), outcome(1, "b", tokens=5)]
 
     chosen = [(await strategy.choose((), outcomes)).index for strategy in (TokenEfficient(), Elaborate())]
@@ -72,7 +72,7 @@ async def test_among_equals_the_first_is_taken():
     assert chosen == [0, 0]
 
 
-async def test_transparent_takes_the_only_one_and_refuses_more():
+async def test_transparent_selects_the_only_run_and_rejects_more():
     alone, other = outcome(0, "a"), outcome(1, "b")
 
     assert (await Transparent().choose((), [alone])).index == 0
@@ -81,7 +81,7 @@ async def test_transparent_takes_the_only_one_and_refuses_more():
             await Transparent().choose((), outcomes)
 
 
-async def test_the_judge_reads_the_conversation_the_request_and_the_numbered_answers():
+async def test_judge_reads_the_conversation_the_request_and_numbered_answers():
     judge = scripted("2. It is right.")
     before: list[Message] = [user("What is two and two?"), AssistantMessage((Text("Four."),))]
     outcomes = [outcome(0, "alpha", before=before), outcome(1, "beta", before=before)]
@@ -98,7 +98,7 @@ async def test_the_judge_reads_the_conversation_the_request_and_the_numbered_ans
     assert (choice.index, choice.reason, choice.warnings) == (1, "2. It is right.", ())
 
 
-async def test_the_judge_finds_the_request_of_runs_without_a_prompt():
+async def test_judge_finds_the_request_of_runs_without_a_prompt():
     judge = scripted("1")
     answer = AssistantMessage((Text("A"),))
     before = (user("old"), AssistantMessage((Text("known"),)), user("open question"))
@@ -112,7 +112,7 @@ async def test_the_judge_finds_the_request_of_runs_without_a_prompt():
     assert "Person: old\n\nAssistant: known\n</conversation>" in read_by(judge)
 
 
-async def test_the_judge_never_sees_what_failed():
+async def test_judge_never_sees_failed_runs():
     judge = scripted("2")
     outcomes = [outcome(0, "BROKEN", stop="error"), outcome(1, "alpha"), outcome(2, "beta")]
 
@@ -123,7 +123,7 @@ async def test_the_judge_never_sees_what_failed():
 
 
 @pytest.mark.parametrize(("said", "index"), [("The 7th wonder: 2", 1), ("neither", 0), ("0 or 3", 0), ("", 0)])
-async def test_the_first_number_in_range_is_the_verdict_else_the_first_answer(said: str, index: int):
+async def test_first_number_in_range_is_the_choice_else_the_first_answer(said: str, index: int):
     once = AgentOptions(retry=RetryPolicy(max_empty=0))
     outcomes = [outcome(0, "a"), outcome(1, "b")]
 
@@ -133,7 +133,7 @@ async def test_the_first_number_in_range_is_the_verdict_else_the_first_answer(sa
     assert bool(choice.warnings) == (named(said, 2) is None)
 
 
-async def test_a_judge_that_fails_leaves_the_first_that_succeeded():
+async def test_failing_judge_falls_back_to_the_first_successful_run():
     once = AgentOptions(retry=RetryPolicy(max_retries=0))
     broken = scripted(Reply((Break(ModelThrottled("too many")),)))
     outcomes = [outcome(0, "x", stop="error"), outcome(1, "a"), outcome(2, "b")]
@@ -144,7 +144,7 @@ async def test_a_judge_that_fails_leaves_the_first_that_succeeded():
     assert choice.warnings == ("The judge did not answer, so the first answer is taken: too many",)
 
 
-async def test_what_the_judge_used_is_priced():
+async def test_judge_usage_is_priced():
     told = scripted(Reply((Say("1"),), usage=Usage(input=2_000_000, output=1_000_000)))
     judge = Model(told.provider, told.spec, StaticModelInfo(ModelInfo(price=Price(1.0, 3.0))))
     outcomes = [outcome(0, "a"), outcome(1, "b")]
@@ -155,7 +155,7 @@ async def test_what_the_judge_used_is_priced():
     assert choice.usage.cost.total == 5.0
 
 
-async def test_a_long_conversation_is_shortened_before_the_answers():
+async def test_long_conversation_is_truncated_before_the_answers():
     judge = scripted("1")
     before: list[Message] = [user("\n".join(f"line {number}" for number in range(2_000)))]
     answers = ["alpha " * 100, "beta " * 100]
@@ -171,7 +171,7 @@ async def test_a_long_conversation_is_shortened_before_the_answers():
     assert choice.warnings == ()
 
 
-async def test_long_answers_are_shortened_too_when_they_must_be():
+async def test_long_answers_are_truncated_when_necessary():
     judge = scripted("1")
     before: list[Message] = [user("context " * 5_000)]
     outcomes = [outcome(0, "alpha " * 5_000, before=before), outcome(1, "beta", before=before)]
@@ -184,7 +184,7 @@ async def test_long_answers_are_shortened_too_when_they_must_be():
     assert choice.warnings == ()
 
 
-async def test_what_does_not_fit_even_then_is_told():
+async def test_overflow_after_truncation_is_reported():
     judge = scripted("2")
     outcomes = [outcome(0, "alpha " * 500), outcome(1, "beta " * 500)]
 
@@ -195,7 +195,7 @@ async def test_what_does_not_fit_even_then_is_told():
 
 
 @given(TEXTS, ROOMS)
-def test_a_shortened_text_is_never_longer_and_fits_or_is_at_its_least(text: str, room: int):
+def test_truncated_text_is_never_longer_and_fits_or_is_minimal(text: str, room: int):
     short = shortened(text, room)
 
     assert len(short) <= len(text)
@@ -203,14 +203,14 @@ def test_a_shortened_text_is_never_longer_and_fits_or_is_at_its_least(text: str,
 
 
 @given(TEXTS, ROOMS, ROOMS)
-def test_less_room_never_gives_a_longer_text(text: str, one: int, other: int):
+def test_less_space_never_gives_a_longer_text(text: str, one: int, other: int):
     less, more = sorted((one, other))
 
     assert len(shortened(text, less)) <= len(shortened(text, more))
 
 
 @given(TEXTS, ROOMS)
-def test_each_step_is_at_most_as_long_as_the_one_before(text: str, room: int):
+def test_each_truncation_step_is_at_most_as_long_as_the_previous(text: str, room: int):
     lines = last_lines(text)
     ends = first_and_last_paragraph(lines)
 
@@ -218,7 +218,7 @@ def test_each_step_is_at_most_as_long_as_the_one_before(text: str, room: int):
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS, ROOMS)
-def test_a_reading_fits_or_has_texts_at_their_least(outputs: list[str], context: str, room: int):
+def test_judge_prompt_fits_or_has_minimal_texts(outputs: list[str], context: str, room: int):
     reading = Reading(context, tuple(outputs))
 
     short = fitted(reading, room)
@@ -230,7 +230,7 @@ def test_a_reading_fits_or_has_texts_at_their_least(outputs: list[str], context:
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS, ROOMS)
-def test_outputs_are_whole_as_long_as_the_conversation_can_give_way(outputs: list[str], context: str, room: int):
+def test_answers_stay_complete_while_the_conversation_can_shrink(outputs: list[str], context: str, room: int):
     reading = Reading(context, tuple(outputs))
 
     short = fitted(reading, room)
@@ -241,7 +241,7 @@ def test_outputs_are_whole_as_long_as_the_conversation_can_give_way(outputs: lis
 
 
 @given(st.lists(st.integers(0, 500), max_size=6), st.integers(0, 2_000))
-def test_shares_fill_the_room_and_no_more(lengths: list[int], room: int):
+def test_shares_fill_the_available_space_exactly(lengths: list[int], room: int):
     share = fair_share(lengths, room)
 
     used = sum(min(length, share) for length in lengths)
@@ -249,7 +249,7 @@ def test_shares_fill_the_room_and_no_more(lengths: list[int], room: int):
     assert used == sum(lengths) or used > room - len(lengths)
 
 
-def test_the_steps_keep_what_is_said_last_and_first():
+def test_truncation_keeps_the_start_and_the_end():
     lines = "\n".join(f"line {number}" for number in range(100))
     paragraphs = "first " * 10 + "\n\n" + "middle " * 100 + "\n\nnext\n\nlast"
 

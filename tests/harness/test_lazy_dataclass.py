@@ -54,7 +54,7 @@ def own_constructor(cls: type[Any]) -> object:
 
 
 @pytest.mark.parametrize("flags", [{"frozen": True, "slots": True}, {"slots": True}, {}, {"eq": False}])
-def test_instances_are_those_of_the_standard_decorator(flags: dict[str, bool]) -> None:
+def test_instances_match_the_standard_decorator(flags: dict[str, bool]) -> None:
     theirs, ours = (made_by(make, **flags) for make in MAKERS)
 
     for args, more in [((1,), {}), ((1, "b", [3], 5), {"late": "x"}), ((), {"first": 2, "third": [1]})]:
@@ -70,14 +70,14 @@ def test_instances_are_those_of_the_standard_decorator(flags: dict[str, bool]) -
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("args", [(), (1, "b", [], 4, 5)])
-def test_arguments_that_do_not_fit_are_refused(make: Callable[..., Any], args: tuple[object, ...]) -> None:
+def test_invalid_arguments_are_rejected(make: Callable[..., Any], args: tuple[object, ...]) -> None:
     with pytest.raises(TypeError, match=r"__init__\(\)"):
         made_by(make)(*args)
     with pytest.raises(TypeError, match="unexpected keyword argument 'fourth'"):
         made_by(make)(1, fourth=4)
 
 
-def test_what_is_frozen_stays_as_it_is() -> None:
+def test_frozen_instance_is_immutable() -> None:
     point = Point(1)
 
     with pytest.raises(FrozenInstanceError, match="cannot assign to field 'x'"):
@@ -87,7 +87,7 @@ def test_what_is_frozen_stays_as_it_is() -> None:
     assert (point, replace(point, x=5), hash(point)) == (Point(1, 2), Point(5), hash(Point(1)))
 
 
-def test_what_can_change_has_no_hash() -> None:
+def test_mutable_instance_has_no_hash() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(made_by(lazy_dataclass.dataclass)(1))
 
@@ -100,14 +100,14 @@ def test_fields_are_inherited() -> None:
     assert named != Point(1)
 
 
-def test_a_copy_is_equal() -> None:
+def test_copy_is_equal() -> None:
     named = Named(x=1, name="n", seen=["s"])
 
     for copied in (copy.copy(named), copy.deepcopy(named), pickle.loads(pickle.dumps(named))):
         assert dataclasses.asdict(copied) == dataclasses.asdict(named)
 
 
-def test_parameters_can_be_read_before_there_is_an_instance() -> None:
+def test_signature_is_available_before_the_first_instance() -> None:
     theirs, ours, others = (made_by(make, frozen=True, slots=True) for make in [*MAKERS, lazy_dataclass.dataclass])
 
     assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
@@ -115,14 +115,14 @@ def test_parameters_can_be_read_before_there_is_an_instance() -> None:
     assert str(inspect.signature(others.__init__)) == str(inspect.signature(theirs.__init__))
 
 
-def test_help_shows_what_an_agent_can_be_told() -> None:
+def test_help_shows_the_agent_parameters() -> None:
     shown = pydoc.render_doc(AgentOptions)
 
     assert shown.count("limits: 'Limits' = Limits(max_turns=") == 2  # above, and where its constructor stands
     assert "*args" not in shown
 
 
-def test_who_inherits_with_a_constructor_of_its_own_shows_that_one() -> None:
+def test_subclass_constructor_signature_is_shown() -> None:
     class Square(Point):
         def __init__(self, side: int) -> None:
             super().__init__(side, side)
@@ -131,7 +131,7 @@ def test_who_inherits_with_a_constructor_of_its_own_shows_that_one() -> None:
     assert (Square(3).x, Square(3).y) == (3, 3)
 
 
-def test_a_constructor_that_is_wrapped_stays_so() -> None:
+def test_wrapped_constructor_stays_wrapped() -> None:
     sample = made_by(lazy_dataclass.dataclass)
     inner, seen = sample.__init__, list[int]()
 
@@ -144,7 +144,7 @@ def test_a_constructor_that_is_wrapped_stays_so() -> None:
     assert [sample(1).first, sample(2).first] == seen == [1, 2]
 
 
-def test_a_standard_dataclass_may_inherit() -> None:
+def test_standard_dataclass_can_inherit() -> None:
     @dataclasses.dataclass(frozen=True)
     class Deep(Point):
         z: int = 3
@@ -157,14 +157,14 @@ def test_a_standard_dataclass_may_inherit() -> None:
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("frozen", [True, False])
-def test_frozen_and_not_frozen_do_not_mix(make: Callable[..., Any], frozen: bool) -> None:
+def test_mixing_frozen_and_unfrozen_raises(make: Callable[..., Any], frozen: bool) -> None:
     base = made_by(lazy_dataclass.dataclass, frozen=frozen)
 
     with pytest.raises(TypeError, match="cannot inherit"):
         make(frozen=not frozen)(type("Heir", (base,), {}))
 
 
-def test_a_plain_class_that_inherits_may_have_more() -> None:
+def test_plain_subclass_can_add_attributes() -> None:
     class Pinned(Point):
         pin = ""
 
@@ -178,7 +178,7 @@ def test_a_plain_class_that_inherits_may_have_more() -> None:
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("slots", [True, False])
-def test_what_is_no_argument_has_its_default(make: Callable[..., Any], slots: bool) -> None:
+def test_non_init_field_has_its_default(make: Callable[..., Any], slots: bool) -> None:
     class Tally:
         name: str
         count: int = field(init=False, default=0)
@@ -190,7 +190,7 @@ def test_what_is_no_argument_has_its_default(make: Callable[..., Any], slots: bo
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_a_field_says_whether_it_is_hashed(make: Callable[..., Any]) -> None:
+def test_field_hash_option_is_respected(make: Callable[..., Any]) -> None:
     class Place:
         name: str
         weight: int = field(default=0, hash=False)
@@ -204,7 +204,7 @@ def test_a_field_says_whether_it_is_hashed(make: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_a_field_may_have_any_name(make: Callable[..., Any]) -> None:
+def test_field_can_have_any_name(make: Callable[..., Any]) -> None:
     class Letter:
         self: str
         field: int = 1
@@ -213,7 +213,7 @@ def test_a_field_may_have_any_name(make: Callable[..., Any]) -> None:
     assert repr(make(Letter)(self="me")).endswith("Letter(self='me', field=1, names=[])")
 
 
-def test_what_is_no_number_equals_itself() -> None:
+def test_nan_field_compares_equal_by_identity() -> None:
     nowhere = made_by(lazy_dataclass.dataclass)(float("nan"))
 
     assert nowhere == copy.copy(nowhere)
@@ -221,7 +221,7 @@ def test_what_is_no_number_equals_itself() -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_a_field_without_a_default_comes_first(make: Callable[..., Any]) -> None:
+def test_field_order_without_defaults_is_checked(make: Callable[..., Any]) -> None:
     class Late:
         first: int = 1
         second: int
@@ -231,7 +231,7 @@ def test_a_field_without_a_default_comes_first(make: Callable[..., Any]) -> None
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_one_that_watches_what_is_set_is_asked(make: Callable[..., Any]) -> None:
+def test_custom_setattr_is_called(make: Callable[..., Any]) -> None:
     seen: list[str] = []
 
     class Watched:
@@ -260,14 +260,14 @@ def test_own_methods_are_kept() -> None:
     assert (repr(Folded("A")), hash(Folded("A"))) == ("A", hash(Folded("A")))
 
 
-def test_what_holds_itself_can_be_shown() -> None:
+def test_recursive_repr_terminates() -> None:
     sample = made_by(lazy_dataclass.dataclass)(1)
     sample.third.append(sample)
 
     assert "third=[...]" in repr(sample)
 
 
-def test_a_module_is_made_ready_before_its_first_instances() -> None:
+def test_module_is_prepared_before_its_first_instances() -> None:
     module = ModuleType("made")
     module.Sample = made_by(lazy_dataclass.dataclass, frozen=True)  # pyright: ignore[reportAttributeAccessIssue]
     waiting = own_constructor(module.Sample)
@@ -280,7 +280,7 @@ def test_a_module_is_made_ready_before_its_first_instances() -> None:
     assert own_constructor(module.Sample) is ready
 
 
-def test_no_function_is_compiled_before_an_instance_is_made() -> None:
+def test_no_function_is_compiled_before_the_first_instance() -> None:
     code = (
         "import dataclasses, harness.lazy_dataclass, harness.messages\n"
         "made = []\n"

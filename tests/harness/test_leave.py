@@ -13,7 +13,7 @@ from tools.delegate import DelegateTool
 from tools.shell_risk import assess
 
 
-async def test_reading_is_free_and_writing_is_asked_about(make_agent, person):
+async def test_reading_is_allowed_and_writing_needs_approval(make_agent, person):
     tools = [SimpleTool("read"), SimpleTool("write", risk="edit")]
     agent = make_agent(calls("read", "write"), "done", tools=tools)
 
@@ -23,7 +23,7 @@ async def test_reading_is_free_and_writing_is_asked_about(make_agent, person):
     assert tools[1].ran == [{}]
 
 
-async def test_a_denied_call_never_runs_and_its_reason_reaches_the_model(make_agent, person, record):
+async def test_denied_call_never_runs_and_its_reason_reaches_the_model(make_agent, person, record):
     tool = SimpleTool("write", risk="edit")
     agent = make_agent(calls("write"), "done", tools=[tool])
     happened = record(agent)
@@ -39,7 +39,7 @@ async def test_a_denied_call_never_runs_and_its_reason_reaches_the_model(make_ag
     assert [name for name in happened.names if name in wanted] == list(wanted)
 
 
-async def test_trust_for_the_session_covers_the_tool_and_can_be_taken_back(make_agent, person):
+async def test_session_permission_covers_the_tool_and_can_be_revoked(make_agent, person):
     tool = SimpleTool("write", risk="edit")
     agent = make_agent(calls("write"), calls("write"), "done", calls("write"), "done", tools=[tool])
     person.approvals = [AllowForSession()]
@@ -76,7 +76,7 @@ async def test_session_grant_of_a_command_covers_its_prefix_and_no_other_command
     assert agent.state.grants.session_grants == ("bash(echo …)", "bash(cd src …)", "bash(python -c 'print(1)')")
 
 
-async def test_session_grant_covers_sub_agents_by_the_same_prefix(make_agent, person):
+async def test_session_grant_covers_subagents_by_the_same_prefix(make_agent, person):
     person.approvals = [AllowForSession(), Denied()]
     script = {"go": [delegates("dig"), "ok"], "dig": [*shell_script("echo a", "echo b", "git push"), "done"]}
     agent = make_agent(model=cast(script), tools=[DelegateTool(), Shell("bash")])
@@ -99,7 +99,7 @@ async def test_accepting_a_plan_with_its_edits_allows_edits_and_still_asks_for_c
     assert write.ran == [{}]
 
 
-async def test_a_rule_covers_commands_with_the_same_beginning_only(make_agent, person):
+async def test_rule_covers_only_commands_with_the_same_prefix(make_agent, person):
     tool = SimpleTool("bash", risk="execute")
     script = [calls("bash", command=command) for command in ("git status", "git status", "git push")]
     agent = make_agent(*script, "done", tools=[tool])
@@ -110,7 +110,7 @@ async def test_a_rule_covers_commands_with_the_same_beginning_only(make_agent, p
     assert [request.call.arguments["command"] for request in person.asked] == ["git status", "git push"]
 
 
-async def test_approvals_are_asked_in_call_order_before_anything_runs(make_agent, person):
+async def test_approvals_are_requested_in_call_order_before_anything_runs(make_agent, person):
     tools = [SimpleTool("first", risk="edit"), SimpleTool("second", risk="edit")]
     agent = make_agent(calls("first", "second"), "done", tools=tools)
     seen = []
@@ -122,7 +122,7 @@ async def test_approvals_are_asked_in_call_order_before_anything_runs(make_agent
     assert seen.index("ToolExecutionStart") > max(i for i, name in enumerate(seen) if name == "ToolApprovalResolved")
 
 
-async def test_what_is_dangerous_is_asked_about_even_when_trusted(make_agent, person):
+async def test_dangerous_call_needs_approval_even_when_trusted(make_agent, person):
     tool = SimpleTool("bash", risk="dangerous")
     agent = make_agent(calls("bash"), calls("bash"), "done", tools=[tool])
     agent.state.grants.trust("bash")
@@ -135,7 +135,7 @@ async def test_what_is_dangerous_is_asked_about_even_when_trusted(make_agent, pe
     assert person.asked[0].rule == ""
 
 
-async def test_what_is_forbidden_never_runs_even_with_approval_off(make_agent, person):
+async def test_forbidden_call_never_runs_even_with_approval_off(make_agent, person):
     tool = SimpleTool("bash", risk="forbidden")
     agent = make_agent(calls("bash"), "done", tools=[tool], approval="off")
 
@@ -145,7 +145,7 @@ async def test_what_is_forbidden_never_runs_even_with_approval_off(make_agent, p
     assert person.asked == []
 
 
-async def test_with_approval_on_reading_is_asked_about_too(make_agent, person):
+async def test_reading_needs_approval_with_approval_on(make_agent, person):
     agent = make_agent(calls("read"), "done", tools=[SimpleTool("read")], approval="on")
 
     await agent.prompt("go")
@@ -153,7 +153,7 @@ async def test_with_approval_on_reading_is_asked_about_too(make_agent, person):
     assert [request.call.name for request in person.asked] == ["read"]
 
 
-async def test_a_call_that_cannot_work_is_answered_without_asking(make_agent, person):
+async def test_impossible_call_is_answered_without_asking(make_agent, person):
     class Hopeless(SimpleTool):
         async def preview(self, arguments, context):
             return ToolOutput.failure("old_string is not in the file")
@@ -166,7 +166,7 @@ async def test_a_call_that_cannot_work_is_answered_without_asking(make_agent, pe
     assert results_of(agent)[0].text == "old_string is not in the file"
 
 
-async def test_arguments_the_person_changed_are_what_runs_and_the_model_is_told(make_agent, person):
+async def test_arguments_edited_by_the_user_are_used_and_reported_to_the_model(make_agent, person):
     tool = SimpleTool("bash", risk="execute")
     agent = make_agent(calls("bash", command="ls /"), "done", tools=[tool])
     person.approvals = [AllowWithArguments({"command": "ls"})]
@@ -177,7 +177,7 @@ async def test_arguments_the_person_changed_are_what_runs_and_the_model_is_told(
     assert "changed the arguments" in results_of(agent)[0].text
 
 
-async def test_plan_mode_hides_and_blocks_what_mutates(make_agent, person, requests):
+async def test_plan_mode_hides_and_blocks_mutating_tools(make_agent, person, requests):
     write, plan = SimpleTool("write", risk="edit"), SimpleTool("submit_plan", risk="none")
     agent = make_agent(calls("write"), "done", tools=[SimpleTool("read"), write, plan], mode=PLAN, approval="off")
 
@@ -193,7 +193,7 @@ async def submit(arguments, context) -> ToolOutput:
     return ToolOutput.text("accepted" if verdict.accepted else f"revise: {verdict.feedback}")
 
 
-async def test_an_accepted_plan_gives_the_tools_back(make_agent, person, record, requests):
+async def test_accepted_plan_restores_the_tools(make_agent, person, record, requests):
     tools = [SimpleTool("write", risk="edit"), SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan"), calls("write"), "done", tools=tools, mode=PLAN)
     happened = record(agent)
@@ -206,7 +206,7 @@ async def test_an_accepted_plan_gives_the_tools_back(make_agent, person, record,
     assert tools[0].ran == [{}]
 
 
-async def test_a_rejected_plan_stays_in_plan_mode(make_agent, person, record):
+async def test_rejected_plan_stays_in_plan_mode(make_agent, person, record):
     tools = [SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan"), "done", tools=tools, mode=PLAN)
     happened = record(agent)
@@ -219,7 +219,7 @@ async def test_a_rejected_plan_stays_in_plan_mode(make_agent, person, record):
     assert results_of(agent)[0].text == "revise: smaller steps"
 
 
-async def test_calls_beside_an_accepted_plan_are_still_blocked(make_agent, person):
+async def test_calls_next_to_an_accepted_plan_are_still_blocked(make_agent, person):
     write = SimpleTool("write", risk="edit")
     tools = [write, SimpleTool("submit_plan", submit, risk="none")]
     agent = make_agent(calls("submit_plan", "write"), "done", tools=tools, mode=PLAN, approval="off")
@@ -230,7 +230,7 @@ async def test_calls_beside_an_accepted_plan_are_still_blocked(make_agent, perso
     assert agent.state.mode is EXECUTE
 
 
-async def test_nobody_allows_nothing_and_is_marked_as_unasked(make_agent, record):
+async def test_non_interactive_user_allows_nothing_and_is_marked_as_such(make_agent, record):
     from harness.ports.interaction import NonInteractive
 
     tool = SimpleTool("write", risk="edit")

@@ -13,7 +13,7 @@ from harness.events import MessageUpdate
 from providers import connect
 
 
-async def test_runs_that_are_broken_off_leave_no_task_command_socket_or_file(tmp_path: Path, monkeypatch):
+async def test_interrupted_runs_leave_no_task_command_socket_or_file(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
 
     with model_server(tmp_path) as base_url:
@@ -28,7 +28,7 @@ async def test_runs_that_are_broken_off_leave_no_task_command_socket_or_file(tmp
     assert after.commands == 0
 
 
-def test_runs_that_are_broken_off_leave_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_interrupted_runs_leave_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
 
     before = held().threads
@@ -40,7 +40,7 @@ def test_runs_that_are_broken_off_leave_no_thread(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("how", ["abort", "cancel"])
-async def test_a_run_that_is_told_to_stop_again_and_again_leaves_no_connection(tmp_path: Path, monkeypatch, how: str):
+async def test_repeatedly_stopped_run_leaves_no_connection(tmp_path: Path, monkeypatch, how: str):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     begun = asyncio.Event()
     with model_server(tmp_path) as base_url:

@@ -16,7 +16,7 @@ from harness.ports.provider import BlockDelta
 from providers.demo import Call, Hang, Reply, Say, Think
 
 
-async def test_a_plain_reply_has_its_events_in_order(make_agent, record):
+async def test_plain_reply_publishes_its_events_in_order(make_agent, record):
     agent = make_agent("Hello there, friend, it is a fine day.")
     happened = record(agent)
 
@@ -41,7 +41,7 @@ async def test_a_plain_reply_has_its_events_in_order(make_agent, record):
     assert [event.seq for event in happened.events] == list(range(1, len(happened.events) + 1))
 
 
-async def test_deltas_arrive_while_the_provider_still_speaks(make_agent):
+async def test_deltas_arrive_while_the_provider_is_streaming(make_agent):
     agent = make_agent(Reply((Say("one two three four"), Hang())))
     heard = []
     agent.subscribe(lambda event: heard.append(event) if isinstance(event, MessageUpdate) else None)
@@ -55,7 +55,7 @@ async def test_deltas_arrive_while_the_provider_still_speaks(make_agent):
     assert "".join(each.delta.text for each in heard if isinstance(each.delta, BlockDelta)) == "one two three four"
 
 
-async def test_a_tool_turn_has_its_events_in_order(make_agent, record):
+async def test_tool_turn_publishes_its_events_in_order(make_agent, record):
     agent = make_agent(calls("look"), "done", tools=[SimpleTool("look")])
     happened = record(agent)
 
@@ -75,7 +75,7 @@ async def test_a_tool_turn_has_its_events_in_order(make_agent, record):
     ]
 
 
-async def test_reading_tools_run_together_and_answer_in_call_order(make_agent, record):
+async def test_reading_tools_run_concurrently_and_answer_in_call_order(make_agent, record):
     agent = make_agent(calls("slow", "quick"), "done", tools=[sleeper("slow", 0.02), sleeper("quick", 0)])
     happened = record(agent)
 
@@ -85,7 +85,7 @@ async def test_reading_tools_run_together_and_answer_in_call_order(make_agent, r
     assert [end.result.tool_name for end in happened.of(ToolExecutionEnd)] == ["quick", "slow"]
 
 
-async def test_mutating_tools_run_one_after_another_in_call_order(make_agent):
+async def test_mutating_tools_run_sequentially_in_call_order(make_agent):
     seen: list[str] = []
 
     def writer(name: str, seconds: float) -> SimpleTool:
@@ -106,7 +106,7 @@ async def test_mutating_tools_run_one_after_another_in_call_order(make_agent):
     assert seen == ["first begins", "first ends", "second begins", "second ends"]
 
 
-async def test_an_unknown_tool_is_answered_with_the_nearest_names(make_agent):
+async def test_unknown_tool_is_answered_with_the_nearest_names(make_agent):
     agent = make_agent(calls("reed_file"), "done", tools=[SimpleTool("read_file")])
 
     await agent.prompt("go")
@@ -116,7 +116,7 @@ async def test_an_unknown_tool_is_answered_with_the_nearest_names(make_agent):
     assert result.text == "Error: unknown tool 'reed_file'; did you mean read_file?"
 
 
-async def test_arguments_that_break_the_schema_never_execute(make_agent):
+async def test_arguments_violating_the_schema_never_execute(make_agent):
     tool = SimpleTool("look", required=("path",))
     agent = make_agent(calls("look"), "done", tools=[tool])
 
@@ -128,7 +128,7 @@ async def test_arguments_that_break_the_schema_never_execute(make_agent):
     assert tool.ran == []
 
 
-async def test_arguments_that_are_no_json_never_execute_and_say_where(make_agent):
+async def test_invalid_json_arguments_never_execute_and_name_the_position(make_agent):
     tool = SimpleTool("look")
     agent = make_agent(Reply((Call("look", {}, raw='{"path": "a'),)), "done", tools=[tool])
 
@@ -141,7 +141,7 @@ async def test_arguments_that_are_no_json_never_execute_and_say_where(make_agent
     assert tool.ran == []
 
 
-async def test_a_call_cut_by_the_token_limit_is_answered_and_the_run_goes_on(make_agent):
+async def test_call_truncated_by_the_token_limit_gets_a_result_and_the_run_continues(make_agent):
     tool = SimpleTool("look")
     agent = make_agent(Reply((Call("look", {}, raw='{"path": "a'),), stop_reason="length"), "done", tools=[tool])
 
@@ -155,7 +155,7 @@ async def test_a_call_cut_by_the_token_limit_is_answered_and_the_run_goes_on(mak
     assert result.error is None
 
 
-async def test_a_tool_that_raises_is_an_error_result_and_the_run_goes_on(make_agent):
+async def test_raising_tool_gives_an_error_result_and_the_run_continues(make_agent):
     async def work(arguments, context):
         raise ZeroDivisionError("by zero")
 
@@ -169,7 +169,7 @@ async def test_a_tool_that_raises_is_an_error_result_and_the_run_goes_on(make_ag
     assert result.text == "done"
 
 
-async def test_call_ids_that_repeat_are_made_unique(make_agent):
+async def test_repeated_call_ids_are_made_unique(make_agent):
     again = Reply((Call("look", {}, id="call_0"), Call("look", {}, id="call_0")))
     agent = make_agent(again, again, "done", tools=[SimpleTool("look")])
 
@@ -180,7 +180,7 @@ async def test_call_ids_that_repeat_are_made_unique(make_agent):
     assert len(set(ids)) == 4
 
 
-async def test_the_turn_limit_ends_the_run_and_says_so(make_agent, record):
+async def test_turn_limit_ends_the_run_with_its_stop_reason(make_agent, record):
     agent = make_agent(calls("look"), calls("look"), "never", tools=[SimpleTool("look")], limits=Limits(max_turns=2))
     happened = record(agent)
 
@@ -193,7 +193,7 @@ async def test_the_turn_limit_ends_the_run_and_says_so(make_agent, record):
     assert last.text == "[Agent stopped: the limit of 2 turns is reached]"
 
 
-async def test_thinking_stands_before_what_was_said(make_agent):
+async def test_thinking_precedes_the_text(make_agent):
     agent = make_agent(Reply((Think("hm", signature="sig"), Say("hello"))))
 
     await agent.prompt("hi")

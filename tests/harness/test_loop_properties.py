@@ -155,23 +155,23 @@ INTERRUPTIONS = scripts(spoken([*CALLS, *PLAIN, *WORDS, *MENDABLE, *BAD_CALLS]),
 
 @EXAMPLES
 @given(script=TOOLS)
-def test_whatever_tools_do_every_call_is_answered(tmp_path: Path, script: Script) -> None:
+def test_every_call_is_answered_for_any_tool_behaviour(tmp_path: Path, script: Script) -> None:
     hold(script, tmp_path)
 
 
 @EXAMPLES
 @given(script=MODELS)
-def test_whatever_models_say_a_run_ends_in_good_order(tmp_path: Path, script: Script) -> None:
+def test_run_events_are_ordered_for_any_model_output(tmp_path: Path, script: Script) -> None:
     hold(script, tmp_path)
 
 
 @EXAMPLES
 @given(script=PEOPLE)
-def test_whatever_people_and_hooks_say_nothing_runs_without_leave(tmp_path: Path, script: Script) -> None:
+def test_nothing_runs_without_approval_for_any_user_and_hook_behaviour(tmp_path: Path, script: Script) -> None:
     hold(script, tmp_path)
 
 
 @EXAMPLES
 @given(script=INTERRUPTIONS)
-def test_whenever_a_run_is_interrupted_nothing_typed_is_lost(tmp_path: Path, script: Script) -> None:
+def test_no_typed_message_is_lost_for_any_interruption(tmp_path: Path, script: Script) -> None:
     hold(script, tmp_path)

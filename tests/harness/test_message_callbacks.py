@@ -167,7 +167,7 @@ async def test_a_callback_that_fails_is_reported_and_the_run_continues(make_agen
     assert seen.of(Notice)[0].text.startswith("get_follow_up_messages failed: ")
 
 
-async def test_an_abort_ends_a_callback_that_waits(make_agent):
+async def test_abort_ends_a_waiting_callback(make_agent):
     waits = asyncio.Event()
 
     async def wait():

@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 READ, BASH, SUBMIT = NamedTool("read_file"), NamedTool("bash", mutates=True), NamedTool("submit_plan")
 
 
-def test_plan_mode_shows_only_what_reads_and_the_way_out() -> None:
+def test_plan_mode_offers_only_reading_tools_and_the_plan_tool() -> None:
     assert tools_of(PLAN, [READ, BASH, SUBMIT]) == (READ, SUBMIT)
 
 
-def test_execute_mode_shows_all_but_the_plan_tool() -> None:
+def test_execute_mode_offers_all_tools_but_the_plan_tool() -> None:
     assert tools_of(EXECUTE, [READ, BASH, SUBMIT]) == (READ, BASH)
 
 
-def test_a_tool_that_is_not_shown_is_not_permitted_either() -> None:
+def test_hidden_tool_is_not_permitted_either() -> None:
     assert not permits(PLAN, BASH)
     assert not permits(EXECUTE, SUBMIT)
 

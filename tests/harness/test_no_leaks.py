@@ -100,7 +100,7 @@ async def settled(before: Held, expected: Held) -> Held:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-async def test_a_run_that_ends_so_leaves_nothing_behind(way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_run_with_this_ending_leaves_nothing_behind(way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     # Each delta gives way to the rest of the program, so that an abort also comes while the stream itself is at rest.
     monkeypatch.setattr("harness.agent.model_call.BREATH", -1.0)
@@ -127,7 +127,7 @@ async def test_a_run_that_ends_so_leaves_nothing_behind(way: Way, tmp_path: Path
 
 
 @pytest.mark.parametrize("way", [WAYS[0], WAYS[5], WAYS[6]], ids=lambda way: way.name)
-def test_a_run_that_is_waited_for_leaves_no_thread(way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_prompt_sync_leaves_no_thread(way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     before = held()
 

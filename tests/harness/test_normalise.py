@@ -38,7 +38,7 @@ def shape(messages: tuple[Message, ...]) -> list[str]:
     return words
 
 
-def test_a_history_that_is_fine_stays_as_it_is():
+def test_valid_history_is_unchanged():
     history = tour()
 
     healed = normalise(history)
@@ -46,7 +46,7 @@ def test_a_history_that_is_fine_stays_as_it_is():
     assert all(one is other for one, other in zip(healed, history, strict=True))
 
 
-def test_a_call_without_a_result_gets_one_at_once():
+def test_call_without_a_result_gets_one():
     history = [user("go"), reply(call("a"), call("b")), result("b", "fine"), user("next")]
 
     healed = normalise(history)
@@ -56,7 +56,7 @@ def test_a_call_without_a_result_gets_one_at_once():
     assert healed[2].tool_name == "read_file"
 
 
-def test_a_call_at_the_very_end_gets_one_too():
+def test_call_at_the_end_gets_a_result():
     assert shape(normalise([user("go"), reply(call("a"))])) == ["user go", "reply a", f"a: {NO_RESULT}"]
 
 
@@ -66,19 +66,19 @@ def test_results_are_moved_to_their_calls_in_call_order():
     assert shape(normalise(history)) == ["user go", "reply a,b", "a: 1", "b: 2", "user stop"]
 
 
-def test_results_nobody_asked_for_and_second_answers_go():
+def test_orphaned_and_duplicate_results_are_removed():
     history = [result("x", "early"), user("go"), reply(call("a")), result("a", "1"), result("a", "2"), result("z")]
 
     assert shape(normalise(history)) == ["user go", "reply a", "a: 1"]
 
 
-def test_what_never_reaches_a_model_goes():
+def test_messages_not_meant_for_a_model_are_removed():
     history = [CustomMessage("note", {}), user("go"), CustomMessage("note", {}), reply("hi")]
 
     assert shape(normalise(history)) == ["user go", "reply hi"]
 
 
-def test_messages_that_say_nothing_go():
+def test_empty_messages_are_removed():
     history = [
         user("  \n"),
         UserMessage(()),
@@ -93,19 +93,19 @@ def test_messages_that_say_nothing_go():
     assert shape(normalise(history)) == ["user go", "reply hi"]
 
 
-def test_a_picture_and_a_thought_say_something():
+def test_image_and_thinking_count_as_content():
     history = [UserMessage((Image("image/png", "AAAA"),)), AssistantMessage((Thinking("hm", "sig"),))]
 
     assert normalise(history) == tuple(history)
 
 
-def test_an_aborted_reply_keeps_its_words_and_calls():
+def test_aborted_reply_keeps_its_text_and_calls():
     cut = AssistantMessage((Text("let me"), ToolCall("a", "bash", {}, '{"com')), stop_reason="aborted")
 
     assert shape(normalise([user("go"), cut])) == ["user go", "reply let mea", f"a: {NO_RESULT}"]
 
 
-def test_arguments_that_were_no_json_keep_their_error_result():
+def test_invalid_json_arguments_keep_their_error_result():
     broken = ToolCall("a", "bash", {}, '{"com')
     refused = replace(result("a", "these arguments are no JSON", "bash"), is_error=True)
     history = [user("go"), reply(broken), refused]
@@ -132,7 +132,7 @@ def test_call_ids_become_unique_and_results_follow_them():
     ]  # fmt: skip
 
 
-def test_a_new_name_for_a_call_is_not_one_that_is_used_later():
+def test_new_call_id_does_not_collide_with_a_later_one():
     history = [reply(call("a"), call("a")), result("a"), result("a"), reply(call("a_2")), result("a_2")]
 
     healed = normalise(history)
@@ -157,7 +157,7 @@ MESSAGES = st.one_of(
 
 
 @given(st.lists(MESSAGES, max_size=10))
-def test_whatever_came_in_every_call_has_one_result_right_after_it(history: list[Message]):
+def test_any_history_ends_with_one_result_after_each_call(history: list[Message]):
     healed = normalise(history)
 
     due: list[str] = []
@@ -176,14 +176,14 @@ def test_whatever_came_in_every_call_has_one_result_right_after_it(history: list
 
 
 @given(st.lists(MESSAGES, max_size=10))
-def test_healing_twice_changes_nothing_more(history: list[Message]):
+def test_repairing_twice_changes_nothing_more(history: list[Message]):
     healed = normalise(history)
 
     assert normalise(healed) == healed
     assert normalise(history) == healed
 
 
-def test_a_conversation_that_grows_or_changes_reads_as_if_it_were_new() -> None:
+def test_incremental_repair_equals_a_full_repair() -> None:
     normaliser = Normaliser()
     call = AssistantMessage((ToolCall("c", "x", {}),))
     answered = (user("a"), call, ToolResult("c", "x", (Text("y"),)))

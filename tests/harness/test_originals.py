@@ -18,9 +18,7 @@ def kept(tmp_path: Path, workspace: Workspace) -> Snapshots:
     return kept
 
 
-async def test_what_a_file_held_before_its_first_change_is_kept_to_the_byte(
-    root: Path, workspace: Workspace, kept: Snapshots
-):
+async def test_content_before_the_first_change_is_kept_byte_for_byte(root: Path, workspace: Workspace, kept: Snapshots):
     (root / "a.txt").write_bytes(b"one\r\ntwo\r\n")
     await workspace.read("a.txt")
 
@@ -31,7 +29,7 @@ async def test_what_a_file_held_before_its_first_change_is_kept_to_the_byte(
     assert kept.all() == [Snapshot(root / "a.txt", b"one\r\ntwo\r\n"), Snapshot(root / "new.txt", None)]
 
 
-async def test_it_is_there_when_the_session_goes_on_in_another_process(
+async def test_snapshot_is_available_in_another_process(
     tmp_path: Path, root: Path, workspace: Workspace, kept: Snapshots
 ):
     (root / "a.txt").write_text("one\n")
@@ -47,7 +45,7 @@ async def test_it_is_there_when_the_session_goes_on_in_another_process(
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir() if path.name != originals.INDEX} == {0o600}
 
 
-async def test_what_is_too_large_is_told_as_not_kept_and_stops_no_change(
+async def test_oversized_content_is_reported_as_not_kept_without_blocking_the_change(
     monkeypatch: pytest.MonkeyPatch, root: Path, workspace: Workspace, kept: Snapshots
 ):
     monkeypatch.setattr(originals, "MOST_BYTES", 3)
@@ -60,7 +58,7 @@ async def test_what_is_too_large_is_told_as_not_kept_and_stops_no_change(
     assert (root / "a.txt").read_text() == "x\n"
 
 
-async def test_only_the_newest_sessions_keep_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path):
+async def test_only_the_newest_sessions_keep_snapshots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path):
     monkeypatch.setattr(originals, "MOST_SESSIONS", 2)
     for name in ("one", "two", "three"):
         Snapshots(lambda name=name: tmp_path / "kept" / name).observe(root / "a.txt")
@@ -68,7 +66,7 @@ async def test_only_the_newest_sessions_keep_theirs(tmp_path: Path, monkeypatch:
     assert len(list((tmp_path / "kept").iterdir())) == 2
 
 
-def test_a_name_in_the_list_leads_to_no_other_file(tmp_path: Path):
+def test_manifest_name_cannot_lead_to_another_file(tmp_path: Path):
     (tmp_path / "secret").write_text("s")
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / originals.INDEX).write_text('{"path": "/a", "kept": "../secret"}\n')
@@ -76,7 +74,7 @@ def test_a_name_in_the_list_leads_to_no_other_file(tmp_path: Path):
     assert Snapshots(lambda: tmp_path / "one").all() == [Snapshot(Path("/a"), None, is_kept=False)]
 
 
-async def test_restoring_puts_the_bytes_back_and_tells_listeners_first(root: Path, workspace: Workspace):
+async def test_restoring_writes_the_bytes_and_notifies_listeners_first(root: Path, workspace: Workspace):
     file = root / "a.txt"
     file.write_bytes(b"now\n")
     heard: list[bytes] = []
@@ -88,7 +86,7 @@ async def test_restoring_puts_the_bytes_back_and_tells_listeners_first(root: Pat
     assert heard == [b"now\n"]
 
 
-async def test_restoring_nothing_removes_the_file(root: Path, workspace: Workspace):
+async def test_restoring_a_missing_original_removes_the_file(root: Path, workspace: Workspace):
     (root / "a.txt").write_text("x")
 
     await workspace.restore("a.txt", None, now=digest(b"x"))
@@ -97,7 +95,7 @@ async def test_restoring_nothing_removes_the_file(root: Path, workspace: Workspa
 
 
 @pytest.mark.parametrize("data", [b"before", None])
-async def test_a_file_that_changed_meanwhile_is_not_put_back(root: Path, workspace: Workspace, data: bytes | None):
+async def test_file_changed_meanwhile_is_not_restored(root: Path, workspace: Workspace, data: bytes | None):
     (root / "a.txt").write_text("newer")
 
     with pytest.raises(FileChanged):
@@ -106,12 +104,12 @@ async def test_a_file_that_changed_meanwhile_is_not_put_back(root: Path, workspa
     assert (root / "a.txt").read_text() == "newer"
 
 
-async def test_nothing_outside_is_restored(workspace: Workspace, tmp_path: Path):
+async def test_nothing_outside_the_workspace_is_restored(workspace: Workspace, tmp_path: Path):
     with pytest.raises(OutsideWorkspace):
         await workspace.restore(tmp_path / "elsewhere", None, now=None)
 
 
-async def test_who_had_read_the_file_has_to_read_it_again(root: Path, workspace: Workspace):
+async def test_restored_file_has_to_be_read_again(root: Path, workspace: Workspace):
     (root / "a.txt").write_text("now\n")
     await workspace.read("a.txt")
 

@@ -28,7 +28,7 @@ from harness.ports.selection import PickFirst, Transparent
 from providers.demo import Break, Hang, Reply, Say
 
 
-async def test_two_configurations_answer_at_once_and_the_chosen_one_goes_on(make_agent, record):
+async def test_two_configurations_answer_concurrently_and_the_chosen_one_continues(make_agent, record):
     agent = make_agent("never asked", session_id="s")
     happened = record(agent)
     slow, fast = model("slow", "slow answer", delay=0.002), model("fast", "fast answer")
@@ -62,7 +62,7 @@ async def test_two_configurations_answer_at_once_and_the_chosen_one_goes_on(make
     assert [each.original_length for each in done.outcomes] == [0, 0]
 
 
-async def test_runs_beside_each_other_tell_whose_they_are(make_agent, record):
+async def test_events_of_parallel_runs_name_their_run(make_agent, record):
     agent = make_agent("before", session_id="s")
     await agent.prompt("first")
     happened = record(agent)
@@ -79,7 +79,7 @@ async def test_runs_beside_each_other_tell_whose_they_are(make_agent, record):
     assert len({each.agent_id for each in (outer, *starts)}) == 3
 
 
-async def test_the_same_configuration_twice_has_two_runs(make_agent, record):
+async def test_same_configuration_twice_has_two_runs(make_agent, record):
     agent = make_agent("never asked", session_id="s")
     happened = record(agent)
     same = model("same", "one", "two")
@@ -94,7 +94,7 @@ async def test_the_same_configuration_twice_has_two_runs(make_agent, record):
     assert said(agent) == ["hi", "two", "and?", "three"]
 
 
-async def test_each_sees_the_conversation_before_and_none_of_the_others(make_agent):
+async def test_each_run_sees_the_earlier_conversation_and_no_other_run(make_agent):
     agent = make_agent("known")
     await agent.prompt("remember")
     left, right = model("left", "L"), model("right", "R")
@@ -109,7 +109,7 @@ async def test_each_sees_the_conversation_before_and_none_of_the_others(make_age
     assert [each.original_length for each in done.outcomes] == [2, 2]
 
 
-async def test_one_that_fails_stops_no_other_and_is_not_chosen(make_agent, record):
+async def test_failed_run_stops_no_other_and_is_not_chosen(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
 
@@ -134,7 +134,7 @@ async def test_one_that_fails_stops_no_other_and_is_not_chosen(make_agent, recor
     assert said(agent) == ["hi", "fine"]
 
 
-async def test_when_all_fail_the_run_fails_and_the_prompt_stays(make_agent, record):
+async def test_run_fails_and_keeps_the_prompt_when_all_variants_fail(make_agent, record):
     agent = make_agent("earlier", "later")
     await agent.prompt("before")
     happened = record(agent)
@@ -161,7 +161,7 @@ async def test_when_all_fail_the_run_fails_and_the_prompt_stays(make_agent, reco
     assert (await agent.continue_run()).text == "later"
 
 
-async def test_abort_stops_all_and_leaves_no_task(make_agent, record):
+async def test_abort_stops_all_variants_and_leaves_no_task(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
     hangs = [ParallelVariant(model(name, Reply((Say("so far"), Hang())))) for name in ("a", "b")]
@@ -189,7 +189,7 @@ async def test_abort_stops_all_and_leaves_no_task(make_agent, record):
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_abort_while_it_is_chosen_keeps_the_prompt_and_counts_what_was_used(make_agent, record):
+async def test_abort_during_the_choice_keeps_the_prompt_and_counts_usage(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
     judge = Take(0)
@@ -211,7 +211,7 @@ async def test_abort_while_it_is_chosen_keeps_the_prompt_and_counts_what_was_use
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_a_caller_that_is_cancelled_leaves_a_run_that_has_ended(make_agent, record):
+async def test_cancelled_caller_leaves_an_ended_run(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
 
@@ -226,7 +226,7 @@ async def test_a_caller_that_is_cancelled_leaves_a_run_that_has_ended(make_agent
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_it_is_one_run_of_the_agent(make_agent, record):
+async def test_parallel_variants_are_one_run_of_the_agent(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
     judge = Take(0)
@@ -248,7 +248,7 @@ async def test_it_is_one_run_of_the_agent(make_agent, record):
     assert len(happened.of(AgentStart)) == len(happened.of(AgentEnd)) == 1
 
 
-async def test_tool_calls_of_the_chosen_run_are_told_once_and_in_pairs(make_agent, record):
+async def test_tool_calls_of_the_chosen_run_are_published_once_in_pairs(make_agent, record):
     look = SimpleTool("look")
     agent = make_agent("never asked", tools=[look])
     happened = record(agent)
@@ -286,7 +286,7 @@ async def test_tool_calls_of_the_chosen_run_are_told_once_and_in_pairs(make_agen
     assert agent.history.messages == happened.of(AgentEnd)[0].messages
 
 
-async def test_a_reply_that_was_begun_again_is_told_once(make_agent, record):
+async def test_restarted_reply_is_published_once(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
     broken = Reply((Say("half"), Break(ModelOverloaded("busy"))))
@@ -297,7 +297,7 @@ async def test_a_reply_that_was_begun_again_is_told_once(make_agent, record):
     assert said(agent) == ["hi", "whole"]
 
 
-async def test_without_a_prompt_all_go_on_from_the_last_word(make_agent, record):
+async def test_without_a_prompt_all_variants_continue_the_conversation(make_agent, record):
     agent = make_agent("never asked", messages=[user("still open")])
     happened = record(agent)
     one, two = model("a", "A"), model("b", "B")
@@ -324,7 +324,7 @@ async def test_without_a_prompt_all_go_on_from_the_last_word(make_agent, record)
     assert said(agent) == ["still open", "B"]
 
 
-async def test_there_must_be_something_to_go_on_from(make_agent):
+async def test_parallel_continuation_requires_a_history(make_agent):
     agent = make_agent("done")
     branches = [ParallelVariant(model("a", "A"))]
 

@@ -21,7 +21,7 @@ class Careful:
         return Warn("mind the gap")
 
 
-async def test_what_a_filter_adds_is_said_once(make_agent):
+async def test_guardrail_warning_is_added_once(make_agent):
     agent = make_agent("never asked", guardrails=[Careful()])
     asked = model("a", "A")
 
@@ -31,7 +31,7 @@ async def test_what_a_filter_adds_is_said_once(make_agent):
     assert said(agent)[0] == "hi\n[Warning: mind the gap]"
 
 
-async def test_what_a_person_permits_later_holds_for_all(make_agent, person):
+async def test_later_permission_of_the_user_applies_to_all(make_agent, person):
     look = SimpleTool("look", risk="read")
     agent = make_agent("never asked", tools=[look], approval="off")
     agent.state.approval = "on"
@@ -47,7 +47,7 @@ async def test_what_a_person_permits_later_holds_for_all(make_agent, person):
     assert len(look.ran) == 2
 
 
-async def test_the_agents_routing_and_fallback_ask_no_other_model(make_agent):
+async def test_agent_routing_and_fallback_are_not_used_for_variants(make_agent):
     elsewhere = model("elsewhere", "E", "E")
     agent = make_agent("never asked", routing=Single(elsewhere), fallback=[elsewhere])
 
@@ -57,7 +57,7 @@ async def test_the_agents_routing_and_fallback_ask_no_other_model(make_agent):
     assert [each.result.text for each in done.outcomes] == ["", "A"]
 
 
-async def test_routing_of_its_own_is_asked(make_agent):
+async def test_routing_of_a_variant_is_used(make_agent):
     agent = make_agent("never asked")
     routed = ParallelVariant(model("a", "never"), options=AgentOptions(routing=Single(model("b", "B"))))
 
@@ -66,7 +66,7 @@ async def test_routing_of_its_own_is_asked(make_agent):
     assert done.result.text == "B"
 
 
-async def test_what_is_told_as_used_in_all_counts_every_run(make_agent, record):
+async def test_reported_usage_includes_every_run(make_agent, record):
     agent = make_agent(spent("first", 1))
     await agent.prompt("before")
     happened = record(agent)
@@ -81,7 +81,7 @@ async def test_what_is_told_as_used_in_all_counts_every_run(make_agent, record):
     assert sorted(each.total.input for each in inner) == [10, 100]
 
 
-async def test_a_run_ends_as_the_chosen_one_did(make_agent, record):
+async def test_run_ends_like_the_chosen_variant(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
     long = model("a", Reply((Say("cut o"),), stop_reason="length"))
@@ -92,7 +92,7 @@ async def test_a_run_ends_as_the_chosen_one_did(make_agent, record):
     assert own(happened.events)[-1] == "AgentEnd"
 
 
-async def test_what_was_kept_of_calls_is_forgotten_once_others_were_at_work(make_agent, record):
+async def test_cached_results_are_cleared_after_parallel_runs(make_agent, record):
     look, change = SimpleTool("look", cacheable=True), SimpleTool("change", risk="edit")
     agent = make_agent(calls("look"), "seen", calls("look"), "seen anew", tools=[look])
     happened = record(agent)
@@ -105,7 +105,7 @@ async def test_what_was_kept_of_calls_is_forgotten_once_others_were_at_work(make
     assert happened.of(ToolCacheHit) == []
 
 
-async def test_a_call_that_was_answered_from_memory_is_told_as_one(make_agent, record):
+async def test_call_answered_from_the_cache_is_reported_as_cached(make_agent, record):
     agent = make_agent("never asked", tools=[SimpleTool("look", cacheable=True)])
     happened = record(agent)
 
@@ -114,7 +114,7 @@ async def test_a_call_that_was_answered_from_memory_is_told_as_one(make_agent, r
     assert deeds(happened.events) == ["start look", "end look", "start look", "hit look", "end look"]
 
 
-async def test_what_a_run_cost_is_known_once_its_price_is(make_agent):
+async def test_cost_of_a_run_is_known_once_its_price_is(make_agent):
     class Late:
         now: ModelInfo | None = None
 

@@ -29,7 +29,7 @@ from harness.session.store import SessionStore
 from providers.demo import Break, Call, Reply, Say
 
 
-async def test_tools_that_change_something_are_for_those_that_name_them(make_agent):
+async def test_mutating_tools_are_only_for_variants_that_name_them(make_agent):
     look, change = SimpleTool("look"), SimpleTool("change", risk="edit")
     agent = make_agent("never asked", tools=[look, change])
     tame, bold = model("tame", calls("change"), "could not"), model("bold", calls("change"), "did")
@@ -59,7 +59,7 @@ async def test_only_the_chosen_run_is_in_the_session_file(make_agent, tmp_path: 
     assert text.count("WINNER") == 1
 
 
-async def test_the_prompt_is_on_disk_before_any_request(make_agent, tmp_path: Path):
+async def test_prompt_is_on_disk_before_any_request(make_agent, tmp_path: Path):
     agent = make_agent("never asked")
     store = SessionStore(tmp_path / "data", tmp_path, agent.session_id)
     agent.subscribe(store.store)
@@ -76,7 +76,7 @@ async def test_the_prompt_is_on_disk_before_any_request(make_agent, tmp_path: Pa
     assert on_disk == [True, True]
 
 
-async def test_all_runs_and_the_choice_are_paid_for(make_agent):
+async def test_all_runs_and_the_choice_are_counted(make_agent):
     agent = make_agent(spent("first", 1), spent("last", 2))
     await agent.prompt("before")
     branches = [ParallelVariant(model("a", spent("A", 10))), ParallelVariant(model("b", spent("B", 100)))]
@@ -89,7 +89,7 @@ async def test_all_runs_and_the_choice_are_paid_for(make_agent):
     assert done.usage.input == 1_000
 
 
-async def test_what_was_said_meanwhile_is_heard_by_the_agents_model_afterwards(make_agent, record):
+async def test_messages_queued_meanwhile_are_sent_to_the_agents_model_afterwards(make_agent, record):
     agent = make_agent("about steering", "about follow-up")
     happened = record(agent)
     judge = Take(0)
@@ -118,7 +118,7 @@ async def test_what_was_said_meanwhile_is_heard_by_the_agents_model_afterwards(m
     assert done.result.text == "about follow-up"
 
 
-async def test_what_was_said_meanwhile_stays_queued_when_all_fail(make_agent):
+async def test_messages_queued_meanwhile_stay_queued_when_all_fail(make_agent):
     agent = make_agent("never asked")
     agent.follow_up("later")
 
@@ -128,7 +128,7 @@ async def test_what_was_said_meanwhile_stays_queued_when_all_fail(make_agent):
     assert [each.text for each in agent.inbox.follow_up.messages] == ["later"]
 
 
-async def test_a_choice_that_breaks_costs_no_answer(make_agent, record):
+async def test_failing_strategy_loses_no_answer(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
     branches = [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))]
@@ -144,7 +144,7 @@ async def test_a_choice_that_breaks_costs_no_answer(make_agent, record):
 
 
 @pytest.mark.parametrize("index", [0, 7, -1], ids=["failed", "too high", "too low"])
-async def test_what_cannot_be_chosen_is_not(make_agent, record, index: int):
+async def test_invalid_choice_is_rejected(make_agent, record, index: int):
     agent = make_agent("never asked")
     happened = record(agent)
     branches = [ParallelVariant(failing("x")), ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))]
@@ -155,7 +155,7 @@ async def test_what_cannot_be_chosen_is_not(make_agent, record, index: int):
     assert [each.level for each in happened.of(Notice)] == ["warning"]
 
 
-async def test_a_judge_chooses_and_its_use_is_told_apart(make_agent, record):
+async def test_judge_chooses_and_its_usage_is_reported_separately(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
     judge = model("judge", Reply((Say("2, it is shorter."),), usage=Usage(input=500, output=5)))
@@ -183,7 +183,7 @@ async def test_a_judge_chooses_and_its_use_is_told_apart(make_agent, record):
     assert said(agent) == ["which?", "B"]
 
 
-async def test_a_judge_that_fails_costs_no_answer(make_agent, record):
+async def test_failing_judge_loses_no_answer(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
     branches = [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))]
@@ -197,7 +197,7 @@ async def test_a_judge_that_fails_costs_no_answer(make_agent, record):
     assert done.selected_index == 0
 
 
-async def test_a_filter_keeps_a_prompt_from_all(make_agent, record):
+async def test_guardrail_blocks_a_prompt_for_all_variants(make_agent, record):
     class Never:
         def check(self, message: UserMessage) -> Reject:
             return Reject("not that")
@@ -214,7 +214,7 @@ async def test_a_filter_keeps_a_prompt_from_all(make_agent, record):
     assert said(agent) == []
 
 
-async def test_limits_hold_for_each_run_and_end_the_whole(make_agent, record):
+async def test_limits_apply_to_each_run_and_end_the_whole(make_agent, record):
     agent = make_agent("never asked", tools=[SimpleTool("look")], limits=Limits(max_turns=1))
     happened = record(agent)
     agent.follow_up("later")
@@ -227,7 +227,7 @@ async def test_limits_hold_for_each_run_and_end_the_whole(make_agent, record):
     assert len(agent.inbox.follow_up) == 1
 
 
-async def test_options_of_its_own_count_as_they_are(make_agent):
+async def test_own_options_of_a_variant_are_used(make_agent):
     agent = make_agent("never asked")
     patient = RetryPolicy(max_retries=0)
 
@@ -245,7 +245,7 @@ async def test_options_of_its_own_count_as_they_are(make_agent):
     assert [each.result.error for each in done.outcomes] == ["busy", None]
 
 
-async def test_a_configuration_that_breaks_stops_no_other(make_agent):
+async def test_failing_configuration_stops_no_other(make_agent):
     class Broken(Hooks):
         def for_run(self) -> Hooks:
             raise RuntimeError("no hook")
@@ -259,7 +259,7 @@ async def test_a_configuration_that_breaks_stops_no_other(make_agent):
     assert said(agent) == ["hi", "B"]
 
 
-async def test_transparent_is_for_one_and_says_so_before_anything_is_asked(make_agent):
+async def test_transparent_rejects_several_variants_before_any_request(make_agent):
     agent = make_agent("never asked")
     asked = model("a", "A", "A")
 
@@ -271,7 +271,7 @@ async def test_transparent_is_for_one_and_says_so_before_anything_is_asked(make_
     assert (asked.provider.requests, said(agent)) == ([], [])
 
 
-async def test_a_session_goes_on_from_the_chosen_run(make_agent, requests):
+async def test_session_continues_from_the_chosen_run(make_agent, requests):
     agent = make_agent("next")
 
     await run_parallel(agent, "hi", [ParallelVariant(model("a", "A")), ParallelVariant(model("b", "B"))], Take(1))
@@ -280,7 +280,7 @@ async def test_a_session_goes_on_from_the_chosen_run(make_agent, requests):
     assert [each.text for each in requests(agent)[0].messages] == ["hi", "B", "and then?"]
 
 
-async def test_the_agents_hooks_hold_in_each_run_and_around_all(make_agent, record):
+async def test_agent_hooks_apply_to_each_run_and_around_all(make_agent, record):
     class Keeps(Hooks):
         def __init__(self) -> None:
             self.began: list[int] = []
@@ -306,7 +306,7 @@ async def test_the_agents_hooks_hold_in_each_run_and_around_all(make_agent, reco
     assert [each.text for each in agent.history] == [each.text for each in done.outcomes[0].messages]
 
 
-async def test_a_budget_counts_in_each_run_anew(make_agent):
+async def test_budget_is_counted_separately_in_each_run(make_agent):
     agent = make_agent("never asked", tools=[SimpleTool("look")], hooks=[Budget(max_tokens=50)])
     thrifty = [Reply((Call("look", {}),), usage=Usage(input=30)), "done"]
 
@@ -317,7 +317,7 @@ async def test_a_budget_counts_in_each_run_anew(make_agent):
     assert [each.result.text for each in done.outcomes] == ["done", "done"]
 
 
-async def test_what_the_person_permits_is_the_same_for_all_and_each_says_who_asks(make_agent, person):
+async def test_user_permissions_are_shared_and_each_request_names_its_run(make_agent, person):
     agent = make_agent("never asked", tools=[SimpleTool("look")], approval="on")
     person.deny("not now")
 
@@ -329,7 +329,7 @@ async def test_what_the_person_permits_is_the_same_for_all_and_each_says_who_ask
     assert [each.added[2].is_error for each in done.outcomes] == [True, False]
 
 
-async def test_what_the_chosen_run_has_read_counts_as_read(make_agent, tmp_path: Path):
+async def test_files_read_by_the_chosen_run_count_as_read(make_agent, tmp_path: Path):
     for name in ("winner.txt", "loser.txt"):
         (tmp_path / name).write_text("old", encoding="utf-8")
 
@@ -348,7 +348,7 @@ async def test_what_the_chosen_run_has_read_counts_as_read(make_agent, tmp_path:
         await agent.workspace.write("loser.txt", "new")
 
 
-async def test_long_output_of_different_runs_stands_in_different_files(make_agent, tmp_path: Path):
+async def test_long_outputs_of_different_runs_are_in_different_files(make_agent, tmp_path: Path):
     async def shout(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         return ToolOutput.text(str(arguments["what"]) * 1_000)
 
@@ -361,7 +361,7 @@ async def test_long_output_of_different_runs_stands_in_different_files(make_agen
     assert written == {"a", "b"}
 
 
-async def test_what_runs_side_by_side_is_told_in_json_and_back(make_agent, record):
+async def test_parallel_run_events_round_trip_through_json(make_agent, record):
     agent = make_agent("never asked")
     happened = record(agent)
 

@@ -82,7 +82,7 @@ async def played(case: Case) -> tuple[Agent, list[Event], ParallelResult]:
 
 @settings(max_examples=150)
 @given(CASES)
-def test_whatever_happens_in_the_runs_the_agents_own_is_whole(case: Case):
+def test_agent_run_is_complete_for_any_variant_outcome(case: Case):
     agent, events, done = asyncio.run(played(case))
 
     names = Counter(own(events))
@@ -101,7 +101,7 @@ def test_whatever_happens_in_the_runs_the_agents_own_is_whole(case: Case):
 
 @settings(max_examples=100)
 @given(CASES)
-def test_whatever_happens_each_call_and_each_run_has_one_beginning_and_one_end(case: Case):
+def test_each_call_and_run_has_one_start_and_one_end_for_any_outcome(case: Case):
     _, events, done = asyncio.run(played(case))
 
     by_run: dict[str, list[Event]] = {}

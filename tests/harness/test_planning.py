@@ -37,7 +37,7 @@ def planner(*script: Reply | str, options: AgentOptions, offered: list[Tool]) ->
     return agent, seen
 
 
-async def test_planning_that_uses_its_turns_is_asked_for_the_plan_and_then_ends() -> None:
+async def test_planning_that_exhausts_its_turns_is_asked_for_the_plan_and_ends() -> None:
     look, _, offered = tools()
     options = AgentOptions(mode=PLAN, planning=Planning(max_turns=3))
     agent, seen = planner(*LOOK, options=options, offered=offered)
@@ -51,7 +51,7 @@ async def test_planning_that_uses_its_turns_is_asked_for_the_plan_and_then_ends(
     assert agent.state.mode is PLAN
 
 
-async def test_plan_execute_moves_on_to_execution_when_planning_uses_its_turns() -> None:
+async def test_plan_execute_moves_to_execution_when_planning_exhausts_its_turns() -> None:
     look, run, offered = tools()
     options = replace(preset("cinch"), limits=Limits(max_turns=3))
     agent, seen = planner(*LOOK[:10], calls("run"), "done", options=options, offered=offered)
@@ -63,7 +63,7 @@ async def test_plan_execute_moves_on_to_execution_when_planning_uses_its_turns()
     assert [event.mode for event in seen if isinstance(event, ModeChanged)] == ["execute"]
 
 
-async def test_plan_execute_carries_out_a_submitted_plan_without_a_review() -> None:
+async def test_plan_execute_executes_a_submitted_plan_without_a_review() -> None:
     _, run, offered = tools()
     agent, seen = planner(calls("run"), PLANNED, calls("run"), "done", options=preset("cinch"), offered=offered)
 
@@ -74,7 +74,7 @@ async def test_plan_execute_carries_out_a_submitted_plan_without_a_review() -> N
     assert [event.plan for event in seen if isinstance(event, PlanSubmitted)] == ["1. Do it."]
 
 
-async def test_plan_execute_without_the_plan_tool_begins_with_execution() -> None:
+async def test_plan_execute_without_the_plan_tool_starts_with_execution() -> None:
     run = SimpleTool("run", risk="execute")
     agent, _ = planner(calls("run"), "done", options=preset("cinch"), offered=[run])
 
@@ -83,7 +83,7 @@ async def test_plan_execute_without_the_plan_tool_begins_with_execution() -> Non
     assert len(run.ran) == 1
 
 
-async def test_planning_turns_do_not_count_towards_the_limit_of_the_run() -> None:
+async def test_planning_turns_do_not_count_towards_the_run_limit() -> None:
     look, run, offered = tools()
     options = replace(preset("cinch"), limits=Limits(max_turns=2))
     agent, _ = planner(*LOOK[:5], PLANNED, calls("run"), calls("run"), "done", options=options, offered=offered)
@@ -93,7 +93,7 @@ async def test_planning_turns_do_not_count_towards_the_limit_of_the_run() -> Non
     assert (len(look.ran), len(run.ran), result.limit) == (5, 2, "turns")
 
 
-async def test_a_plan_that_nobody_can_review_ends_the_run_as_its_answer() -> None:
+async def test_unreviewable_plan_ends_the_run_as_its_answer() -> None:
     _, run, offered = tools()
     agent, _ = planner(PLANNED, PLANNED, options=AgentOptions(mode=PLAN), offered=offered)
 
@@ -105,7 +105,7 @@ async def test_a_plan_that_nobody_can_review_ends_the_run_as_its_answer() -> Non
 
 
 @pytest.mark.parametrize("max_turns", [0, 40])
-async def test_planning_without_a_limit_of_its_own_has_that_of_the_run(max_turns: int) -> None:
+async def test_planning_without_its_own_limit_uses_the_run_limit(max_turns: int) -> None:
     look, _, offered = tools()
     options = AgentOptions(mode=PLAN, planning=Planning(max_turns=max_turns), limits=Limits(max_turns=30))
     agent, _ = planner(*LOOK, options=options, offered=offered)
@@ -115,7 +115,7 @@ async def test_planning_without_a_limit_of_its_own_has_that_of_the_run(max_turns
     assert len(look.ran) == (40 if max_turns else 30)
 
 
-async def test_a_subagent_neither_ends_nor_extends_the_phase_of_its_caller() -> None:
+async def test_subagent_neither_ends_nor_extends_the_phase_of_its_caller() -> None:
     look, _, offered = tools()
     model = cast({"go": [delegates("dig"), "a plan in prose"], "dig": [*LOOK[:12], "found"]})
     agent = Agent(model, [*offered, DelegateTool()], options=preset("cinch"))

@@ -38,7 +38,7 @@ async def failing(arguments: JsonObject, context: ToolContext) -> ToolOutput:
     return ToolOutput.failure("no such thing")
 
 
-async def test_a_spent_budget_stops_the_run_before_its_next_turn(make_agent, record):
+async def test_exhausted_budget_stops_the_run_before_its_next_turn(make_agent, record):
     agent = make_agent(dear("look"), dear("look"), "never said", tools=[SimpleTool("look")], hooks=[Budget(2.0)])
     happened = record(agent)
 
@@ -67,7 +67,7 @@ async def test_a_spent_budget_stops_the_run_before_its_next_turn(make_agent, rec
     assert len(results_of(agent)) == 2
 
 
-async def test_a_budget_of_tokens_begins_anew_with_each_run(make_agent):
+async def test_token_budget_restarts_with_each_run(make_agent):
     look = SimpleTool("look")
     agent = make_agent(dear("look"), dear("look"), dear("look"), "done", tools=[look], hooks=[Budget(max_tokens=20)])
 
@@ -79,7 +79,7 @@ async def test_a_budget_of_tokens_begins_anew_with_each_run(make_agent):
     assert len(look.ran) == 3
 
 
-async def test_a_cost_nobody_knows_is_not_limited():
+async def test_unknown_cost_is_not_limited():
     budget = Budget(max_cost=0.01)
 
     await budget.after_model(replace(reply("hm"), usage=Usage(1_000_000, 1_000_000)))
@@ -87,7 +87,7 @@ async def test_a_cost_nobody_knows_is_not_limited():
     assert await budget.before_turn((), 2) is None
 
 
-async def test_a_budget_waits_for_prices_that_are_looked_up(make_agent):
+async def test_budget_waits_for_a_price_lookup(make_agent):
     spent = Reply((Call("look", {}),), usage=Usage(input=1))
     model = replace(scripted(spent, spent, "never said"), info=SlowFacts(Price(1_000_000.0, 0.0)))
     agent = make_agent(model=model, tools=[SimpleTool("look")], hooks=[Budget(max_cost=2.0)])
@@ -97,7 +97,7 @@ async def test_a_budget_waits_for_prices_that_are_looked_up(make_agent):
     assert result.stop_message == "the budget of $2 is spent ($2.0000)"
 
 
-async def test_no_price_is_looked_up_where_nothing_depends_on_it(make_agent):
+async def test_no_price_is_looked_up_without_need(make_agent):
     facts = SlowFacts(Price(1.0, 1.0))
     hooks = [MaxTurns(5), Budget(max_tokens=100)]
     agent = make_agent(model=replace(scripted("done"), info=facts), hooks=hooks, limits=Limits(max_cost=1.0))
@@ -107,7 +107,7 @@ async def test_no_price_is_looked_up_where_nothing_depends_on_it(make_agent):
     assert facts.now is None
 
 
-async def test_a_run_takes_no_more_turns_than_the_policy_allows(make_agent, record):
+async def test_run_takes_no_more_turns_than_the_policy_allows(make_agent, record):
     look = SimpleTool("look")
     agent = make_agent(calls("look"), calls("look"), calls("look"), tools=[look], hooks=[MaxTurns(2)])
     happened = record(agent)
@@ -125,7 +125,7 @@ async def test_a_run_takes_no_more_turns_than_the_policy_allows(make_agent, reco
     assert result.stop_message == "the policy allows 2 turns"
 
 
-async def test_a_denied_tool_is_not_shown_and_blocked_and_the_model_is_told_why(make_agent, record, requests):
+async def test_denied_tool_is_hidden_and_blocked_with_a_reason(make_agent, record, requests):
     shell, look = SimpleTool("mcp__shell", risk="execute"), SimpleTool("look")
     agent = make_agent(calls("mcp__shell", "look"), "done", tools=[shell, look], hooks=[DenyList("mcp__*", "bash")])
     happened = record(agent)
@@ -147,13 +147,13 @@ async def test_a_denied_tool_is_not_shown_and_blocked_and_the_model_is_told_why(
 @pytest.mark.parametrize(
     ("name", "blocked"), [("bash", True), ("git_push", True), ("Bash", False), ("bash_history", False), ("git", False)]
 )
-async def test_patterns_match_whole_names_and_mind_the_case(name, blocked):
+async def test_patterns_match_whole_names_case_sensitively(name, blocked):
     verdict = await DenyList("bash", "git_*").before_tool(ToolCall("1", name, {}))
 
     assert isinstance(verdict, Block) is blocked
 
 
-async def test_a_call_that_keeps_failing_is_blocked_and_then_ends_the_run(make_agent, record):
+async def test_repeatedly_failing_call_is_blocked_and_then_ends_the_run(make_agent, record):
     find = SimpleTool("find", failing)
     agent = make_agent(*[calls("find", path="x")] * 9, tools=[find], hooks=[LoopDetection(lookback=5, times=3)])
     happened = record(agent)
@@ -185,7 +185,7 @@ async def test_a_call_that_keeps_failing_is_blocked_and_then_ends_the_run(make_a
     assert result.stop_message == "the same call of find failed again and again"
 
 
-async def test_a_call_that_is_never_possible_ends_the_run_too(make_agent):
+async def test_never_possible_call_ends_the_run(make_agent):
     agent = make_agent(*[calls("no_such_tool")] * 9, hooks=[LoopDetection(times=2)])
 
     result = await agent.prompt("go")
@@ -223,13 +223,13 @@ A, B, GOOD = ("a", True), ("b", True), ("a", False)
         ([[A, A, A, A, A, A, A], [A], [A]], ["ran", "blocked", "stopped"]),
     ],
 )
-async def test_what_counts_as_going_in_circles(turns, comes_to):
+async def test_repeated_failures_count_as_a_loop(turns, comes_to):
     hook = LoopDetection(lookback=10, times=3)
 
     assert [await verdict(hook, *each) for each in turns] == comes_to
 
 
-async def test_enough_other_calls_and_a_failing_one_may_be_tried_again():
+async def test_failing_call_is_allowed_again_after_enough_other_calls():
     hook = LoopDetection(lookback=4, times=2)
     others = [[(str(number), False)] for number in range(4)]
 
@@ -238,7 +238,7 @@ async def test_enough_other_calls_and_a_failing_one_may_be_tried_again():
     assert came_to == ["ran", "ran", "blocked", "ran", "ran", "ran", "ran", "ran", "ran", "blocked", "stopped"]
 
 
-async def test_a_call_that_was_blocked_counts_for_nothing():
+async def test_blocked_call_does_not_count():
     hook = LoopDetection(lookback=5, times=2)
     other = [("other", False)]
 
@@ -247,7 +247,7 @@ async def test_a_call_that_was_blocked_counts_for_nothing():
     assert came_to == ["ran", "ran", "ran", "blocked", "ran", "ran", "ran", "ran"]
 
 
-async def test_a_call_that_was_skipped_because_the_person_spoke_did_not_fail():
+async def test_call_skipped_by_steering_is_not_a_failure():
     hook = LoopDetection(times=1)
     skipped = call("1", path="a")
     end = turn((skipped, True))
@@ -257,7 +257,7 @@ async def test_a_call_that_was_skipped_because_the_person_spoke_did_not_fail():
     assert await hook.before_tool(skipped) is None
 
 
-async def test_other_arguments_are_another_call_and_their_order_is_none():
+async def test_other_arguments_are_another_call_regardless_of_key_order():
     hook = LoopDetection(times=1)
     await hook.after_turn(turn((call("1", path="x", mode="y"), True)))
 
@@ -265,7 +265,7 @@ async def test_other_arguments_are_another_call_and_their_order_is_none():
     assert isinstance(await hook.before_tool(call("3", mode="y", path="x")), Block)
 
 
-async def test_a_new_run_forgives_everything():
+async def test_new_run_resets_the_failure_counts():
     hook = LoopDetection(times=1)
     await verdict(hook, A)
     await verdict(hook, A)
@@ -276,7 +276,7 @@ async def test_a_new_run_forgives_everything():
     assert await verdict(hook, A) == "stopped"
 
 
-async def test_agents_that_run_side_by_side_may_share_a_policy(make_agent):
+async def test_parallel_agents_can_share_a_policy(make_agent):
     hooks = [LoopDetection(times=2), Budget(max_tokens=30)]
     find = SimpleTool("find", failing)
     agents = [make_agent(dear("find"), dear("find"), dear(), tools=[find], hooks=hooks) for _ in range(3)]
@@ -287,12 +287,12 @@ async def test_agents_that_run_side_by_side_may_share_a_policy(make_agent):
 
 
 @pytest.mark.parametrize(("lookback", "times"), [(3, 4), (3, 0), (0, 0)])
-def test_a_loop_that_could_never_be_seen_is_refused(lookback, times):
+def test_threshold_that_can_never_trigger_is_rejected(lookback, times):
     with pytest.raises(ConfigError, match="failures among the last"):
         LoopDetection(lookback=lookback, times=times)
 
 
-async def test_what_is_recommended_denies_the_shell_and_is_made_anew_each_time():
+async def test_recommended_policies_deny_the_shell_and_are_created_anew():
     policies, others = recommended(), recommended()
 
     verdicts = [await each.before_tool(ToolCall("1", "bash", {})) for each in policies]

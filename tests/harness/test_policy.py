@@ -30,19 +30,19 @@ FORBIDDEN = Risk("forbidden", "it would delete the whole disk")
         ("off", DANGEROUS, False),
     ],
 )
-def test_mode_says_what_is_asked_about(mode: ApprovalMode, risk: Risk, asked: bool) -> None:
+def test_mode_decides_which_calls_need_approval(mode: ApprovalMode, risk: Risk, asked: bool) -> None:
     decision = decide(mode, risk, Grants(), "tool")
 
     assert isinstance(decision, Ask if asked else Allow)
 
 
 @pytest.mark.parametrize("mode", APPROVAL_MODES)
-def test_harmless_call_is_never_asked_about(mode: ApprovalMode) -> None:
+def test_safe_call_never_needs_approval(mode: ApprovalMode) -> None:
     assert decide(mode, Risk("none"), Grants(), "todo") == Allow()
 
 
 @pytest.mark.parametrize("mode", APPROVAL_MODES)
-def test_forbidden_call_is_denied_whatever_was_granted(mode: ApprovalMode) -> None:
+def test_forbidden_call_is_denied_despite_any_grant(mode: ApprovalMode) -> None:
     grants = Grants(rules=[Rule("bash", "rm")])
     grants.trust("bash")
 
@@ -54,7 +54,7 @@ def test_forbidden_call_is_denied_whatever_was_granted(mode: ApprovalMode) -> No
 
 @pytest.mark.parametrize("mode", ["on", "smart"])
 @pytest.mark.parametrize("risk", [READ, EDIT, PYTEST, PIPELINE])
-def test_trusted_tool_is_not_asked_about(mode: ApprovalMode, risk: Risk) -> None:
+def test_trusted_tool_needs_no_approval(mode: ApprovalMode, risk: Risk) -> None:
     grants = Grants()
     grants.trust("bash")
 
@@ -62,7 +62,7 @@ def test_trusted_tool_is_not_asked_about(mode: ApprovalMode, risk: Risk) -> None
 
 
 @pytest.mark.parametrize("mode", ["on", "smart"])
-def test_danger_is_asked_about_whatever_was_granted_and_cannot_be_remembered(mode: ApprovalMode) -> None:
+def test_dangerous_call_needs_approval_despite_any_grant_and_cannot_be_remembered(mode: ApprovalMode) -> None:
     grants = Grants(rules=[Rule("bash", "rm")])
     grants.trust("bash")
 
@@ -71,14 +71,14 @@ def test_danger_is_asked_about_whatever_was_granted_and_cannot_be_remembered(mod
     assert decision == Ask("it deletes files", rule=None)
 
 
-def test_question_offers_the_rule_that_always_would_keep() -> None:
+def test_request_offers_the_rule_that_always_would_keep() -> None:
     pytest, edit = Rule("bash", "pytest"), Rule("edit_file")
     assert decide("smart", PYTEST, Grants(), "bash") == Ask("it runs a program", pytest, session=(pytest,))
     assert decide("smart", EDIT, Grants(), "edit_file") == Ask("it changes files", edit, session=(edit,))
     assert decide("smart", PIPELINE, Grants(), "run") == Ask("it runs a program", None, session=(Rule("run"),))
 
 
-def test_approval_goes_from_asked_to_trusted_and_back() -> None:
+def test_approval_state_changes_from_ask_to_trusted_and_back() -> None:
     grants = Grants()
     before = decide("smart", EDIT, grants, "write_file")
     grants.trust("write_file")

@@ -59,7 +59,7 @@ APPROVALS = {"cinch": "off", "trustee": "on", "swink": "smart", "phi": "smart", 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_preset_sets_what_its_seed_says(name):
+def test_preset_sets_its_documented_values(name):
     options = preset(name)
 
     assert options.limits == LIMITS[name]
@@ -74,7 +74,7 @@ def test_a_preset_sets_what_its_seed_says(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_seed_does_not_say_is_as_it_is_with_us(name):
+def test_undocumented_values_are_the_defaults(name):
     ours = AgentOptions()
     said = {
         "approval",
@@ -94,7 +94,7 @@ def test_what_a_seed_does_not_say_is_as_it_is_with_us(name):
     assert all(getattr(options, each) == getattr(ours, each) for each in AgentOptions.__slots__ if each not in said)
 
 
-def test_there_are_five_and_two_name_a_model():
+def test_there_are_five_presets_and_two_name_a_model():
     assert preset_names() == NAMES
     assert {name: preset_model(name) for name in NAMES if preset_model(name)} == {
         "cinch": "anthropic/claude-sonnet-4",
@@ -106,14 +106,14 @@ def test_there_are_five_and_two_name_a_model():
     ("name", "hint"),
     [("ph", "did you mean 'phi'"), ("Cinch", "did you mean 'cinch'"), ("", "there are cinch, trustee, swink")],
 )
-def test_an_unknown_name_is_told_the_nearest(name, hint):
+def test_unknown_preset_suggests_the_nearest_name(name, hint):
     with pytest.raises(ConfigError, match=hint):
         preset(name)
     with pytest.raises(ConfigError, match=hint):
         preset_model(name)
 
 
-def test_changing_one_copy_changes_no_other():
+def test_changing_a_copy_changes_no_other():
     one = replace(preset("phi"), approval="on")
     one.execution.timeouts["bash"] = 1.0
 
@@ -165,7 +165,7 @@ async def test_every_preset_runs_an_agent(make, record, name):
     assert (sent.max_tokens, sent.temperature) == (MAX_TOKENS[name], TEMPERATURES[name])
 
 
-async def test_cinch_never_asks_a_failing_model_again(make, record):
+async def test_cinch_preset_never_retries_a_failing_model(make, record):
     agent = make("cinch", Reply((Break(ModelThrottled("slow down")),)), "never said")
     happened = record(agent)
 
@@ -175,7 +175,7 @@ async def test_cinch_never_asks_a_failing_model_again(make, record):
     assert happened.of(RetryScheduled) == []
 
 
-async def test_cinch_stops_after_ten_turns(make):
+async def test_cinch_preset_stops_after_ten_turns(make):
     look = SimpleTool("look")
     agent = make("cinch", *[calls("look", path=str(number)) for number in range(12)], tools=(look,))
 
@@ -185,7 +185,7 @@ async def test_cinch_stops_after_ten_turns(make):
     assert len(look.ran) == 10
 
 
-async def test_trustee_runs_calls_one_after_another_and_asks_about_each(make, record, person):
+async def test_trustee_preset_runs_calls_sequentially_and_asks_about_each(make, record, person):
     agent = make("trustee", calls("look", "look", path="x"), "done", tools=(SimpleTool("look"),))
     happened = record(agent)
 
@@ -199,7 +199,7 @@ async def test_trustee_runs_calls_one_after_another_and_asks_about_each(make, re
 
 
 @pytest.mark.parametrize(("name", "texts"), [("phi", ["first", "second"]), ("swink", ["first", "[interrupted"])])
-async def test_phi_lets_a_batch_finish_and_swink_interrupts_it(make, name, texts):
+async def test_phi_preset_finishes_a_batch_and_swink_interrupts_it(make, name, texts):
     async def first(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         await until(lambda: tools[1].ran)
         agent.steer("something else")
@@ -213,7 +213,7 @@ async def test_phi_lets_a_batch_finish_and_swink_interrupts_it(make, name, texts
     assert [each.text.split()[0] for each in results_of(agent)] == texts
 
 
-async def test_cersei_asks_nobody_but_never_runs_what_is_forbidden(make, person):
+async def test_cersei_preset_asks_nothing_but_blocks_forbidden_calls(make, person):
     danger, forbidden = SimpleTool("danger", risk="dangerous"), SimpleTool("forbidden", risk="forbidden")
     agent = make("cersei", calls("danger", "forbidden"), "done", tools=(danger, forbidden))
 

@@ -12,7 +12,7 @@ from harness.messages import CustomMessage, Image, Text, user
     "prompt",
     [[Text("one"), user("two")], ["one", "two"], [None], {"role": "user", "content": "one"}, b"one"],
 )
-async def test_what_is_no_prompt_is_refused_before_anything_happens(make_agent, record, prompt):
+async def test_invalid_prompt_is_rejected_without_side_effects(make_agent, record, prompt):
     agent = make_agent("done")
     seen = record(agent)
 
@@ -22,7 +22,7 @@ async def test_what_is_no_prompt_is_refused_before_anything_happens(make_agent, 
     assert (seen.names, list(agent.history)) == ([], [])
 
 
-async def test_nothing_at_all_is_no_prompt(make_agent):
+async def test_empty_prompt_is_rejected(make_agent):
     agent = make_agent("done")
 
     with pytest.raises(NoMessages):
@@ -31,7 +31,7 @@ async def test_nothing_at_all_is_no_prompt(make_agent):
     assert not agent.is_running
 
 
-async def test_content_and_messages_are_prompts(make_agent):
+async def test_content_and_messages_are_valid_prompts(make_agent):
     agent = make_agent("one", "two", "three")
 
     await agent.prompt([Text("look: "), Image("image/png", data="aGk=")])
@@ -41,7 +41,7 @@ async def test_content_and_messages_are_prompts(make_agent):
     assert texts_of(agent) == ["look: ", "a message", "several", "messages"]
 
 
-def test_what_no_person_says_is_not_queued_and_never_lost_without_a_word(make_agent):
+def test_non_user_messages_cannot_be_queued_and_raise(make_agent):
     agent = make_agent("done")
 
     with pytest.raises(ConfigError, match="only what a person says"):
@@ -50,6 +50,6 @@ def test_what_no_person_says_is_not_queued_and_never_lost_without_a_word(make_ag
     assert not agent.has_pending
 
 
-def test_two_tools_of_one_name_are_refused_from_the_beginning(make_agent):
+def test_duplicate_tool_names_raise_in_the_constructor(make_agent):
     with pytest.raises(ConfigError, match="two tools of the same name: look"):
         make_agent("done", tools=[SimpleTool("look"), SimpleTool("look")])

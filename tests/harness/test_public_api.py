@@ -30,7 +30,7 @@ def test_every_name_of_the_list_can_be_imported_from_harness(name: str):
     assert getattr(harness, name) is getattr(import_module(WHERE[name]), name)
 
 
-def test_checkers_of_types_see_the_same_list():
+def test_type_checkers_see_the_same_list():
     tree = ast.parse((ROOT / "harness" / "api.py").read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {
@@ -41,7 +41,7 @@ def test_checkers_of_types_see_the_same_list():
     assert len(WHERE) == sum(len(names.split()) for names in MODULES.values())
 
 
-def test_every_event_and_every_error_of_a_run_is_in_the_list():
+def test_every_event_and_error_of_a_run_is_in_the_list():
     events = {kind.__name__ for kind in get_args(Event)}
     raised = {
         name
@@ -53,18 +53,18 @@ def test_every_event_and_every_error_of_a_run_is_in_the_list():
     assert raised <= set(WHERE)
 
 
-def test_the_package_tells_what_it_has():
+def test_dir_lists_the_public_names():
     assert set(WHERE) <= set(dir(harness))
 
 
-def test_all_names_can_be_had_at_once():
+def test_star_import_provides_all_names():
     names: dict[str, object] = {}
     exec("from harness import *", names)
 
     assert set(WHERE) <= set(names)
 
 
-def test_a_name_that_is_not_there_is_no_attribute():
+def test_unknown_name_raises_attribute_error():
     with pytest.raises(AttributeError, match="nonsense"):
         _ = harness.nonsense
 
@@ -78,13 +78,13 @@ def test_a_name_that_is_not_there_is_no_attribute():
         "from harness import tool; import harness.ports.tool; from harness import tool",
     ],
 )
-def test_tool_is_the_decorator_whatever_was_imported_before(code: str):
+def test_tool_is_the_decorator_regardless_of_import_order(code: str):
     check = f"{code}; assert callable(tool); from harness.ports.tool import Tool"
 
     assert "harness.ports.tool" in modules_after(check)
 
 
-def test_a_name_loads_no_more_than_it_needs():
+def test_name_imports_no_more_than_it_needs():
     assert "harness.agent.agent" not in modules_after("import harness.errors")
     assert "harness.agent.agent" not in modules_after("from harness import ConfigError, Event")
 
@@ -95,7 +95,7 @@ def test_importing_the_agent_loads_nothing_heavy(code: str):
 
 
 @pytest.mark.parametrize("package", ["harness", "providers", "tools", "cinch_tui"])
-def test_every_package_tells_that_it_is_typed(package: str):
+def test_every_package_is_marked_as_typed(package: str):
     assert (ROOT / package / "py.typed").exists()
 
 
@@ -111,7 +111,7 @@ PORT_METHODS = {
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_every_class_says_what_it_promises(name: str):
+def test_every_class_has_a_docstring(name: str):
     # A dataclass without a docstring is given its signature for one.
     told = vars(load(name)).get("__doc__") or ""
 
@@ -120,12 +120,12 @@ def test_every_class_says_what_it_promises(name: str):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function_says_what_it_promises(name: str):
+def test_every_function_has_a_docstring(name: str):
     assert inspect.getdoc(load(name))
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_every_method_says_what_it_promises(name: str):
+def test_every_method_has_a_docstring(name: str):
     silent = [
         method
         for method, function in inspect.getmembers(load(name), inspect.isroutine)

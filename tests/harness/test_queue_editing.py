@@ -19,7 +19,7 @@ def texts(queue: Queue) -> list[str]:
     return [message.text for message in queue.messages]
 
 
-def test_message_is_removed_by_its_id_and_handed_back():
+def test_message_is_removed_by_its_id_and_returned():
     queue, [first, *_] = filled("a", "b", "c")
 
     assert queue.remove(first.id) is first
@@ -36,14 +36,14 @@ def test_message_is_replaced_in_its_place():
 @pytest.mark.parametrize(
     ("by", "order"), [(1, "acb"), (-1, "bac"), (9, "acb"), (-9, "bac"), (0, "abc")], ids=lambda value: str(value)
 )
-def test_message_moves_and_stops_at_the_ends(by: int, order: str):
+def test_message_is_moved_within_bounds(by: int, order: str):
     queue, [_, second, _] = filled("a", "b", "c")
 
     assert queue.move(second.id, by)
     assert texts(queue) == list(order)
 
 
-def test_what_was_taken_is_not_touched_any_more():
+def test_delivered_message_cannot_be_changed():
     queue, [first, *_] = filled("a", "b")
     queue.take()
 
@@ -55,7 +55,7 @@ def test_what_was_taken_is_not_touched_any_more():
 
 
 @pytest.mark.parametrize(("at", "order"), [(0, "xab"), (1, "axb"), (7, "abx"), (None, "abx")])
-def test_message_is_put_in_a_place(at: int | None, order: str):
+def test_message_is_inserted_at_a_position(at: int | None, order: str):
     queue, _ = filled("a", "b")
 
     queue.put(user("x"), at)
@@ -63,7 +63,7 @@ def test_message_is_put_in_a_place(at: int | None, order: str):
     assert texts(queue) == list(order)
 
 
-def test_two_threads_that_want_the_same_message_do_not_both_get_it():
+def test_two_threads_cannot_remove_the_same_message():
     queue, messages = filled(*(str(number) for number in range(2_000)))
     removed: list[UserMessage] = []
 

@@ -14,7 +14,7 @@ def brief(seen) -> list[str]:
 
 
 @pytest.mark.parametrize("queue", ["steering", "follow_up"])
-async def test_in_mode_one_each_message_has_a_turn_of_its_own(make_agent, record, queue):
+async def test_mode_one_delivers_one_message_per_turn(make_agent, record, queue):
     agent = make_agent("hello", "first", "second", **{queue: "one"})
     say = agent.steer if queue == "steering" else agent.follow_up
     say("one thing")
@@ -28,7 +28,7 @@ async def test_in_mode_one_each_message_has_a_turn_of_its_own(make_agent, record
 
 
 @pytest.mark.parametrize("queue", ["steering", "follow_up"])
-async def test_in_mode_all_what_waits_is_heard_together(make_agent, record, queue):
+async def test_mode_all_delivers_all_messages_together(make_agent, record, queue):
     agent = make_agent("hello", "to both", **{queue: "all"})
     say = agent.steer if queue == "steering" else agent.follow_up
     say("one thing")
@@ -41,7 +41,7 @@ async def test_in_mode_all_what_waits_is_heard_together(make_agent, record, queu
     assert texts_of(agent) == ["go", "one thing", "another"]
 
 
-async def test_steering_is_heard_before_follow_ups_that_came_first(make_agent, record):
+async def test_steering_is_delivered_before_older_follow_ups(make_agent, record):
     agent = make_agent("hello", "first", "second")
     agent.follow_up("then run the tests")
     agent.steer("stop, explain first")

@@ -55,11 +55,11 @@ def files(tmp_path: Path) -> TraceFiles:
     return TraceFiles(tmp_path / "recorded", patience=0.0)
 
 
-def test_everything_a_session_holds_survives_json():
+def test_every_session_content_round_trips_through_json():
     assert decode(SessionTrace, json.loads(json.dumps(encode(SESSION)))) == SESSION
 
 
-async def test_what_was_recorded_is_read_as_it_was_saved(make_agent, files):
+async def test_recorded_run_loads_as_it_was_saved(make_agent, files):
     recorder = TraceRecorder(include_streaming_events=True)
     agent = make_agent(calls("look", where="ü"), "done", tools=[SimpleTool("look")])
     agent.subscribe(recorder.on_event)
@@ -106,7 +106,7 @@ def test_trace_written_with_former_field_names_is_read(files):
     assert run.child_run_refs == (ChildRunRef("1", "d", "t.1", "t"),)
 
 
-def test_saving_again_replaces_and_leaves_nothing_behind(files, tmp_path):
+def test_saving_again_replaces_the_file_and_leaves_no_temporary_file(files, tmp_path):
     files.save(SESSION)
     files.save(SessionTrace(session_id="s", agent_id="b"))
 
@@ -114,14 +114,14 @@ def test_saving_again_replaces_and_leaves_nothing_behind(files, tmp_path):
     assert [path.name for path in (tmp_path / "recorded").iterdir()] == ["s.json"]
 
 
-def test_what_was_saved_is_for_its_owner_only(files):
+def test_saved_file_is_private_to_its_owner(files):
     path = files.save(SESSION)
 
     assert path.stat().st_mode & 0o077 == 0
     assert path.parent.stat().st_mode & 0o077 == 0
 
 
-def test_a_failed_save_leaves_what_was_saved_before(files, tmp_path, monkeypatch):
+def test_failed_save_keeps_the_previous_file(files, tmp_path, monkeypatch):
     files.save(SESSION)
 
     def full(*_: object) -> None:
@@ -135,7 +135,7 @@ def test_a_failed_save_leaves_what_was_saved_before(files, tmp_path, monkeypatch
     assert [path.name for path in (tmp_path / "recorded").iterdir()] == ["s.json"]
 
 
-def test_a_session_that_another_saves_now_is_locked(files, tmp_path):
+def test_session_being_saved_by_another_is_locked(files, tmp_path):
     files.save(SESSION)
 
     with FileLock(tmp_path / "recorded" / "s.json.lock"), pytest.raises(SessionLocked, match="session s"):
@@ -144,7 +144,7 @@ def test_a_session_that_another_saves_now_is_locked(files, tmp_path):
     files.save(SESSION)
 
 
-def test_many_savers_at_once_never_tear_a_file(tmp_path):
+def test_concurrent_saves_never_tear_a_file(tmp_path):
     files = TraceFiles(tmp_path)
     sessions = [SessionTrace(session_id="s", agent_id=str(number) * 1000) for number in range(8)]
 
@@ -158,7 +158,7 @@ def test_many_savers_at_once_never_tear_a_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
 
 
-def test_the_newest_comes_first(files, tmp_path):
+def test_newest_session_is_listed_first(files, tmp_path):
     for age, name in enumerate(["new", "middle", "old"]):
         path = files.save(SessionTrace(session_id=name, agent_id="b" if name == "middle" else "a"))
         os.utime(path, (1000 - age, 1000 - age))
@@ -169,7 +169,7 @@ def test_the_newest_comes_first(files, tmp_path):
     assert [session.session_id for session in files.of_agent("a")] == ["new", "old"]
 
 
-def test_a_broken_file_hides_no_other_session(files, tmp_path, caplog):
+def test_broken_file_hides_no_other_session(files, tmp_path, caplog):
     files.save(SESSION)
     (tmp_path / "recorded" / "broken.json").write_text("{", encoding="utf-8")
 
@@ -177,12 +177,12 @@ def test_a_broken_file_hides_no_other_session(files, tmp_path, caplog):
     assert "broken.json" in caplog.text
 
 
-def test_there_is_nothing_in_a_folder_that_does_not_exist(files):
+def test_missing_folder_lists_nothing(files):
     assert files.ids() == []
     assert files.of_agent("a") == []
 
 
-def test_a_deleted_session_is_gone(files):
+def test_deleted_session_is_gone(files):
     files.save(SESSION)
 
     files.delete("s")
@@ -195,7 +195,7 @@ def test_a_deleted_session_is_gone(files):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b'{"type": "loop_record"}', b"[" * 100_000])
-def test_a_file_that_holds_no_session_is_told_by_name(files, tmp_path, content):
+def test_file_without_a_session_is_named_in_the_error(files, tmp_path, content):
     files.save(SESSION)
     (tmp_path / "recorded" / "s.json").write_bytes(content)
 
@@ -206,7 +206,7 @@ def test_a_file_that_holds_no_session_is_told_by_name(files, tmp_path, content):
 @pytest.mark.parametrize(
     "session_id", ["", ".", "..", "../s", "a/b", "/etc/passwd", "a\\b", "a\0b", "a\n", ".s", "s" * 300]
 )
-def test_an_id_that_could_lead_elsewhere_is_refused(files, tmp_path, session_id):
+def test_id_with_path_components_is_rejected(files, tmp_path, session_id):
     for attempt in (
         lambda: files.save(SessionTrace(session_id=session_id)),
         lambda: files.load(session_id),
@@ -218,7 +218,7 @@ def test_an_id_that_could_lead_elsewhere_is_refused(files, tmp_path, session_id)
     assert not (tmp_path / "recorded").exists()
 
 
-def test_what_neither_json_nor_utf8_can_hold_is_saved_all_the_same(files):
+def test_lone_surrogates_and_infinity_are_saved(files):
     broken = Notice(text="half \ud83d a pair")
     endless = CustomMessage("note", {"infinite": float("inf")})
     loop = RunTrace(run_id="s.c.1", session_id="s", events=(broken,), messages=(endless,))

@@ -72,7 +72,7 @@ def ids(loops: Sequence) -> list[str]:
     return [loop.run_id for loop in loops]
 
 
-async def test_a_run_is_recorded_as_it_happened(make_agent, record, recorder):
+async def test_run_is_recorded_completely(make_agent, record, recorder):
     agent = make_agent(calls("look"), "done", tools=[SimpleTool("look")])
     agent.subscribe(recorder.on_event)
     happened = record(agent)
@@ -90,7 +90,7 @@ async def test_a_run_is_recorded_as_it_happened(make_agent, record, recorder):
     assert (session.created_at, session.last_active_at) == (loop.started_at, loop.ended_at)
 
 
-async def test_what_is_streamed_is_kept_when_it_is_asked_for(make_agent, record):
+async def test_streamed_deltas_are_recorded_on_request(make_agent, record):
     async def work(arguments, context) -> ToolOutput:
         context.update(TextView("half"))
         return ToolOutput.text("ok")
@@ -108,7 +108,7 @@ async def test_what_is_streamed_is_kept_when_it_is_asked_for(make_agent, record)
     assert not any(isinstance(event, MessageUpdate | ToolExecutionUpdate) for event in kept)
 
 
-async def test_runs_that_go_on_from_another_are_its_children(make_agent, recorder):
+async def test_continuations_are_children_of_their_run(make_agent, recorder):
     agent = make_agent(Reply((Break(RequestRejected("no")),)), "one", "two", "three")
     agent.subscribe(recorder.on_event)
 
@@ -140,7 +140,7 @@ class Never:
         return Reject("not this")
 
 
-async def test_a_run_that_was_not_let_begin_is_rejected(make_agent, record, recorder):
+async def test_run_stopped_by_a_hook_is_recorded_as_rejected(make_agent, record, recorder):
     agent = make_agent("never", hooks=[StopAtOnce()])
     agent.subscribe(recorder.on_event)
     happened = record(agent)
@@ -153,7 +153,7 @@ async def test_a_run_that_was_not_let_begin_is_rejected(make_agent, record, reco
     assert happened.names == ["HookRan", "AgentEnd"]
 
 
-async def test_a_run_whose_words_were_filtered_is_rejected(make_agent, recorder):
+async def test_run_blocked_by_a_guardrail_is_recorded_as_rejected(make_agent, recorder):
     agent = make_agent("never", guardrails=[Never()])
     agent.subscribe(recorder.on_event)
 
@@ -163,7 +163,7 @@ async def test_a_run_whose_words_were_filtered_is_rejected(make_agent, recorder)
     assert (loop.status, loop.rejection) == ("rejected", "not this")
 
 
-async def test_a_run_is_current_until_it_ends_and_aborted_when_it_was_stopped(make_agent, recorder):
+async def test_run_is_current_until_its_end_and_aborted_when_stopped(make_agent, recorder):
     agent = make_agent(Reply((Say("a long story"), Hang())))
     agent.subscribe(recorder.on_event)
 
@@ -180,7 +180,7 @@ async def test_a_run_is_current_until_it_ends_and_aborted_when_it_was_stopped(ma
     assert recorder.sessions()[0].runs[0].status == "aborted"
 
 
-def test_flushing_ends_what_is_open(recorder):
+def test_flush_completes_open_runs(recorder):
     feed(recorder, begin("s.c.1", 1), end("s.c.1", 2), begin("s.c.2", 3), at(Notice(text="n"), "s.c.2", 4))
 
     recorder.flush()
@@ -191,7 +191,7 @@ def test_flushing_ends_what_is_open(recorder):
     assert recorder.get_session("s").runs == loops
 
 
-async def test_each_session_of_an_agent_is_its_own_and_a_session_it_left_is_complete(make_agent, recorder):
+async def test_each_session_is_recorded_separately_and_complete_once_left(make_agent, recorder):
     agent = make_agent("one", "two")
     agent.subscribe(recorder.on_event)
     first = agent.session_id
@@ -210,7 +210,7 @@ async def test_each_session_of_an_agent_is_its_own_and_a_session_it_left_is_comp
     assert recorder.get_session(first) is None
 
 
-async def test_a_session_that_its_agent_comes_back_to_is_not_complete(make_agent, recorder):
+async def test_session_the_agent_returns_to_is_not_complete(make_agent, recorder):
     agent = make_agent("one", "two", "three")
     agent.subscribe(recorder.on_event)
     first = agent.session_id
@@ -225,7 +225,7 @@ async def test_a_session_that_its_agent_comes_back_to_is_not_complete(make_agent
     assert len(recorder.get_session(first).runs) == 2
 
 
-def test_what_comes_to_a_session_that_was_handed_over_never_takes_its_name(recorder):
+def test_later_events_of_an_exported_session_get_a_new_name(recorder):
     feed(recorder, begin("s.c.1"), end("s.c.1"))
     recorder.flush()
 
@@ -236,7 +236,7 @@ def test_what_comes_to_a_session_that_was_handed_over_never_takes_its_name(recor
     assert [(each.session_id, ids(each.runs)) for each in recorder.sessions()] == [("s-2", ["s.c.2"])]
 
 
-def test_a_pause_begins_another_session_where_that_is_the_rule():
+def test_idle_gap_starts_a_new_session_when_configured():
     recorder = TraceRecorder(inactivity_timeout=60)
 
     feed(recorder, begin("s.c.1", 0), end("s.c.1", 100), begin("s.c.2", 160), end("s.c.2", 170))
@@ -253,7 +253,7 @@ def test_a_pause_begins_another_session_where_that_is_the_rule():
     assert [each.session_id for each in recorder.drain_completed()] == ["s", "s-2"]
 
 
-def test_a_long_run_is_no_pause():
+def test_long_run_is_not_an_idle_gap():
     recorder = TraceRecorder(inactivity_timeout=60)
 
     feed(recorder, begin("s.c.1", 0), begin("s.c.2", 100, agent="b"))
@@ -261,7 +261,7 @@ def test_a_long_run_is_no_pause():
     assert [ids(each.runs) for each in recorder.sessions()] == [["s.c.1", "s.c.2"]]
 
 
-def test_sub_agents_are_found_in_their_callers_events_and_linked_both_ways(recorder):
+def test_subagents_are_found_in_caller_events_and_linked_both_ways(recorder):
     grandchild = SubagentEvent(call_id="g", event=begin("u.sub.1", agent="c", parent="t.sub.1"))
     inner = [
         begin("t.sub.1", agent="b", parent="s.c.1"),
@@ -292,7 +292,7 @@ def test_sub_agents_are_found_in_their_callers_events_and_linked_both_ways(recor
     assert [each.session_id for each in recorder.drain_completed()] == ["t", "u"]
 
 
-def test_a_sub_agent_that_tells_for_itself_is_linked_as_well(recorder):
+def test_subagent_with_its_own_recorder_is_linked(recorder):
     feed(recorder, begin("s.c.1"), call("s.c.1", "d", "delegate"), begin("t.sub.1", agent="b", parent="s.c.1"))
     linked_by_run = recorder.get_session("t").parent_spawn_ref
     feed(recorder, end("t.sub.1"), called("s.c.1", "d", "delegate", "t.sub.1"))
@@ -302,7 +302,7 @@ def test_a_sub_agent_that_tells_for_itself_is_linked_as_well(recorder):
     assert recorder.get_session("s").runs[0].child_run_refs == (ChildRunRef("d", "delegate", "t.sub.1", "t"),)
 
 
-async def test_a_real_sub_agent_is_recorded_in_a_session_of_its_own(make_agent, recorder):
+async def test_real_subagent_is_recorded_in_its_own_session(make_agent, recorder):
     agent = make_agent(calls("delegate_sub_agent", task="look"), "seen", "done", tools=[DelegateTool()])
     agent.subscribe(recorder.on_event)
 
@@ -316,7 +316,7 @@ async def test_a_real_sub_agent_is_recorded_in_a_session_of_its_own(make_agent, 
     assert parent.total_usage() == result.usage
 
 
-async def test_real_parallel_runs_are_children_of_the_run_they_are_part_of(make_agent, recorder):
+async def test_real_parallel_runs_are_children_of_their_run(make_agent, recorder):
     agent = make_agent("on its own")
     agent.subscribe(recorder.on_event)
     branches = [ParallelVariant(scripted("a"), config_id="with.dot"), ParallelVariant(scripted("b"), config_id="y")]
@@ -331,7 +331,7 @@ async def test_real_parallel_runs_are_children_of_the_run_they_are_part_of(make_
     assert session.total_usage() == outcome.result.usage
 
 
-def test_parallel_runs_are_pending_then_siblings_and_one_is_chosen(recorder):
+def test_parallel_runs_are_pending_then_siblings_with_one_chosen(recorder):
     group = ("s.x.1", "s.y.1")
     feed(recorder, at(ParallelStart(run_ids=group), "s.c.1"))
     announced = [(loop.run_id, loop.status, loop.parallel_group) for loop in recorder.get_session("s").runs]
@@ -351,13 +351,13 @@ def test_parallel_runs_are_pending_then_siblings_and_one_is_chosen(recorder):
     assert session.total_usage() == Usage(input=7, output=10)
 
 
-def test_a_choice_between_unknown_runs_changes_nothing(recorder):
+def test_choice_between_unknown_runs_changes_nothing(recorder):
     feed(recorder, begin("s.c.1"), at(ParallelEnd(selected_run_id="s.y.1", selected_index=0), "s.c.1"))
 
     assert recorder.get_session("s").parallel_siblings("s.c.1") == ()
 
 
-async def test_what_happens_between_runs_belongs_to_none(make_agent, recorder):
+async def test_events_between_runs_belong_to_no_run(make_agent, recorder):
     agent = make_agent("one")
     agent.subscribe(recorder.on_event)
 

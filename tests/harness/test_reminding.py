@@ -3,7 +3,7 @@ from __future__ import annotations
 from fakes.runs import texts_of
 
 
-async def test_what_the_program_has_to_say_is_heard_with_the_next_prompt_and_begins_no_run(make_agent, requests):
+async def test_reminder_is_sent_with_the_next_prompt_and_starts_no_run(make_agent, requests):
     agent = make_agent("one", "two")
     await agent.prompt("first")
 

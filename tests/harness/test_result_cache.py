@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def test_the_same_call_again_is_answered_by_what_it_gave(make_agent, record):
+async def test_repeated_call_is_answered_from_the_cache(make_agent, record):
     look = SimpleTool("look", cacheable=True)
     agent = make_agent(calls("look", a="1", b="2"), Reply((Call("look", {"b": "2", "a": "1"}),)), "done", tools=[look])
     happened = record(agent)
@@ -47,7 +47,7 @@ async def test_the_same_call_again_is_answered_by_what_it_gave(make_agent, recor
 
 
 @pytest.mark.parametrize("second", [calls("look", a="2"), calls("see", a="1")], ids=["arguments", "tool"])
-async def test_another_call_is_made(make_agent, record, second: Reply):
+async def test_different_call_is_executed(make_agent, record, second: Reply):
     tools = [SimpleTool("look", cacheable=True), SimpleTool("see", cacheable=True)]
     agent = make_agent(calls("look", a="1"), second, "done", tools=tools)
     happened = record(agent)
@@ -57,7 +57,7 @@ async def test_another_call_is_made(make_agent, record, second: Reply):
     assert happened.of(ToolCacheHit) == []
 
 
-async def test_what_may_give_something_else_is_made_again(make_agent, record):
+async def test_nondeterministic_call_is_executed_again(make_agent, record):
     look = SimpleTool("look")
     agent = make_agent(calls("look"), calls("look"), "done", tools=[look])
     happened = record(agent)
@@ -67,7 +67,7 @@ async def test_what_may_give_something_else_is_made_again(make_agent, record):
     assert deeds(happened.events) == ["start look", "end look"] * 2
 
 
-async def test_an_error_is_not_kept(make_agent, record):
+async def test_error_is_not_cached(make_agent, record):
     async def fail(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         return ToolOutput.failure("not now")
 
@@ -80,7 +80,7 @@ async def test_an_error_is_not_kept(make_agent, record):
 
 
 @pytest.mark.parametrize("outcome", ["ends", "fails", "breaks"])
-async def test_a_call_that_changes_something_clears_all_however_it_ends(make_agent, record, outcome: str):
+async def test_mutating_call_clears_the_cache_however_it_ends(make_agent, record, outcome: str):
     async def change(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         if outcome == "breaks":
             raise RuntimeError("half-way")
@@ -96,7 +96,7 @@ async def test_a_call_that_changes_something_clears_all_however_it_ends(make_age
     assert len(tools[0].ran) == 2
 
 
-async def test_a_denied_change_clears_nothing(make_agent, person, record):
+async def test_denied_change_clears_nothing(make_agent, person, record):
     person.deny()
     tools = [SimpleTool("look", cacheable=True), SimpleTool("change", risk="edit")]
     agent = make_agent(calls("look"), calls("change"), calls("look"), "done", tools=tools)
@@ -107,7 +107,7 @@ async def test_a_denied_change_clears_nothing(make_agent, person, record):
     assert deeds(happened.events)[-3:] == ["start look", "hit look", "end look"]
 
 
-async def test_a_result_outlives_a_run_and_ten_turns_but_not_eleven(make_agent, record):
+async def test_cached_result_expires_after_ten_turns(make_agent, record):
     looks = [calls("look"), *["yes"] * 9, calls("look"), "done", calls("look"), "done"]
     agent = make_agent(*looks, tools=[SimpleTool("look", cacheable=True)])
     happened = record(agent)
@@ -122,7 +122,7 @@ async def test_a_result_outlives_a_run_and_ten_turns_but_not_eleven(make_agent, 
     assert deeds(happened.events) == [*look, "start look", "hit look", "end look", *look]
 
 
-async def test_a_new_session_begins_with_nothing_kept(make_agent, record):
+async def test_new_session_starts_with_an_empty_cache(make_agent, record):
     agent = make_agent(calls("look"), "done", calls("look"), "done", tools=[SimpleTool("look", cacheable=True)])
     happened = record(agent)
 
@@ -133,7 +133,7 @@ async def test_a_new_session_begins_with_nothing_kept(make_agent, record):
     assert happened.of(ToolCacheHit) == []
 
 
-async def test_room_for_none_switches_it_off(make_agent, record):
+async def test_zero_capacity_disables_the_cache(make_agent, record):
     agent = make_agent(
         calls("look"),
         calls("look"),
@@ -148,7 +148,7 @@ async def test_room_for_none_switches_it_off(make_agent, record):
     assert happened.of(ToolCacheHit) == []
 
 
-async def test_a_file_that_is_as_it_was_is_not_read_again_and_may_be_edited(make_agent, record, file: Path):
+async def test_unchanged_file_is_not_read_again_and_can_be_edited(make_agent, record, file: Path):
     edit = Reply((Call("edit_file", {"path": "a.txt", "old_string": "one", "new_string": "1"}),))
     agent = make_agent(READ, READ, edit, READ, "done", tools=builtin_tools(), approval="off")
     happened = record(agent)
@@ -198,7 +198,7 @@ def coarse(lstat: Callable[[object], os.stat_result], path: object) -> os.stat_r
 
 @pytest.mark.parametrize("change", [rewrite, rewrite_at_the_same_time, replace_by_rename])
 @pytest.mark.usefixtures("age")
-async def test_a_file_that_changed_on_disk_is_read_again(make_agent, record, file: Path, change):
+async def test_file_changed_on_disk_is_read_again(make_agent, record, file: Path, change):
     agent = make_agent(READ, READ, "done", tools=builtin_tools())
     happened = record(agent)
 
@@ -213,7 +213,7 @@ async def test_a_file_that_changed_on_disk_is_read_again(make_agent, record, fil
     assert "two" in results_of(agent)[-1].text
 
 
-async def test_a_link_that_leads_elsewhere_is_followed_anew(make_agent, record, file: Path, tmp_path: Path):
+async def test_retargeted_link_is_followed_again(make_agent, record, file: Path, tmp_path: Path):
     (tmp_path / "b.txt").write_text("two\n")
     (tmp_path / "link").symlink_to("a.txt")
     read = Reply((Call("read_file", {"path": "link"}),))
@@ -230,7 +230,7 @@ async def test_a_link_that_leads_elsewhere_is_followed_anew(make_agent, record, 
 
 
 @pytest.mark.usefixtures("age")
-async def test_a_file_that_did_not_change_is_known_by_its_times_or_its_content(make_agent, record, file: Path):
+async def test_unchanged_file_is_detected_by_times_or_content(make_agent, record, file: Path):
     file.write_text("one\n")
     agent = make_agent(READ, READ, "done", tools=builtin_tools())
     happened = record(agent)
@@ -240,7 +240,7 @@ async def test_a_file_that_did_not_change_is_known_by_its_times_or_its_content(m
     assert deeds(happened.events) == [*MISS, *HIT]
 
 
-async def test_a_folder_is_listed_anew(make_agent, record, tmp_path: Path):
+async def test_folder_is_listed_again(make_agent, record, tmp_path: Path):
     read = Reply((Call("read_file", {"path": "."}),))
     agent = make_agent(read, "done", read, "done", tools=builtin_tools())
     happened = record(agent)
@@ -270,7 +270,7 @@ CHANGE, LOOK = Call("change", {"path": "a"}), Call("look", {})
 
 
 @pytest.mark.parametrize("slow", ["look", "change"])
-async def test_what_is_worked_out_while_something_changes_is_not_kept(make_agent, record, slow: str):
+async def test_result_computed_during_a_change_is_not_cached(make_agent, record, slow: str):
     other = SimpleTool("change", risk="edit") if slow == "look" else SimpleTool("look", cacheable=True)
     options = {"cacheable": True} if slow == "look" else {"risk": "edit"}
     tools = [slowly(slow, other.ran, **options), other]
@@ -283,7 +283,7 @@ async def test_what_is_worked_out_while_something_changes_is_not_kept(make_agent
     assert happened.of(ToolCacheHit) == []
 
 
-async def test_nothing_is_handed_out_while_something_changes(make_agent, record):
+async def test_no_cached_result_is_returned_during_a_change(make_agent, record):
     look = SimpleTool("look", cacheable=True)
     change = slowly("change", [{}], risk="edit")
     agent = make_agent(Reply((LOOK,)), Reply((CHANGE, LOOK)), "done", tools=[look, change], approval="off")
@@ -294,7 +294,7 @@ async def test_nothing_is_handed_out_while_something_changes(make_agent, record)
     assert deeds(happened.events)[2:] == ["start change", "start look", "end look", "end change"]
 
 
-async def test_a_call_that_changes_something_is_made_whatever_it_says(make_agent, record):
+async def test_mutating_call_is_always_executed(make_agent, record):
     tool = SimpleTool("change", risk="edit", cacheable=True)
     agent = make_agent(calls("change"), calls("change"), "done", tools=[tool], approval="off")
     happened = record(agent)
@@ -304,7 +304,7 @@ async def test_a_call_that_changes_something_is_made_whatever_it_says(make_agent
     assert deeds(happened.events) == ["start change", "end change"] * 2
 
 
-async def test_arguments_that_a_hook_changed_are_those_looked_up(make_agent, record):
+async def test_arguments_changed_by_a_hook_are_the_cache_key(make_agent, record):
     class Same(Hooks):
         async def before_tool(self, call: ToolCall) -> Modify:
             return Modify({"a": "always"})
@@ -319,7 +319,7 @@ async def test_arguments_that_a_hook_changed_are_those_looked_up(make_agent, rec
     assert look.ran == [{"a": "always"}]
 
 
-def test_the_results_not_asked_for_longest_make_room():
+def test_least_recently_used_results_are_evicted():
     cache = ResultCache(2, 10)
     lookups = [lookup_of("look", {"n": n}, ()) for n in range(3)]
 
@@ -332,7 +332,7 @@ def test_the_results_not_asked_for_longest_make_room():
     assert len(cache) == 2
 
 
-def test_what_a_folder_holds_is_not_known_to_be_as_it_was():
+def test_folder_content_is_never_considered_unchanged():
     cache = ResultCache()
 
     cache.keep(cache.attempt(lookup_of("look", {}, ("/",))), ToolOutput.text("bin etc usr"), 1)
@@ -340,7 +340,7 @@ def test_what_a_folder_holds_is_not_known_to_be_as_it_was():
     assert len(cache) == 0
 
 
-def test_arguments_without_a_form_of_their_own_are_not_looked_up():
+def test_arguments_without_a_canonical_form_are_not_cached():
     deep: list[object] = []
     for _ in range(100_000):
         deep = [deep]

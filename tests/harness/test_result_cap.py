@@ -40,7 +40,7 @@ def where(text: str) -> Path:
     return Path(found[1])
 
 
-async def test_a_long_result_keeps_its_head_and_its_tail(make_agent, record):
+async def test_long_result_keeps_its_head_and_tail(make_agent, record):
     agent = make_agent(calls("speak"), "done", tools=[speaker(Text(LINES))], execution=SHORT)
     happened = record(agent)
 
@@ -57,7 +57,7 @@ async def test_a_long_result_keeps_its_head_and_its_tail(make_agent, record):
     assert deeds(happened.events) == ["start speak", "end speak"]
 
 
-async def test_what_was_cut_can_be_read_by_the_model(make_agent, tmp_path_factory):
+async def test_truncated_output_can_be_read_by_the_model(make_agent, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     tools = [speaker(Text(LINES)), *builtin_tools()]
     agent = make_agent(calls("speak"), "done", tools=tools, execution=SHORT, spill_dir=elsewhere)
@@ -70,7 +70,7 @@ async def test_what_was_cut_can_be_read_by_the_model(make_agent, tmp_path_factor
     assert "line 0249" in results_of(agent)[-1].text
 
 
-async def test_a_result_that_fits_is_left_as_it_is(make_agent, tmp_path: Path):
+async def test_short_result_is_unchanged(make_agent, tmp_path: Path):
     agent = make_agent(calls("speak"), "done", tools=[speaker(Text("x" * 1000))], execution=SHORT)
 
     await agent.prompt("go")
@@ -79,7 +79,7 @@ async def test_a_result_that_fits_is_left_as_it_is(make_agent, tmp_path: Path):
     assert not (tmp_path / "spill").exists()
 
 
-async def test_without_a_limit_nothing_is_cut(make_agent):
+async def test_without_a_limit_nothing_is_truncated(make_agent):
     tools = [speaker(Text("x" * 100_000))]
     agent = make_agent(calls("speak"), "done", tools=tools, execution=Execution(max_result_chars=0))
 
@@ -88,7 +88,7 @@ async def test_without_a_limit_nothing_is_cut(make_agent):
     assert len(results_of(agent)[0].text) == 100_000
 
 
-async def test_bytes_are_counted_as_they_are_written(make_agent):
+async def test_limit_counts_utf8_bytes(make_agent):
     text = "é\ud800" * 2000
     agent = make_agent(calls("speak"), "done", tools=[speaker(Text(text))], execution=SHORT)
 
@@ -98,7 +98,7 @@ async def test_bytes_are_counted_as_they_are_written(make_agent):
     assert where(results_of(agent)[0].text).read_text() == "é?" * 2000
 
 
-async def test_pictures_stay_and_texts_become_one(make_agent):
+async def test_images_stay_and_texts_are_joined(make_agent):
     picture = Image("image/png", "A" * 5000)
     tool = speaker(picture, Text(LINES), picture, Text("the end"))
     agent = make_agent(calls("speak"), "done", tools=[tool], execution=SHORT)
@@ -111,7 +111,7 @@ async def test_pictures_stay_and_texts_become_one(make_agent):
     assert text.text.endswith("the end")
 
 
-async def test_a_failure_is_cut_too(make_agent):
+async def test_error_result_is_truncated_too(make_agent):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         return ToolOutput.failure(LINES, details={"kept": True})
 
@@ -125,7 +125,7 @@ async def test_a_failure_is_cut_too(make_agent):
     assert "[truncated: " in result.text
 
 
-async def test_a_disk_that_refuses_costs_only_the_rest(make_agent, tmp_path: Path):
+async def test_disk_error_loses_only_the_spilled_output(make_agent, tmp_path: Path):
     (tmp_path / "file").touch()
     agent = make_agent(
         calls("speak"), "done", tools=[speaker(Text(LINES))], execution=SHORT, spill_dir=tmp_path / "file" / "spill"
@@ -138,7 +138,7 @@ async def test_a_disk_that_refuses_costs_only_the_rest(make_agent, tmp_path: Pat
     assert f"[truncated: {len(LINES)} bytes total; the whole could not be kept: Not a directory]" in result.text
 
 
-async def test_a_full_disk_leaves_no_half_of_it(make_agent, tmp_path: Path, smallest_files: None):
+async def test_full_disk_leaves_no_partial_file(make_agent, tmp_path: Path, smallest_files: None):
     agent = make_agent(calls("speak"), "done", tools=[speaker(Text(LINES))], execution=SHORT)
 
     await agent.prompt("go")
@@ -148,7 +148,7 @@ async def test_a_full_disk_leaves_no_half_of_it(make_agent, tmp_path: Path, smal
 
 
 @pytest.mark.parametrize("call", [Call("bash", {"command": "cat a.txt"}), Call("read_file", {"path": "a.txt"})])
-async def test_our_tools_keep_to_the_limit_by_themselves(make_agent, tmp_path: Path, call: Call):
+async def test_built_in_tools_respect_the_limit(make_agent, tmp_path: Path, call: Call):
     (tmp_path / "a.txt").write_text(LINES * 4)
     tools, execution = builtin_tools(), Execution(max_result_chars=10_000)
     agent = make_agent(Reply((call,)), "done", tools=tools, approval="off", execution=execution)
@@ -161,7 +161,7 @@ async def test_our_tools_keep_to_the_limit_by_themselves(make_agent, tmp_path: P
     assert "[truncated: " not in result.text
 
 
-async def test_much_is_written_without_holding_up_the_program(make_agent):
+async def test_large_output_is_written_without_blocking(make_agent):
     agent = make_agent(calls("speak"), "done", tools=[speaker(Text("x" * 3_000_000))], execution=SHORT)
 
     await agent.prompt("go")

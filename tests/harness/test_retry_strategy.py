@@ -50,7 +50,7 @@ async def test_a_strategy_that_gives_up_ends_the_run_with_the_models_error(make_
     assert isinstance(result.failure, ModelThrottled)
 
 
-async def test_an_empty_reply_is_requested_again_by_the_default_numbers(make_agent, requests):
+async def test_default_policy_retries_an_empty_reply(make_agent, requests):
     agent = make_agent("", "here", retry=Twice())
 
     assert (await agent.prompt("go")).text == "here"
@@ -89,7 +89,7 @@ class Negative(Twice):
         (Negative(), "the retry strategy failed: ValueError: delay returned nan seconds"),
     ],
 )
-async def test_a_strategy_that_breaks_its_contract_ends_the_run_with_a_clear_error(make_agent, record, strategy, error):
+async def test_strategy_violating_its_contract_ends_the_run_with_a_clear_error(make_agent, record, strategy, error):
     agent = make_agent(GONE, "never", retry=strategy)
     seen = record(agent)
 

@@ -28,7 +28,7 @@ from harness.messages import AssistantMessage, ModelSpec, Usage
 from providers.demo import Break, Reply, Say, scripted
 
 
-async def test_a_retryable_failure_is_tried_again(make_agent, record):
+async def test_retryable_error_is_retried(make_agent, record):
     agent = make_agent(Reply((Break(ModelThrottled("slow down")),)), Reply((Break(ModelOverloaded("busy")),)), "here")
     happened = record(agent)
 
@@ -39,7 +39,7 @@ async def test_a_retryable_failure_is_tried_again(make_agent, record):
     assert happened.of(MessageDiscarded) == []
 
 
-async def test_a_failure_after_the_first_words_discards_them_and_counts_usage_once(make_agent, record):
+async def test_error_after_partial_text_discards_it_and_counts_usage_once(make_agent, record):
     cut = Reply((Say("half an ans"), Break(NetworkError("the connection was cut"))))
     agent = make_agent(cut, Reply((Say("the whole answer"),), usage=Usage(10, 5)))
     happened = record(agent)
@@ -54,7 +54,7 @@ async def test_a_failure_after_the_first_words_discards_them_and_counts_usage_on
     assert sum(isinstance(message, AssistantMessage) for message in agent.history) == 1
 
 
-async def test_a_refusal_is_not_retried_and_stands_in_the_history(make_agent, record):
+async def test_rejection_is_not_retried_and_is_in_the_history(make_agent, record):
     agent = make_agent(Reply((Break(RequestRejected("400: no")),)), "fine")
     happened = record(agent)
 
@@ -67,7 +67,7 @@ async def test_a_refusal_is_not_retried_and_stands_in_the_history(make_agent, re
     assert again.text == "fine"
 
 
-async def test_a_service_that_asks_for_too_long_a_wait_is_not_waited_for(make_agent, record):
+async def test_too_long_retry_after_is_not_waited_for(make_agent, record):
     agent = make_agent(Reply((Break(ModelThrottled("slow down", retry_after=3600)),)))
     happened = record(agent)
 
@@ -77,7 +77,7 @@ async def test_a_service_that_asks_for_too_long_a_wait_is_not_waited_for(make_ag
     assert happened.of(RetryScheduled) == []
 
 
-async def test_another_model_chosen_while_one_is_waited_for_is_asked_in_its_own_name(make_agent):
+async def test_model_switched_during_a_wait_is_called_under_its_own_name(make_agent):
     agent = make_agent(Reply((Break(ModelThrottled("slow down")),)))
     other = replace(scripted("here"), spec=ModelSpec("demo", "other"))
     agent.subscribe(lambda event: agent.set_model(other) if isinstance(event, RetryScheduled) else None)
@@ -96,7 +96,7 @@ def delays(policy: RetryPolicy) -> list[float | None]:
     return [policy.delay(THROTTLED, attempt) for attempt in range(1, policy.max_retries + 2)]
 
 
-def test_delays_double_up_to_the_cap_and_then_patience_ends():
+def test_delays_double_up_to_the_cap_until_retries_run_out():
     assert delays(RetryPolicy(max_retries=7, jitter=0.0)) == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, None]
     assert delays(RetryPolicy(max_retries=3, initial=0.5, multiplier=3.0, max_delay=2.0, jitter=0.0)) == [
         0.5,
@@ -108,7 +108,7 @@ def test_delays_double_up_to_the_cap_and_then_patience_ends():
 
 
 @given(st.integers(1, 8), st.floats(0, 1), st.floats(0, 1, exclude_max=True))
-def test_jitter_stays_within_its_fraction_and_no_delay_above_the_cap(attempt, jitter, chance):
+def test_jitter_stays_within_its_fraction_and_the_cap(attempt, jitter, chance):
     policy = RetryPolicy(max_retries=9, jitter=jitter, random=lambda: chance)
 
     delay = policy.delay(THROTTLED, attempt)
@@ -118,14 +118,14 @@ def test_jitter_stays_within_its_fraction_and_no_delay_above_the_cap(attempt, ji
     assert 0 <= delay <= 30.0 + 1e-9
 
 
-def test_by_default_no_two_clients_come_in_step_not_even_at_the_cap():
+def test_default_jitter_desynchronizes_clients_even_at_the_cap():
     policies = [RetryPolicy(max_retries=9) for _ in range(20)]
 
     assert len({policy.delay(THROTTLED, 1) for policy in policies}) == 20
     assert len({policy.delay(THROTTLED, 9) for policy in policies}) == 20
 
 
-def test_who_retries_for_days_waits_no_longer_than_the_cap():
+def test_delay_never_exceeds_the_cap_after_many_retries():
     assert RetryPolicy(max_retries=10**9, jitter=0.0).delay(THROTTLED, 10**6) == 30.0
 
 
@@ -142,11 +142,11 @@ def test_who_retries_for_days_waits_no_longer_than_the_cap():
         (ContextWindowOverflow("too long"), None),
     ],
 )
-def test_the_service_says_how_long_to_wait_and_a_refusal_is_final(error, delay):
+def test_retry_after_is_honored_and_a_rejection_is_final(error, delay):
     assert RetryPolicy(jitter=0.0).delay(error, 1) == delay
 
 
-async def test_each_wait_is_told_before_it_is_made(make_agent, record):
+async def test_each_wait_is_published_before_it_starts(make_agent, record):
     policy = RetryPolicy(max_retries=4, initial=0.001, max_delay=0.004, jitter=0.0)
     agent = make_agent(*[Reply((Break(THROTTLED),))] * 4, "here", retry=policy)
     happened = record(agent)
@@ -177,7 +177,7 @@ async def test_each_wait_is_told_before_it_is_made(make_agent, record):
     assert result.text == "here"
 
 
-async def test_patience_ends_with_the_last_error(make_agent, record):
+async def test_retries_run_out_with_the_last_error(make_agent, record):
     failures = [Reply((Break(ModelThrottled(f"no {number}")),)) for number in range(9)]
     agent = make_agent(*failures, retry=RetryPolicy(max_retries=2, initial=0.0))
     happened = record(agent)
@@ -188,7 +188,7 @@ async def test_patience_ends_with_the_last_error(make_agent, record):
     assert (result.stop_reason, result.error) == ("error", "no 2")
 
 
-async def test_a_wait_can_be_aborted(make_agent, record):
+async def test_wait_can_be_aborted(make_agent, record):
     agent = make_agent(Reply((Break(THROTTLED),)), "never said", retry=RetryPolicy(initial=60.0, max_delay=60.0))
     happened = record(agent)
 
@@ -201,7 +201,7 @@ async def test_a_wait_can_be_aborted(make_agent, record):
     assert happened.names[-1] == "AgentEnd"
 
 
-async def test_a_wait_can_be_cut_short(make_agent, record):
+async def test_wait_can_be_skipped(make_agent, record):
     slow = ModelThrottled("slow down", retry_after=100)
     agent = make_agent(Reply((Break(slow),)), "here", retry=RetryPolicy())
     happened = record(agent)
@@ -214,7 +214,7 @@ async def test_a_wait_can_be_cut_short(make_agent, record):
     assert not agent.retry_now()
 
 
-async def test_another_model_is_asked_at_once_and_has_all_its_attempts(make_agent, record):
+async def test_switched_model_is_called_at_once_with_all_its_attempts(make_agent, record):
     slow = Reply((Break(ModelThrottled("slow down", retry_after=100)),))
     agent = make_agent(slow, retry=RetryPolicy(max_retries=1))
     other = scripted(Reply((Break(ModelOverloaded("busy", retry_after=0)),)), "here", name="other")

@@ -79,7 +79,7 @@ def edit(*edits: dict[str, str]) -> Call:
 
 
 @pytest.mark.parametrize("call", [write(NEW), edit(*EDITS)], ids=["write", "edit"])
-async def test_only_the_allowed_hunks_are_written_and_the_model_is_told_which(tmp_path: Path, call: Call):
+async def test_rejected_hunk_is_not_written_and_reported_to_the_model(tmp_path: Path, call: Call):
     reader = Reader(tmp_path, call, AllowHunks((RejectedHunk(1, "keep ten as it is"),)), content=OLD.encode())
 
     told = await reader.go()
@@ -111,7 +111,7 @@ MIXED = "".join(f"line {number}" + ("\r\n" if number % 2 else "\n") for number i
     ],
     ids=["crlf", "utf-16", "mixed", "bom and no last newline", "latin-1"],
 )
-async def test_the_allowed_hunks_keep_every_other_byte_of_any_kind_of_text(tmp_path: Path, text: str, encoding: str):
+async def test_allowed_hunks_keep_every_other_byte_in_any_encoding(tmp_path: Path, text: str, encoding: str):
     reader = Reader(tmp_path, edit(*EDITS), AllowHunks((RejectedHunk(1),)), content=text.encode(encoding))
 
     await reader.go()
@@ -120,7 +120,7 @@ async def test_the_allowed_hunks_keep_every_other_byte_of_any_kind_of_text(tmp_p
     assert reader.file.read_bytes() == wanted.encode(encoding)
 
 
-async def test_refusing_every_hunk_denies_the_call_with_all_the_reasons(tmp_path: Path):
+async def test_rejecting_every_hunk_denies_the_call_with_all_reasons(tmp_path: Path):
     refused = (RejectedHunk(0, "no"), RejectedHunk(1, "not that"), RejectedHunk(2))
     reader = Reader(tmp_path, write(NEW), AllowHunks(refused), content=OLD.encode())
     resolved = []
@@ -133,7 +133,7 @@ async def test_refusing_every_hunk_denies_the_call_with_all_the_reasons(tmp_path
     assert [event.decision for event in resolved] == ["denied"]
 
 
-async def test_a_reworded_file_is_asked_about_again_and_written_as_the_person_wrote_it(tmp_path: Path):
+async def test_revised_file_is_asked_again_and_written_as_revised(tmp_path: Path):
     reader = Reader(
         tmp_path, edit(*EDITS), ProposeRevision(NEW.replace("two", "TWO")), AllowOnce(), content=OLD.encode()
     )
@@ -148,7 +148,7 @@ async def test_a_reworded_file_is_asked_about_again_and_written_as_the_person_wr
     assert "@@ line 2\n-two\n+TWO\n" in told
 
 
-async def test_a_reworded_change_can_still_be_allowed_in_part_or_denied(tmp_path: Path):
+async def test_revised_change_can_be_allowed_in_part_or_denied(tmp_path: Path):
     wanted = NEW.replace("two", "TWO")
     parts = Reader(tmp_path, write(NEW), ProposeRevision(wanted), AllowHunks((RejectedHunk(1),)), content=OLD.encode())
 
@@ -162,14 +162,14 @@ async def test_a_reworded_change_can_still_be_allowed_in_part_or_denied(tmp_path
     assert denied.file.read_text() == OLD
 
 
-async def test_taking_back_all_of_a_change_by_hand_denies_it(tmp_path: Path):
+async def test_reverting_the_whole_change_denies_it(tmp_path: Path):
     reader = Reader(tmp_path, write(NEW), ProposeRevision(OLD), content=OLD.encode())
 
     assert "they took back all of the change" in await reader.go()
     assert reader.file.read_text() == OLD
 
 
-async def test_a_new_file_can_be_reworded_and_is_one_hunk(tmp_path: Path):
+async def test_new_file_can_be_revised_and_is_one_hunk(tmp_path: Path):
     reader = Reader(tmp_path, write("a\nb\n"), ProposeRevision("a\nc\n"), AllowOnce())
 
     await reader.go()
@@ -178,14 +178,14 @@ async def test_a_new_file_can_be_reworded_and_is_one_hunk(tmp_path: Path):
     assert not (tmp_path / "b").exists()
 
 
-async def test_refusing_the_one_hunk_of_a_new_file_makes_no_file(tmp_path: Path):
+async def test_rejecting_the_only_hunk_of_a_new_file_creates_no_file(tmp_path: Path):
     reader = Reader(tmp_path, write("a\nb\n"), AllowHunks((RejectedHunk(0, "not here"),)))
 
     assert "@@ at the beginning: not here\n+a\n+b\n" in await reader.go()
     assert not reader.file.exists()
 
 
-async def test_a_reworded_command_is_judged_by_what_it_does_now(tmp_path: Path):
+async def test_revised_command_is_assessed_again(tmp_path: Path):
     call = Call("bash", {"command": "echo one"})
     reader = Reader(tmp_path, call, ProposeRevision("sudo ls"), ProposeRevision("echo two"), AllowOnce())
 
@@ -199,13 +199,13 @@ async def test_a_reworded_command_is_judged_by_what_it_does_now(tmp_path: Path):
     assert told.endswith("Exit code: 0\ntwo")
 
 
-async def test_a_command_reworded_into_what_is_forbidden_never_runs(tmp_path: Path):
+async def test_command_revised_into_a_forbidden_one_never_runs(tmp_path: Path):
     reader = Reader(tmp_path, Call("bash", {"command": "echo one"}), ProposeRevision("rm -rf /"))
 
     assert (await reader.go()).startswith("Forbidden")
 
 
-async def test_a_file_that_changed_while_the_person_was_asked_is_left_alone(tmp_path: Path):
+async def test_file_changed_during_the_approval_is_left_alone(tmp_path: Path):
     reader = Reader(tmp_path, write(NEW), AllowHunks((RejectedHunk(0),)), content=OLD.encode())
     reader.meanwhile = lambda: reader.file.write_text(f"{OLD}and more\n")
 
@@ -213,7 +213,7 @@ async def test_a_file_that_changed_while_the_person_was_asked_is_left_alone(tmp_
     assert reader.file.read_text() == f"{OLD}and more\n"
 
 
-async def test_an_answer_that_does_not_fit_the_call_runs_nothing(make_agent: Callable[..., Agent], person):
+async def test_decision_not_fitting_the_call_runs_nothing(make_agent: Callable[..., Agent], person):
     tool = SimpleTool("bash", risk="execute")
     agent = make_agent(calls("bash", command="ls"), calls("bash", command="ls"), "done", tools=[tool])
     person.approvals = [ProposeRevision("rm x"), AllowHunks((RejectedHunk(0),))]
@@ -230,7 +230,7 @@ lines = st.lists(st.sampled_from(["a", "b", "c", "", "  d", "é“q”"]), max_s
 
 @given(st.tuples(lines, lines), st.sets(st.integers(0, 5)), st.sampled_from(["\n", "\r\n"]), st.booleans())
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_any_choice_of_hunks_is_written_as_it_was_shown(
+async def test_any_selection_of_hunks_is_written_as_previewed(
     tmp_path: Path, texts: tuple[str, str], refused: set[int], ending: str, is_edit: bool
 ):
     old, new = texts

@@ -61,7 +61,7 @@ def models_of(routing: Routing, turns: int = 5) -> list[str]:
     return [routing.model_for(turn).spec.model_id for turn in range(1, turns + 1)]
 
 
-def test_which_model_is_asked_at_which_turn():
+def test_routing_selects_the_model_per_turn():
     cheap, powerful = named("cheap"), named("powerful")
 
     assert models_of(Single(cheap)) == ["cheap"] * 5
@@ -80,7 +80,7 @@ class Closing(DemoProvider):
         self.closed += 1
 
 
-async def test_an_agent_that_is_closed_lets_go_of_every_model(make_agent):
+async def test_closed_agent_closes_every_model(make_agent):
     models = [replace(named(str(number)), provider=Closing(replies())) for number in range(5)]
     own, first, second, third, spare = models
     agent = make_agent(model=own, routing=ByTurn(first, {2: second, 3: third}), fallback=[spare])
@@ -90,7 +90,7 @@ async def test_an_agent_that_is_closed_lets_go_of_every_model(make_agent):
     assert [model.provider.closed for model in models] == [1] * 5
 
 
-async def test_the_same_model_at_every_turn_is_told_once(make_agent, record):
+async def test_same_model_in_consecutive_turns_is_reported_once(make_agent, record):
     only = named("only", *looks(1), "done")
     agent = make_agent(tools=[SimpleTool("look")], routing=Single(only))
     happened = record(agent)
@@ -113,7 +113,7 @@ async def test_the_same_model_at_every_turn_is_told_once(make_agent, record):
     assert [each.spec for each in happened.of(ModelRouted)] == [only.spec]
 
 
-async def test_a_routing_to_the_agents_own_model_is_not_worth_telling(make_agent, record):
+async def test_routing_to_the_agents_own_model_is_not_reported(make_agent, record):
     own = named("own", "done")
     agent = make_agent(model=own, routing=Single(own))
     happened = record(agent)
@@ -123,7 +123,7 @@ async def test_a_routing_to_the_agents_own_model_is_not_worth_telling(make_agent
     assert brief(happened.names) == ["AgentStart", "TurnStart", *HEARD, *ASKED, "TurnEnd", "AgentEnd"]
 
 
-async def test_the_cheap_model_looks_around_and_the_powerful_one_decides(make_agent, record):
+async def test_cheap_model_explores_and_powerful_model_decides(make_agent, record):
     cheap, powerful = named("cheap", *looks(2)), named("powerful", *looks(1), "decided")
     agent = make_agent(model=cheap, tools=[SimpleTool("look")], routing=CheapThenPowerful(cheap, powerful, switch_at=3))
     happened = record(agent)
@@ -152,7 +152,7 @@ async def test_the_cheap_model_looks_around_and_the_powerful_one_decides(make_ag
     assert [each.model for each in replies] == ["cheap", "cheap", "powerful", "powerful"]
 
 
-async def test_turns_are_counted_anew_in_each_run(make_agent, record):
+async def test_turns_are_counted_from_zero_in_each_run(make_agent, record):
     cheap, powerful = named("cheap", *looks(1), *looks(1)), named("powerful", "one", "two")
     agent = make_agent(model=cheap, tools=[SimpleTool("look")], routing=CheapThenPowerful(cheap, powerful, switch_at=2))
     happened = record(agent)
@@ -164,7 +164,7 @@ async def test_turns_are_counted_anew_in_each_run(make_agent, record):
     assert asked(cheap, powerful) == {"cheap": 2, "powerful": 2}
 
 
-async def test_a_change_there_and_back_is_told_twice(make_agent, record):
+async def test_switching_there_and_back_is_reported_twice(make_agent, record):
     usual, other = named("usual", *looks(1), "done"), named("other", *looks(1))
     agent = make_agent(model=usual, tools=[SimpleTool("look")], routing=ByTurn(usual, {2: other}))
     happened = record(agent)
@@ -174,7 +174,7 @@ async def test_a_change_there_and_back_is_told_twice(make_agent, record):
     assert [(each.spec.model_id, each.turn) for each in happened.of(ModelRouted)] == [("other", 2), ("usual", 3)]
 
 
-async def test_another_model_answers_when_one_fails_for_good(make_agent, record):
+async def test_fallback_model_answers_after_a_permanent_error(make_agent, record):
     first, second = named("first", *fails(AuthenticationFailed("no key"))), named("second", "here")
     agent = make_agent(model=first, fallback=[second])
     happened = record(agent)
@@ -196,7 +196,7 @@ async def test_another_model_answers_when_one_fails_for_good(make_agent, record)
     assert (result.text, result.stop_reason, result.error) == ("here", "stop", None)
 
 
-async def test_patience_comes_before_another_model_and_begins_anew_with_it(make_agent, record):
+async def test_retries_precede_the_fallback_and_restart_with_it(make_agent, record):
     first = named("first", *fails(*[ModelThrottled("slow", retry_after=0.0)] * 3))
     second = named("second", *fails(ModelOverloaded("busy")), "here")
     policy = RetryPolicy(max_retries=2, initial=0.0)
@@ -222,7 +222,7 @@ async def test_patience_comes_before_another_model_and_begins_anew_with_it(make_
     assert result.text == "here"
 
 
-async def test_a_service_that_asks_for_too_long_a_wait_is_left_at_once(make_agent, record):
+async def test_fallback_is_used_at_once_for_a_too_long_retry_after(make_agent, record):
     first = named("first", *fails(ModelThrottled("slow", retry_after=3_600)))
     agent = make_agent(model=first, fallback=[named("second", "here")])
     happened = record(agent)
@@ -233,7 +233,7 @@ async def test_a_service_that_asks_for_too_long_a_wait_is_left_at_once(make_agen
     assert result.text == "here"
 
 
-async def test_others_are_asked_in_their_order_until_one_answers(make_agent, record):
+async def test_fallbacks_are_tried_in_order(make_agent, record):
     models = [named(name, *fails(ProviderError(f"{name} is off"))) for name in ("a", "b", "c")]
     agent = make_agent(model=models[0], fallback=[*models[1:], named("d", "here"), named("e", "never said")])
     happened = record(agent)
@@ -248,7 +248,7 @@ async def test_others_are_asked_in_their_order_until_one_answers(make_agent, rec
     assert result.text == "here"
 
 
-async def test_when_all_fail_the_last_error_ends_the_run(make_agent, record):
+async def test_last_error_ends_the_run_when_all_fallbacks_fail(make_agent, record):
     agent = make_agent(
         model=named("a", *fails(ProviderError("a is off"))), fallback=[named("b", *fails(ProviderError("b is off")))]
     )
@@ -269,7 +269,7 @@ async def test_when_all_fail_the_last_error_ends_the_run(make_agent, record):
     assert (result.stop_reason, result.error) == ("error", "b is off")
 
 
-async def test_the_other_model_stays_for_the_rest_of_the_run_and_no_longer(make_agent, record):
+async def test_fallback_stays_for_the_rest_of_the_run_only(make_agent, record):
     first, second = named("first", *fails(OFF), "back"), named("second", *looks(2), "done")
     agent = make_agent(model=first, fallback=[second], tools=[SimpleTool("look")])
     happened = record(agent)
@@ -282,7 +282,7 @@ async def test_the_other_model_stays_for_the_rest_of_the_run_and_no_longer(make_
     assert asked(first, second) == {"first": 2, "second": 3}
 
 
-async def test_a_fallback_outdoes_the_routing(make_agent, record):
+async def test_fallback_overrides_the_routing(make_agent, record):
     cheap, powerful, spare = named("cheap", *fails(OFF)), named("powerful"), named("spare", *looks(2), "done")
     agent = make_agent(
         model=cheap, routing=CheapThenPowerful(cheap, powerful, 2), fallback=[spare], tools=[SimpleTool("look")]
@@ -296,7 +296,7 @@ async def test_a_fallback_outdoes_the_routing(make_agent, record):
     assert asked(cheap, powerful, spare) == {"cheap": 1, "powerful": 0, "spare": 3}
 
 
-async def test_what_the_failing_model_had_said_is_discarded(make_agent, record):
+async def test_partial_reply_of_the_failing_model_is_discarded(make_agent, record):
     cut = Reply((Say("half an ans"), Break(NetworkError("the connection was cut"))))
     agent = make_agent(model=named("first", cut), fallback=[named("second", "the whole answer")], retry=NEVER)
     happened = record(agent)
@@ -320,7 +320,7 @@ async def test_what_the_failing_model_had_said_is_discarded(make_agent, record):
     assert [each.text for each in agent.history if isinstance(each, AssistantMessage)] == ["the whole answer"]
 
 
-async def test_too_long_a_conversation_is_shortened_before_another_model_is_asked(make_agent, record):
+async def test_context_is_shrunk_before_a_fallback_is_tried(make_agent, record):
     first = named("first", *fails(ContextWindowOverflow("too long")), "short enough")
     agent = make_agent(model=first, fallback=[named("second", "never said")])
     happened = record(agent)
@@ -332,7 +332,7 @@ async def test_too_long_a_conversation_is_shortened_before_another_model_is_aske
     assert result.text == "short enough"
 
 
-async def test_one_that_is_still_too_long_goes_to_another_model(make_agent, record):
+async def test_fallback_is_tried_when_the_context_is_still_too_long(make_agent, record):
     first = named("first", *fails(*[ContextWindowOverflow("too long")] * 2))
     agent = make_agent(model=first, fallback=[named("second", "mine is larger")])
     happened = record(agent)
@@ -344,7 +344,7 @@ async def test_one_that_is_still_too_long_goes_to_another_model(make_agent, reco
 
 
 @pytest.mark.parametrize("script", [(Say("hm"), Hang()), (Hang(),)])
-async def test_an_abort_is_no_reason_to_ask_another_model(make_agent, record, script):
+async def test_abort_does_not_trigger_a_fallback(make_agent, record, script):
     second = named("second", "never said")
     agent = make_agent(model=named("first", Reply(script)), fallback=[second])
     happened = record(agent)
@@ -359,7 +359,7 @@ async def test_an_abort_is_no_reason_to_ask_another_model(make_agent, record, sc
     assert asked(second) == {"second": 0}
 
 
-async def test_each_model_is_asked_in_its_own_name_with_its_own_key(make_agent):
+async def test_each_model_is_called_under_its_own_name_and_key(make_agent):
     async def key_of(provider: str) -> str:
         return f"key of {provider}"
 
@@ -377,7 +377,7 @@ async def test_each_model_is_asked_in_its_own_name_with_its_own_key(make_agent):
 
 
 @pytest.mark.parametrize("how", ["routing", "fallback"])
-async def test_a_limit_on_cost_knows_what_every_model_costs(make_agent, how):
+async def test_cost_limit_uses_the_price_of_every_model(make_agent, how):
     spent = Reply((Call("look", {}),), usage=Usage(input=1))
     dear = replace(named("dear", spent, spent, "never said"), info=SlowFacts(Price(1_000_000.0, 0.0)))
     cheap = named("cheap", *fails(OFF))

@@ -18,7 +18,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / "approvals.json"
 
 
-def test_rule_covers_its_words_and_nothing_else() -> None:
+def test_rule_covers_exactly_its_scope() -> None:
     assert matches(GIT_STATUS, "bash", Risk("execute", scope="git status"))
     assert matches(Rule("bash", "npm run"), "bash", Risk("execute", scope="npm run test"))
     for scope in ("git", "git stash", "git statusx", "gitstatus", ""):
@@ -33,7 +33,7 @@ def test_rule_without_scope_covers_edits_but_never_commands() -> None:
     assert not matches(Rule("bash"), "bash", Risk("execute"))
 
 
-def test_only_what_is_understood_can_be_remembered() -> None:
+def test_only_a_parsed_command_can_be_remembered() -> None:
     assert rule_for("bash", Risk("execute", scope="pytest")) == Rule("bash", "pytest")
     assert rule_for("edit_file", Risk("edit")) == Rule("edit_file")
     assert rule_for("bash", Risk("execute")) is None
@@ -41,13 +41,13 @@ def test_only_what_is_understood_can_be_remembered() -> None:
     assert rule_for("bash", Risk("forbidden", scope="rm")) is None
 
 
-def test_rule_is_described_in_words() -> None:
+def test_rule_description_is_readable() -> None:
     assert describe(GIT_STATUS) == "`git status …`"
     assert describe(Rule("edit_file")) == "all edit_file calls"
     assert describe(Rule("bash", exact="git status -s")) == "exactly `git status -s` with bash"
 
 
-def test_untrust_without_a_name_drops_all_trust() -> None:
+def test_untrust_without_a_name_removes_all_permissions() -> None:
     grants = Grants()
     grants.trust("bash")
     grants.trust("edit_file")
@@ -57,7 +57,7 @@ def test_untrust_without_a_name_drops_all_trust() -> None:
     assert grants.trusted == frozenset()
 
 
-def test_remembered_rule_is_there_in_the_next_session(path: Path) -> None:
+def test_remembered_rule_is_loaded_in_the_next_session(path: Path) -> None:
     assert Grants(path).remember(GIT_STATUS) == ""
 
     later = Grants(path)
@@ -68,7 +68,7 @@ def test_remembered_rule_is_there_in_the_next_session(path: Path) -> None:
     assert later.covers("bash", Risk("execute", scope="git status"))
 
 
-def test_rule_is_kept_once(path: Path) -> None:
+def test_rule_is_stored_once(path: Path) -> None:
     grants = Grants(path)
 
     grants.remember(GIT_STATUS)
@@ -88,7 +88,7 @@ def test_forgotten_rules_are_gone_from_disk(path: Path) -> None:
     assert load_rules(path).rules == (Rule("edit_file"),)
 
 
-def test_missing_file_grants_nothing_and_is_no_problem(path: Path) -> None:
+def test_missing_file_grants_nothing_without_a_problem(path: Path) -> None:
     grants = Grants(path)
 
     assert grants.load() == ""
@@ -106,7 +106,7 @@ def test_missing_file_grants_nothing_and_is_no_problem(path: Path) -> None:
         b'{"version": 1, "rules": [{"tool": "edit_file", "scope": ""}, {"tool": "bash"}]}',
     ],
 )
-def test_corrupt_file_grants_nothing_is_named_and_kept(path: Path, content: bytes) -> None:
+def test_corrupt_file_grants_nothing_and_is_named_and_kept(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
     grants = Grants(path)
@@ -118,11 +118,11 @@ def test_corrupt_file_grants_nothing_is_named_and_kept(path: Path, content: byte
     assert path.read_bytes() == content
 
 
-def test_a_file_that_cannot_be_read_is_named_once_with_the_reason(tmp_path: Path) -> None:
+def test_unreadable_file_is_reported_once_with_the_reason(tmp_path: Path) -> None:
     assert load_rules(tmp_path).problem == f"{tmp_path}: cannot be read, so nothing in it is allowed: a folder"
 
 
-def test_rule_that_cannot_be_written_still_holds_for_the_session(tmp_path: Path) -> None:
+def test_unwritable_rule_still_applies_to_the_session(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     grants = Grants(tmp_path / "file" / "approvals.json")
 
@@ -132,7 +132,7 @@ def test_rule_that_cannot_be_written_still_holds_for_the_session(tmp_path: Path)
     assert grants.covers("bash", Risk("execute", scope="git status"))
 
 
-def test_writers_in_many_processes_lose_no_rule(path: Path) -> None:
+def test_concurrent_writers_lose_no_rule(path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from harness.approval.rules import Grants, Rule\n"
         "grants = Grants(Path(sys.argv[1]))\n"
@@ -172,7 +172,7 @@ def test_exact_rule_covers_one_command_or_one_file_and_nothing_else(path: Path) 
     assert not later.covers("write_file", Risk("edit", paths=("a.py",)))
 
 
-def test_exact_rule_is_for_what_can_be_read_at_a_glance() -> None:
+def test_exact_rule_is_offered_only_for_short_readable_commands() -> None:
     assert exact_rule_for("bash", Risk("execute", exact_rule="python -c 'print(1)' | sort"))
     assert exact_rule_for("bash", Risk("execute", exact_rule="x" * 201)) is None
     assert exact_rule_for("bash", Risk("execute", exact_rule="cat <<E\nx\nE")) is None
@@ -180,7 +180,7 @@ def test_exact_rule_is_for_what_can_be_read_at_a_glance() -> None:
     assert exact_rule_for("todo", Risk("none", exact_rule="x")) is None
 
 
-def test_older_program_takes_no_exact_rule_for_a_wide_one(path: Path) -> None:
+def test_exact_rule_is_not_read_as_a_wide_one_by_older_versions(path: Path) -> None:
     Grants(path).remember(Rule("edit_file", exact="a.py"))
 
     assert json.loads(path.read_text(encoding="utf-8"))["version"] == 2

@@ -24,7 +24,7 @@ from tools.delegate import DelegateTool
 ORDER = {"ticket": 7, "labels": ["a", None]}
 
 
-async def test_metadata_of_a_run_is_in_its_start_its_requests_and_its_record(make_agent, record, requests):
+async def test_run_metadata_is_in_its_start_event_requests_and_record(make_agent, record, requests):
     agent = make_agent(calls("look"), "one", "two", tools=[SimpleTool("look")])
     seen, recorder = record(agent), TraceRecorder()
     agent.subscribe(recorder.on_event)
@@ -95,7 +95,7 @@ async def test_transport_is_passed_to_the_provider(make_agent, requests):
     assert (requests(usual)[0].transport, requests(other)[0].transport) == ("sse", "websocket")
 
 
-async def test_routing_is_told_whether_a_sub_agent_asks(make_agent):
+async def test_routing_receives_whether_a_subagent_asks(make_agent):
     model = cast({"go": [delegates("dig"), "Thanks."], "dig": ["Found it."]})
     asked: list[tuple[int, bool]] = []
 
@@ -114,7 +114,7 @@ async def test_routing_is_told_whether_a_sub_agent_asks(make_agent):
     assert list(dict.fromkeys(asked)) == [(1, False), (1, True), (2, False)]
 
 
-def test_the_routings_that_are_there_can_be_asked_without_saying_so():
+def test_built_in_routings_accept_a_call_without_that_argument():
     cheap, strong = scripted("a"), scripted("b")
 
     assert ByTurn(cheap, {2: strong}).model_for(2) is strong
@@ -134,7 +134,7 @@ def test_cache_hit_rate_is_the_cached_fraction_of_the_input(usage, rate):
     assert usage.cache_hit_rate() == pytest.approx(rate)
 
 
-async def test_calls_of_a_reply_are_announced_before_any_is_decided_about(make_agent, record, person):
+async def test_calls_of_a_reply_are_announced_before_any_decision(make_agent, record, person):
     tools = [SimpleTool("look"), SimpleTool("write", risk="edit")]
     agent = make_agent(calls("write", "look"), calls("look"), "done", tools=tools)
     seen = record(agent)

@@ -11,7 +11,7 @@ from harness.events import ToolExecutionStart
 from harness.messages import CustomMessage, Image, Text, UserMessage
 
 
-async def test_a_conversation_is_saved_and_restored(make_agent, requests):
+async def test_conversation_is_saved_and_restored(make_agent, requests):
     agent = make_agent(calls("look", where="here"), "seen", tools=[SimpleTool("look")])
     await agent.prompt((Text("what is this?"), Image("image/png", "aGk=")))
     agent.replace_messages([*agent.history, CustomMessage("note", {"deep": [1, {"x": None}]})])
@@ -32,7 +32,7 @@ async def test_a_conversation_is_saved_and_restored(make_agent, requests):
     assert [each["type"] for each in json.loads(saved)][-1] == "custom_message"
 
 
-async def test_a_conversation_of_half_a_surrogate_pair_is_saved(make_agent):
+async def test_conversation_with_a_lone_surrogate_is_saved(make_agent):
     agent = make_agent(messages=[UserMessage((Text("broken \ud83d here"),))])
     other = make_agent()
 
@@ -56,7 +56,7 @@ async def test_a_conversation_of_half_a_surrogate_pair_is_saved(make_agent):
         pytest.param("[" * 100_000, id="deep"),
     ],
 )
-async def test_what_is_no_saved_conversation_is_refused_and_changes_nothing(make_agent, text):
+async def test_invalid_saved_conversation_is_rejected_without_side_effects(make_agent, text):
     agent = make_agent(messages=[UserMessage((Text("keep me"),))])
 
     with pytest.raises(ConfigError, match=r"."):
@@ -66,7 +66,7 @@ async def test_what_is_no_saved_conversation_is_refused_and_changes_nothing(make
     assert texts_of(agent) == ["keep me"]
 
 
-async def test_restoring_during_a_run_is_refused(make_agent):
+async def test_restoring_during_a_run_raises(make_agent):
     agent = make_agent(calls("slow"), "done", tools=[sleeper("slow", 0.01)])
     refused = []
 
@@ -80,7 +80,7 @@ async def test_restoring_during_a_run_is_refused(make_agent):
     assert texts_of(agent) == ["go"]
 
 
-def test_arguments_that_are_no_object_are_refused(make_agent):
+def test_non_object_arguments_are_rejected(make_agent):
     agent = make_agent()
     call = {"type": "tool_call", "id": "1", "name": "look", "arguments": ["no"]}
 

@@ -49,7 +49,7 @@ def edit(path: str, old: str, new: str) -> Call:
     return Call("edit_file", {"path": path, "old_string": old, "new_string": new})
 
 
-async def test_calls_that_wait_run_together_and_answer_in_call_order(make_agent, record):
+async def test_waiting_calls_run_concurrently_and_answer_in_call_order(make_agent, record):
     meeting = asyncio.Barrier(2)
     later = asyncio.Event()
 
@@ -73,7 +73,7 @@ async def test_calls_that_wait_run_together_and_answer_in_call_order(make_agent,
     assert [result.text for result in results_of(agent)] == ["first", "second"]
 
 
-async def test_in_sequence_a_call_begins_when_the_one_before_has_ended(make_agent, record):
+async def test_sequential_calls_start_after_the_previous_has_ended(make_agent, record):
     tools = [breather("one"), breather("two")]
     agent = make_agent(calls("one", "two"), "done", tools=tools, execution=Execution("sequential"))
     happened = record(agent)
@@ -83,7 +83,7 @@ async def test_in_sequence_a_call_begins_when_the_one_before_has_ended(make_agen
     assert deeds(happened.events) == ["start one", "end one", "start two", "end two"]
 
 
-async def test_a_number_runs_that_many_calls_at_once(make_agent, record):
+async def test_concurrency_limit_runs_that_many_calls_at_once(make_agent, record):
     meeting = asyncio.Barrier(2)
     tools = [together("one", meeting), together("two", meeting), breather("three")]
     agent = make_agent(calls("one", "two", "three"), "done", tools=tools, execution=Execution(2))
@@ -96,7 +96,7 @@ async def test_a_number_runs_that_many_calls_at_once(make_agent, record):
     assert [result.is_error for result in results_of(agent)] == [False, False, False]
 
 
-async def test_two_edits_of_a_file_and_a_read_elsewhere_are_all_done(make_agent, record, tmp_path: Path):
+async def test_two_edits_of_a_file_and_a_read_elsewhere_all_complete(make_agent, record, tmp_path: Path):
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     (tmp_path / "b.txt").write_text("other\n")
     batch = Reply((edit("a.txt", "one", "1"), edit(str(tmp_path / "a.txt"), "two", "2"), *READ_BOTH.parts[1:]))
@@ -113,7 +113,7 @@ async def test_two_edits_of_a_file_and_a_read_elsewhere_are_all_done(make_agent,
     assert done.index("start read_file") < done.index("end edit_file")
 
 
-async def test_a_read_after_an_edit_in_the_same_reply_sees_it(make_agent, tmp_path: Path):
+async def test_read_after_an_edit_in_the_same_reply_sees_it(make_agent, tmp_path: Path):
     (tmp_path / "a.txt").write_text("one\n")
     (tmp_path / "b.txt").write_text("other\n")
     batch = Reply((edit("a.txt", "one", "1"), Call("read_file", {"path": "./a.txt"})))
@@ -124,7 +124,7 @@ async def test_a_read_after_an_edit_in_the_same_reply_sees_it(make_agent, tmp_pa
     assert "1\t1\n" in results_of(agent)[-1].text
 
 
-async def test_a_command_runs_alone_but_for_what_touches_nothing(make_agent, record):
+async def test_command_runs_exclusively_except_with_calls_that_touch_nothing(make_agent, record):
     meeting = asyncio.Barrier(2)
     tools = [
         breather("read"),
@@ -149,7 +149,7 @@ async def test_a_command_runs_alone_but_for_what_touches_nothing(make_agent, rec
     assert done.index("start note") < done.index("start shell")
 
 
-async def test_edits_of_different_files_run_together(make_agent):
+async def test_edits_of_different_files_run_concurrently(make_agent):
     meeting = asyncio.Barrier(2)
     tools = [together("one", meeting, risk="edit"), together("two", meeting, risk="edit")]
     batch = Reply((Call("one", {"path": "a"}), Call("two", {"path": "b"})))
@@ -161,7 +161,7 @@ async def test_edits_of_different_files_run_together(make_agent):
 
 
 @pytest.mark.parametrize(("one", "other"), [("a", "link"), ("a", "x/../a"), (".", "a"), ("x/deep/file", "x")])
-async def test_one_file_under_two_names_is_one_file(make_agent, record, tmp_path: Path, one: str, other: str):
+async def test_file_under_two_names_is_one_file(make_agent, record, tmp_path: Path, one: str, other: str):
     (tmp_path / "link").symlink_to("a")
     tools = [breather("change", risk="edit"), breather("look")]
     agent = make_agent(
@@ -174,7 +174,7 @@ async def test_one_file_under_two_names_is_one_file(make_agent, record, tmp_path
     assert deeds(happened.events) == ["start change", "end change", "start look", "end look"]
 
 
-async def test_files_that_are_only_read_are_read_together(make_agent):
+async def test_reads_of_the_same_file_run_concurrently(make_agent):
     meeting = asyncio.Barrier(2)
     agent = make_agent(on("a", "one", "two"), "done", tools=[together("one", meeting), together("two", meeting)])
 
@@ -183,7 +183,7 @@ async def test_files_that_are_only_read_are_read_together(make_agent):
     assert [result.text for result in results_of(agent)] == ["one met", "two met"]
 
 
-async def test_a_call_whose_path_is_none_is_taken_to_touch_anything(make_agent, record):
+async def test_call_with_an_unresolvable_path_conflicts_with_everything(make_agent, record):
     tools = [breather("change", risk="edit"), breather("look")]
     batch = Reply((Call("change", {"path": "\0"}), Call("look", {"path": "a"})))
     agent = make_agent(batch, "done", tools=tools, approval="off")
@@ -194,7 +194,7 @@ async def test_a_call_whose_path_is_none_is_taken_to_touch_anything(make_agent, 
     assert deeds(happened.events) == ["start change", "end change", "start look", "end look"]
 
 
-async def test_a_call_that_cannot_be_judged_does_not_hold_up_the_others(make_agent, record):
+async def test_unassessable_call_does_not_block_the_others(make_agent, record):
     class Broken(SimpleTool):
         def risk(self, arguments: JsonObject) -> Risk:
             raise RuntimeError("a bug")
@@ -214,7 +214,7 @@ async def test_a_call_that_cannot_be_judged_does_not_hold_up_the_others(make_age
     ]
 
 
-async def test_an_output_that_ends_the_run_spares_the_model_another_turn(make_agent, record, requests):
+async def test_terminating_output_skips_the_next_turn(make_agent, record, requests):
     async def finish(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         return ToolOutput((), terminate=True)
 
@@ -229,7 +229,7 @@ async def test_an_output_that_ends_the_run_spares_the_model_another_turn(make_ag
     assert happened.names[-2:] == ["TurnEnd", "AgentEnd"]
 
 
-async def test_a_call_that_waits_is_answered_when_the_run_is_aborted(make_agent, record):
+async def test_waiting_call_gets_a_result_on_abort(make_agent, record):
     async def hang(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         await asyncio.Event().wait()
         return ToolOutput.text("never")
@@ -253,7 +253,7 @@ claims = st.builds(Claim, st.just(False) | st.booleans(), st.booleans(), st.list
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(claims, st.none() | claims, st.integers(0, 3)), min_size=1, max_size=7))
-def test_nobody_meets_on_the_floor_and_everybody_gets_there(visits: list[tuple[Claim, Claim | None, int]]):
+def test_conflicting_calls_never_overlap_and_all_complete(visits: list[tuple[Claim, Claim | None, int]]):
     async def visit(floor: ResourceLocks, place: int, inside: dict[int, Claim]) -> None:
         claim, other, steps = visits[place]
         for wanted in (claim, *([other] if other else [])):

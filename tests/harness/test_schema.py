@@ -67,24 +67,24 @@ def problems(value: JsonValue, schema: JsonObject = ORDER) -> list[str]:
         ({"count": 3, "items": [{"name": "a", "kind": "big"}]}, []),
     ],
 )
-def test_a_problem_names_the_place_what_is_there_and_what_is_wanted(value: JsonValue, told: list[str]):
+def test_issue_names_the_path_the_value_and_the_expectation(value: JsonValue, told: list[str]):
     assert problems(value) == told
 
 
-def test_an_unknown_property_unlike_any_other_is_told_what_there_is():
+def test_unknown_property_lists_the_known_ones():
     schema: JsonObject = {"properties": {"a": NAME, "b": NAME}, "additionalProperties": False}
 
     assert problems({"zzz": 1}, schema) == ["zzz: there is no such property; there are a, b"]
     assert problems({"zzz": 1}, {"additionalProperties": False}) == ["zzz: there is no such property; leave it out"]
 
 
-def test_a_property_that_a_pattern_allows_is_not_unknown():
+def test_property_matching_a_pattern_is_known():
     schema: JsonObject = {"patternProperties": {"^x-": NAME}, "additionalProperties": False}
 
     assert problems({"x-a": "b", "y": 1}, schema) == ["y: there is no such property; leave it out"]
 
 
-def test_a_refusal_tells_five_problems_and_to_send_again():
+def test_rejection_lists_five_issues_and_asks_to_resend():
     with pytest.raises(InvalidArguments) as caught:
         Checker("order", ORDER).check({f"wrong_{number}": number for number in range(9)})
 
@@ -94,14 +94,14 @@ def test_a_refusal_tells_five_problems_and_to_send_again():
     assert lines[-2:] == ["- and more of the kind", "Send the call again, corrected."]
 
 
-def test_a_long_value_is_not_quoted_whole():
+def test_long_value_is_truncated_in_the_issue():
     assert len(problems({"items": "x" * 10_000})[0]) < 150
     assert len(problems({"count": "x" * 10_000})[0]) < 150
     assert len(problems({"items": {str(number): "x" * 100 for number in range(100)}})[0]) < 150
     assert len(problems("x" * 10_000, {"pattern": "y"})[0]) < 250
 
 
-def test_defaults_of_top_level_properties_are_filled_in_and_shared_by_no_calls():
+def test_top_level_defaults_are_filled_in_and_not_shared_between_calls():
     schema: JsonObject = {"properties": {"tags": {"default": []}, "who": {"default": "me"}}}
     checker = Checker("t", schema)
 
@@ -114,14 +114,14 @@ def test_defaults_of_top_level_properties_are_filled_in_and_shared_by_no_calls()
     assert checker.check({}) == {"tags": [], "who": "me"}
 
 
-def test_nothing_that_was_sent_is_changed():
+def test_input_is_not_mutated():
     sent: JsonObject = {"count": 3, "level": None}
 
     assert Checker("t", ORDER).check(sent) == {"count": 3, "level": None, "mode": "fast"}
     assert sent == {"count": 3, "level": None}
 
 
-def test_the_draft_a_schema_names_is_followed():
+def test_schema_draft_is_respected():
     pair: JsonObject = {"items": [{"type": "integer"}, NAME]}
 
     assert problems(["x"], {"$schema": "http://json-schema.org/draft-07/schema#", **pair})
@@ -129,7 +129,7 @@ def test_the_draft_a_schema_names_is_followed():
         problems(["x"], pair)
 
 
-def test_references_inside_the_schema_are_followed():
+def test_internal_references_are_resolved():
     schema: JsonObject = {"properties": {"item": {"$ref": "#/$defs/item"}}, "$defs": {"item": ITEM}}
 
     assert problems({"item": {"name": "a", "kind": "bog"}}, schema) == [
@@ -138,12 +138,12 @@ def test_references_inside_the_schema_are_followed():
 
 
 @pytest.mark.parametrize("reference", ["https://example.org/a.json", "#/$defs/none"])
-def test_a_reference_that_leads_nowhere_is_told(reference: str):
+def test_dangling_reference_is_reported(reference: str):
     with pytest.raises(ConfigError, match="the schema of order refers to what is not in it, and nothing is fetched"):
         problems({}, {"$ref": reference})
 
 
-def test_a_reference_to_elsewhere_is_not_fetched():
+def test_external_reference_is_not_fetched():
     with ModelServer() as server:
         with pytest.raises(ConfigError, match="nothing is fetched"):
             problems({}, {"$ref": f"{server.url}/v1/models"})
@@ -162,12 +162,12 @@ def test_a_reference_to_elsewhere_is_not_fetched():
         ([], "is wrong: it must be an object"),
     ],
 )
-def test_a_schema_that_is_itself_wrong_is_told_clearly(schema: JsonObject, told: str):
+def test_invalid_schema_is_reported_clearly(schema: JsonObject, told: str):
     with pytest.raises(ConfigError, match=told):
         problems({}, schema)
 
 
-def test_a_schema_or_value_without_end_is_a_problem_and_not_a_crash():
+def test_infinitely_nested_schema_or_value_is_an_issue_and_not_a_crash():
     deep: JsonValue = "x"
     for _ in range(5000):
         deep = [deep]
@@ -176,7 +176,7 @@ def test_a_schema_or_value_without_end_is_a_problem_and_not_a_crash():
     assert problems(deep, {"items": {"$ref": "#"}}) == ["arguments: nested too deeply to be checked"]
 
 
-def test_checking_loads_jsonschema_and_nothing_before_it_does():
+def test_jsonschema_is_imported_on_first_use_only():
     code = (
         "import sys, harness.agent.agent; from harness.function_tools.schema import Checker;"
         "checker = Checker('t', {'type': 'object'});"

@@ -24,7 +24,7 @@ def foreign(schema: JsonObject = WEATHER, **about) -> SchemaTool:
     return SchemaTool("get_weather", "Tells the weather.", schema, work, **about)
 
 
-async def test_a_tool_from_elsewhere_gets_what_fits_its_schema(tmp_path: Path):
+async def test_external_tool_receives_arguments_matching_its_schema(tmp_path: Path):
     answer = await output(foreign(), tmp_path, city="Ulm")
 
     assert answer.details == {"asked": {"city": "Ulm", "days": 1}, "by": "call/1"}
@@ -32,7 +32,7 @@ async def test_a_tool_from_elsewhere_gets_what_fits_its_schema(tmp_path: Path):
         foreign().validate({"city": 1})
 
 
-def test_a_tool_from_elsewhere_is_asked_about_unless_told_otherwise():
+def test_external_tool_requires_approval_by_default():
     assert (foreign().risk({}).level, foreign().mutates, foreign().label) == ("execute", True, "Get weather")
     trusted = foreign(risk="read", label="Weather", cacheable=True)
     assert (trusted.risk({}).level, trusted.mutates, trusted.label) == ("read", False, "Weather")

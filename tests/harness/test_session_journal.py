@@ -92,7 +92,7 @@ def test_kill_9_loses_nothing_that_was_stored(tmp_path: Path):
     assert len(normalise(session.messages)) in range(len(session.messages), len(session.messages) + 2)
 
 
-def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path: Path):
+def test_lock_of_a_killed_process_is_released(tmp_path: Path):
     path = written(tmp_path, *tour())
     process = python(HOLDER, str(path))
     try:
@@ -111,7 +111,7 @@ def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path: Path):
     journal.close()
 
 
-def test_two_stores_of_one_session_do_not_both_write(tmp_path: Path):
+def test_two_stores_cannot_write_the_same_session(tmp_path: Path):
     path = written(tmp_path, *tour())
     first = SessionStore(tmp_path / "data", tmp_path, path.stem, resumed=load_session(path))
     problems: list[str] = []
@@ -131,7 +131,7 @@ def test_two_stores_of_one_session_do_not_both_write(tmp_path: Path):
     assert [message.text for message in load_session(path).messages][-2:] == ["kept in memory", "and written later"]
 
 
-def test_a_full_disk_loses_nothing(tmp_path: Path):
+def test_full_disk_loses_nothing(tmp_path: Path):
     process = python(SMALL_DISK, str(tmp_path), new_id())
 
     out, err = process.communicate(timeout=30)
@@ -139,7 +139,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path):
     assert out == "ok\n", err
 
 
-def test_a_deleted_file_is_written_anew_and_whole(tmp_path: Path):
+def test_deleted_file_is_rewritten_completely(tmp_path: Path):
     problems: list[str] = []
     store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
     tell(store, *tour())
@@ -155,7 +155,7 @@ def test_a_deleted_file_is_written_anew_and_whole(tmp_path: Path):
     assert problems == []
 
 
-def test_a_folder_that_was_moved_away_is_made_anew_with_all_of_the_session(tmp_path: Path):
+def test_moved_folder_is_recreated_with_the_whole_session(tmp_path: Path):
     problems: list[str] = []
     store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
     tell(store, *tour())
@@ -168,7 +168,7 @@ def test_a_folder_that_was_moved_away_is_made_anew_with_all_of_the_session(tmp_p
     assert problems == []
 
 
-def test_a_file_that_was_replaced_by_its_own_copy_goes_on_without_a_line_twice(tmp_path: Path):
+def test_file_replaced_by_its_copy_continues_without_duplicate_lines(tmp_path: Path):
     store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=pytest.fail)
     tell(store, *tour())
     before = store.path.read_bytes()
@@ -185,7 +185,7 @@ def test_a_file_that_was_replaced_by_its_own_copy_goes_on_without_a_line_twice(t
     assert len(load_session(store.path).messages) == 6
 
 
-def test_a_deleted_file_waits_until_it_can_be_written_anew(tmp_path: Path):
+def test_deleted_file_is_rewritten_once_it_is_writable(tmp_path: Path):
     problems: list[str] = []
     store = SessionStore(tmp_path / "data", tmp_path, new_id(), on_problem=problems.append)
     tell(store, *tour())
@@ -202,7 +202,7 @@ def test_a_deleted_file_waits_until_it_can_be_written_anew(tmp_path: Path):
     assert len(problems) == 2
 
 
-def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(tmp_path: Path):
+def test_unwritable_folder_is_reported_and_nothing_is_lost(tmp_path: Path):
     blocked = tmp_path / "data"
     blocked.write_text("a file where the folder should be", encoding="utf-8")
     problems: list[str] = []
@@ -220,7 +220,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(tmp_path: P
     assert "saved again" in problems[1]
 
 
-def test_a_torn_line_is_never_glued_to_the_next(tmp_path: Path):
+def test_torn_line_is_never_joined_with_the_next(tmp_path: Path):
     path = written(tmp_path, *tour())
     with path.open("ab") as file:
         file.write(b'{"parentUuid":"x","isSidechain":false,"type":"us')
@@ -234,7 +234,7 @@ def test_a_torn_line_is_never_glued_to_the_next(tmp_path: Path):
     assert len(session.warnings) == 1
 
 
-def test_an_open_session_survives_its_file_being_deleted(tmp_path: Path):
+def test_open_session_survives_the_deletion_of_its_file(tmp_path: Path):
     path = written(tmp_path, *tour())
     session = load_session(path)
 
@@ -243,7 +243,7 @@ def test_an_open_session_survives_its_file_being_deleted(tmp_path: Path):
     assert session.messages[-1].text == "both are fine"
 
 
-def test_a_journal_can_be_used_again_after_closing(tmp_path: Path):
+def test_journal_can_be_reused_after_closing(tmp_path: Path):
     journal = Journal(tmp_path / "a.jsonl", pytest.fail)
     journal.append(b"1\n")
     journal.close()

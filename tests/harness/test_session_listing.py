@@ -32,7 +32,7 @@ def test_sessions_are_listed_newest_first(tmp_path: Path):
     assert [(each.path, each.title) for each in found] == [(newer, "newer one"), (older, "older")]
 
 
-def test_only_the_folder_asked_for_is_listed_unless_all_are(tmp_path: Path):
+def test_listing_is_limited_to_the_folder_by_default(tmp_path: Path):
     written(tmp_path, user("here"))
     (tmp_path / "other").mkdir()
     store = SessionStore(tmp_path / "data", tmp_path / "other", new_id())
@@ -45,7 +45,7 @@ def test_only_the_folder_asked_for_is_listed_unless_all_are(tmp_path: Path):
     assert list_sessions(tmp_path / "nothing", None) == []
 
 
-def test_a_list_reads_only_the_ends_of_a_long_file(tmp_path: Path):
+def test_listing_reads_only_the_ends_of_a_long_file(tmp_path: Path):
     store = SessionStore(tmp_path / "data", tmp_path, new_id())
     tell(store, user("the first prompt"), *[reply("x" * 50_000) for _ in range(20)])
     store.rename("the title")
@@ -60,7 +60,7 @@ def test_a_list_reads_only_the_ends_of_a_long_file(tmp_path: Path):
     assert (summary.title, summary.first_prompt, summary.cwd) == ("the title", "the first prompt", str(tmp_path))
 
 
-def test_a_first_prompt_longer_than_what_is_read_still_names_the_session(tmp_path: Path):
+def test_very_long_first_prompt_still_titles_the_session(tmp_path: Path):
     plain = summarise(written(tmp_path, user('a "long" one é ' * 10_000)))
     blocks = summarise(written(tmp_path, UserMessage((Text("in blocks " * 10_000), Text("x")))))
 
@@ -70,7 +70,7 @@ def test_a_first_prompt_longer_than_what_is_read_still_names_the_session(tmp_pat
     assert blocks.title.startswith("in blocks in blocks")
 
 
-def test_a_file_without_a_conversation_is_not_listed(tmp_path: Path):
+def test_file_without_a_conversation_is_not_listed(tmp_path: Path):
     folder = project_dir(tmp_path / "data", tmp_path)
     folder.mkdir(parents=True)
     (folder / f"{new_id()}.jsonl").write_text('{"type":"cinch-session","format":1}\n', encoding="utf-8")
@@ -81,7 +81,7 @@ def test_a_file_without_a_conversation_is_not_listed(tmp_path: Path):
     assert list_sessions(tmp_path / "data", tmp_path) == []
 
 
-def test_a_session_in_use_is_marked(tmp_path: Path):
+def test_session_in_use_is_marked(tmp_path: Path):
     path = written(tmp_path, *tour())
     journal = Journal(path, print)
 
@@ -93,7 +93,7 @@ def test_a_session_in_use_is_marked(tmp_path: Path):
     assert not list_sessions(tmp_path / "data", tmp_path)[0].locked
 
 
-def test_a_session_is_found_by_id_prefix_or_as_the_latest(tmp_path: Path):
+def test_session_is_found_by_id_prefix_or_as_the_latest(tmp_path: Path):
     one = written(tmp_path, at(1), session_id="aaaa1111-0000-4000-8000-000000000000")
     two = written(tmp_path, at(2), session_id="aaaa2222-0000-4000-8000-000000000000")
 
@@ -117,7 +117,7 @@ def test_session_with_the_newest_message_is_the_latest_whatever_is_renamed(tmp_p
     assert load_session(older).updated == 1_700_000_001
 
 
-def test_pipes_and_devices_are_no_sessions(tmp_path: Path):
+def test_pipes_and_devices_are_not_sessions(tmp_path: Path):
     path = written(tmp_path, user("go"))
     pipe = path.with_name(f"{new_id()}.jsonl")
     os.mkfifo(pipe)
@@ -133,7 +133,7 @@ def test_pipes_and_devices_are_no_sessions(tmp_path: Path):
         Journal(pipe, print).acquire()
 
 
-def test_missing_session_is_reported_with_one_of_nearly_the_same_id(tmp_path: Path):
+def test_missing_session_suggests_a_similar_id(tmp_path: Path):
     with pytest.raises(SessionMissing, match="none has been saved"):
         find_session(tmp_path / "data", tmp_path, "abcd")
     with pytest.raises(SessionMissing, match="no session in"):
@@ -150,12 +150,12 @@ def test_missing_session_is_reported_with_one_of_nearly_the_same_id(tmp_path: Pa
 
 
 @pytest.mark.parametrize("bad", ["../../etc/passwd", "a/b", "", "\x1b[31m", "a\n"])
-def test_an_id_that_leads_elsewhere_is_refused(tmp_path: Path, bad: str):
+def test_id_with_path_components_cannot_be_looked_up(tmp_path: Path, bad: str):
     with pytest.raises(SessionMissing, match="no session id"):
         find_session(tmp_path / "data", tmp_path, bad)
 
 
-def test_what_was_said_is_found_whatever_its_case(tmp_path: Path):
+def test_search_is_case_insensitive(tmp_path: Path):
     path = written(tmp_path, user("where is the Straße?"), reply("see", call("a")), result("a", "In  the\nMAP room"))
 
     for text in ("map room", "STRAßE", "SEE", "the\nmap"):
@@ -167,13 +167,13 @@ def test_what_was_said_is_found_whatever_its_case(tmp_path: Path):
     assert search_sessions(tmp_path / "data", "") == []
 
 
-def test_a_search_stops_at_its_limit(tmp_path: Path):
+def test_search_stops_at_its_limit(tmp_path: Path):
     written(tmp_path, *[user(f"needle {number}") for number in range(9)])
 
     assert len(search_sessions(tmp_path / "data", "needle", limit=4)) == 4
 
 
-def test_a_fork_holds_the_same_conversation_under_ids_of_its_own(tmp_path: Path):
+def test_fork_holds_the_same_conversation_under_new_ids(tmp_path: Path):
     path = written(tmp_path, *tour())
     before = path.read_bytes()
 
@@ -187,7 +187,7 @@ def test_a_fork_holds_the_same_conversation_under_ids_of_its_own(tmp_path: Path)
     assert forked.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_fork_keeps_title_and_mode_and_leaves_other_branches_behind(tmp_path: Path):
+def test_fork_keeps_title_and_mode_and_drops_other_branches(tmp_path: Path):
     store = SessionStore(tmp_path / "data", tmp_path, new_id())
     tell(store, user("given up"))
     store.restart()
@@ -202,14 +202,14 @@ def test_a_fork_keeps_title_and_mode_and_leaves_other_branches_behind(tmp_path: 
     assert summarise(forked.path) is not None
 
 
-def test_a_fork_never_overwrites(tmp_path: Path):
+def test_fork_never_overwrites(tmp_path: Path):
     path = written(tmp_path, *tour())
 
     with pytest.raises(SessionError, match="cannot be written"):
         fork_session(path, path.stem)
 
 
-def test_a_file_without_a_conversation_is_not_forked(tmp_path: Path):
+def test_file_without_a_conversation_is_not_forked(tmp_path: Path):
     source = tmp_path / "notes.txt"
     source.write_text("just text\n", encoding="utf-8")
 
@@ -219,7 +219,7 @@ def test_a_file_without_a_conversation_is_not_forked(tmp_path: Path):
     assert not (tmp_path / "into").exists()
 
 
-def test_a_fork_of_a_session_in_use_is_possible(tmp_path: Path):
+def test_session_in_use_can_be_forked(tmp_path: Path):
     path = written(tmp_path, *tour())
     journal = Journal(path, print)
     journal.acquire()
@@ -233,7 +233,7 @@ def test_a_fork_of_a_session_in_use_is_possible(tmp_path: Path):
     journal.close()
 
 
-def test_an_imported_file_is_whole_though_other_programs_notes_are_left_out(tmp_path: Path):
+def test_imported_file_is_complete_without_foreign_metadata(tmp_path: Path):
     source = tmp_path / "claude.jsonl"
     lines = [
         {"type": "user", "uuid": "u", "parentUuid": None, "message": {"content": "one"}},
@@ -247,7 +247,7 @@ def test_an_imported_file_is_whole_though_other_programs_notes_are_left_out(tmp_
     assert [message.text for message in load_session(made).messages] == ["one", "two"]
 
 
-def test_a_sound_session_is_called_so(tmp_path: Path):
+def test_valid_session_has_no_findings(tmp_path: Path):
     store = SessionStore(tmp_path / "data", tmp_path, new_id())
     store.store(AgentStart())
     tell(store, *tour())
@@ -275,7 +275,7 @@ def test_findings_are_counted_and_repaired_where_appending_can(tmp_path: Path):
     assert repair(after) == []
 
 
-def test_a_session_in_use_is_not_mended(tmp_path: Path):
+def test_session_in_use_is_not_repaired(tmp_path: Path):
     path = written(tmp_path, user("go"), reply(call("a")))
     journal = Journal(path, print)
     journal.acquire()

@@ -28,7 +28,7 @@ def talk_of(path: Path) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("content", [(), (Text("partial"),)])
-def test_failed_reply_ends_with_an_error_that_other_programs_do_not_send_on(content: tuple[Text, ...], tmp_path: Path):
+def test_failed_reply_ends_with_an_error_that_other_programs_do_not_resend(content: tuple[Text, ...], tmp_path: Path):
     failed = AssistantMessage(content, "m-1", "demo", Usage(5, 6), "error", "overloaded")
     path = written(tmp_path, user("go"), failed)
 
@@ -60,7 +60,7 @@ def test_interrupted_reply_ends_with_the_line_that_claude_code_writes(content: t
         (Thinking("hm", "sig"), "gpt-x", False),
     ],
 )
-def test_thinking_that_claude_would_refuse_is_kept_for_cinch_only(
+def test_thinking_that_claude_would_reject_is_kept_for_cinch_only(
     thinking: Thinking, model: str, shown: bool, tmp_path: Path
 ):
     said = AssistantMessage((thinking, Text("so")), model, "demo")
@@ -74,7 +74,7 @@ def spent(model: str, tokens: int) -> MessageEnd:
     return MessageEnd(message=AssistantMessage((Text("x"),), model, "demo", Usage(tokens, 1, cost=Cost(0.5))))
 
 
-def test_usage_that_no_reply_carries_is_kept_and_counts_in_a_fork_too(store: SessionStore):
+def test_usage_without_a_reply_is_kept_and_counts_in_a_fork(store: SessionStore):
     tell(store, user("go"), reply(call("c", "delegate_sub_agent")))
     store.store(SubagentEvent(call_id="c", event=spent("small", 10)))
     store.store(SubagentEvent(call_id="c", event=SubagentEvent(call_id="d", event=spent("smaller", 20))))

@@ -61,7 +61,7 @@ async def saved(agent, store: AsyncSessionStore, *prompts: str) -> SessionTrace:
     return session
 
 
-async def test_a_session_is_saved_loaded_and_continued_by_another_agent(make_agent, requests, store):
+async def test_session_is_saved_loaded_and_continued_by_another_agent(make_agent, requests, store):
     agent = make_agent(calls("look"), "one", "two", tools=[SimpleTool("look")])
     session = await saved(agent, store, "go", "again")
 
@@ -90,7 +90,7 @@ async def test_sessions_are_listed_latest_first_and_by_agent_and_deleted(make_ag
         await store.delete(two.session_id)
 
 
-async def test_the_history_of_parallel_runs_is_that_of_the_chosen_one(make_agent):
+async def test_history_of_parallel_runs_is_that_of_the_chosen_one(make_agent):
     agent = make_agent("never asked", tools=[SimpleTool("look")])
     recorder = TraceRecorder()
     agent.subscribe(recorder.on_event)
@@ -104,7 +104,7 @@ async def test_the_history_of_parallel_runs_is_that_of_the_chosen_one(make_agent
     assert session.history() == agent.messages
 
 
-async def test_files_report_a_locked_session_and_a_name_that_cannot_be_one(make_agent, tmp_path):
+async def test_locked_session_and_invalid_name_are_reported(make_agent, tmp_path):
     folder = tmp_path / "sessions"
     store = FileSessionStore(folder, lock_timeout_s=0.0)
     session = await saved(make_agent("one"), store, "go")
@@ -116,7 +116,7 @@ async def test_files_report_a_locked_session_and_a_name_that_cannot_be_one(make_
         await store.load("../elsewhere")
 
 
-async def test_files_do_not_block_the_event_loop(make_agent, tmp_path):
+async def test_file_access_does_not_block_the_event_loop(make_agent, tmp_path):
     folder = tmp_path / "sessions"
     store = FileSessionStore(folder, lock_timeout_s=30.0)
     session = await saved(make_agent("one"), store, "go")

@@ -67,7 +67,7 @@ def texts(path: Path) -> list[str]:
     return [message.text for message in load_session(path).messages]  # type: ignore[union-attr]  # none is custom
 
 
-def test_a_session_comes_back_with_results_in_call_order(tmp_path: Path):
+def test_resumed_session_has_results_in_call_order(tmp_path: Path):
     opening, looking, first, second, end = tour()
 
     session = load_session(written(tmp_path, opening, looking, second, first, end))
@@ -75,7 +75,7 @@ def test_a_session_comes_back_with_results_in_call_order(tmp_path: Path):
     assert list(session.messages) == rounded([opening, looking, first, second, end])
 
 
-def test_what_was_stored_before_a_crash_is_there_after_it(tmp_path: Path):
+def test_messages_stored_before_a_crash_are_restored(tmp_path: Path):
     store = SessionStore(tmp_path / "data", tmp_path, new_id())
     tell(store, *tour()[:3])
 
@@ -94,7 +94,7 @@ def test_messages_can_be_sliced_from_the_end(tmp_path: Path):
     assert messages[0] is messages[0]
 
 
-def test_a_file_cut_at_any_byte_opens_as_a_beginning_of_the_conversation(tmp_path: Path):
+def test_file_truncated_at_any_byte_opens_as_a_prefix_of_the_conversation(tmp_path: Path):
     whole = written(tmp_path, *tour())
     data, full = whole.read_bytes(), list(load_session(whole).messages)
     cut = tmp_path / f"{new_id()}.jsonl"
@@ -122,7 +122,7 @@ def assert_sound(read: list[object]) -> None:
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
-def test_a_damaged_file_opens_whatever_the_damage(tmp_path: Path, data: st.DataObject):
+def test_file_with_any_damage_opens(tmp_path: Path, data: st.DataObject):
     whole = tmp_path / "11111111-1111-1111-1111-111111111111.jsonl"
     if not whole.exists():
         store = SessionStore(tmp_path / "data", tmp_path, whole.stem)
@@ -161,7 +161,7 @@ def test_a_damaged_file_opens_whatever_the_damage(tmp_path: Path, data: st.DataO
         max_size=8,
     )
 )
-def test_lines_of_any_shape_are_survived(tmp_path: Path, values: list[object]):
+def test_lines_of_any_shape_are_tolerated(tmp_path: Path, values: list[object]):
     path = tmp_path / "33333333-3333-3333-3333-333333333333.jsonl"
     path.write_text("\n".join(map(json.dumps, values)) + "\n", encoding="utf-8")
 
@@ -171,7 +171,7 @@ def test_lines_of_any_shape_are_survived(tmp_path: Path, values: list[object]):
         return
 
 
-def test_a_garbage_line_is_skipped_with_a_warning(tmp_path: Path):
+def test_garbage_line_is_skipped_with_a_warning(tmp_path: Path):
     path = foreign(tmp_path, line("user", "u", None, "hi"), "no json", "[1]", line("assistant", "a", "u", "ho"))
 
     session = load_session(path)
@@ -180,21 +180,21 @@ def test_a_garbage_line_is_skipped_with_a_warning(tmp_path: Path):
     assert [warning.split(" of ")[0] for warning in session.warnings] == ["line 2", "line 3"]
 
 
-def test_a_later_format_is_refused_with_a_clear_word(tmp_path: Path):
+def test_later_format_is_rejected_with_a_clear_error(tmp_path: Path):
     path = foreign(tmp_path, {"type": "cinch-session", "format": 2}, line("user", "u", None, "hi"))
 
     with pytest.raises(SessionTooNew, match="format 2, this cinch reads up to 1; update"):
         load_session(path)
 
 
-def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path):
+def test_missing_file_and_folder_have_different_errors(tmp_path: Path):
     with pytest.raises(SessionMissing):
         load_session(tmp_path / "none.jsonl")
     with pytest.raises(SessionError, match="cannot be read"):
         load_session(tmp_path)
 
 
-def test_a_transcript_of_claude_code_is_read(tmp_path: Path):
+def test_claude_code_transcript_is_read(tmp_path: Path):
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
     path = foreign(
         tmp_path,
@@ -225,7 +225,7 @@ def test_a_transcript_of_claude_code_is_read(tmp_path: Path):
     assert normalise(session.messages) == tuple(session.messages)
 
 
-def test_only_what_follows_a_compaction_is_loaded(tmp_path: Path):
+def test_only_messages_after_a_compaction_are_loaded(tmp_path: Path):
     path = foreign(
         tmp_path,
         line("user", "u1", None, "old"),
@@ -241,7 +241,7 @@ def test_only_what_follows_a_compaction_is_loaded(tmp_path: Path):
     assert session.messages[0].synthetic
 
 
-def test_the_last_branch_of_the_tree_is_the_conversation(tmp_path: Path):
+def test_last_branch_of_the_tree_is_the_conversation(tmp_path: Path):
     path = foreign(
         tmp_path,
         line("user", "u1", None, "one"),
@@ -254,7 +254,7 @@ def test_the_last_branch_of_the_tree_is_the_conversation(tmp_path: Path):
     assert texts(path) == ["one", "two", "instead"]
 
 
-def test_a_straight_chain_of_results_is_read_too(tmp_path: Path):
+def test_linear_chain_of_results_is_read(tmp_path: Path):
     calls = [{"type": "tool_use", "id": each, "name": "Read", "input": {}} for each in "xy"]
     path = foreign(
         tmp_path,
@@ -268,7 +268,7 @@ def test_a_straight_chain_of_results_is_read_too(tmp_path: Path):
     assert texts(path) == ["go", "", "1", "2", "done"]
 
 
-def test_a_tombstone_removes_a_message_and_keeps_what_hangs_under_it(tmp_path: Path):
+def test_tombstone_removes_a_message_and_keeps_its_descendants(tmp_path: Path):
     path = foreign(
         tmp_path,
         line("user", "u1", None, "one"),
@@ -280,7 +280,7 @@ def test_a_tombstone_removes_a_message_and_keeps_what_hangs_under_it(tmp_path: P
     assert texts(path) == ["one", "three"]
 
 
-def test_parents_that_go_round_in_a_circle_end(tmp_path: Path):
+def test_cyclic_parents_terminate(tmp_path: Path):
     path = foreign(
         tmp_path, line("user", "u1", "u2", "a"), line("user", "u2", "u1", "b"), line("user", "u3", "u2", "c")
     )
@@ -288,7 +288,7 @@ def test_parents_that_go_round_in_a_circle_end(tmp_path: Path):
     assert texts(path) == ["a", "b", "c"]
 
 
-def test_a_line_damaged_behind_its_envelope_keeps_its_place(tmp_path: Path):
+def test_line_damaged_after_its_envelope_keeps_its_position(tmp_path: Path):
     path = written(tmp_path, *tour())
     path.write_bytes(path.read_bytes().replace(b'"content":"second"', b'"content":"sec"ond"'))
 
@@ -301,7 +301,7 @@ def test_a_line_damaged_behind_its_envelope_keeps_its_place(tmp_path: Path):
     ]
 
 
-def test_an_api_error_of_claude_code_is_a_failed_reply(tmp_path: Path):
+def test_claude_code_api_error_is_a_failed_reply(tmp_path: Path):
     said = line("assistant", "a1", "u1", [{"type": "text", "text": "API Error: 529"}], isApiErrorMessage=True)
 
     reply_read = load_session(foreign(tmp_path, line("user", "u1", None, "go"), said)).messages[1]
@@ -309,7 +309,7 @@ def test_an_api_error_of_claude_code_is_a_failed_reply(tmp_path: Path):
     assert (reply_read.content, reply_read.stop_reason, reply_read.error) == ((), "error", "API Error: 529")
 
 
-def test_the_runs_of_a_session_are_known_when_it_comes_back(tmp_path: Path):
+def test_runs_of_a_session_are_restored(tmp_path: Path):
     note = {"type": "cinch-run", "sessionId": "S", "timestamp": "2026-01-02T03:04:05.678Z"}
     path = foreign(
         tmp_path,

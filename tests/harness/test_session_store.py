@@ -67,7 +67,7 @@ def test_nothing_is_created_before_the_first_message(store: SessionStore, tmp_pa
     assert not (tmp_path / "data").exists()
 
 
-def test_what_came_before_the_first_message_is_written_with_it(store: SessionStore):
+def test_metadata_before_the_first_message_is_written_with_it(store: SessionStore):
     store.store(ModelChanged(spec=ModelSpec("demo", "m")))
     store.store(ModeChanged(mode="plan"))
     store.rename("early title")
@@ -78,13 +78,13 @@ def test_what_came_before_the_first_message_is_written_with_it(store: SessionSto
     assert (session.model_name, session.mode, session.title) == ("demo/m", "plan", "early title")
 
 
-def test_a_message_is_on_disk_when_store_returns(store: SessionStore):
+def test_message_is_on_disk_when_store_returns(store: SessionStore):
     tell(store, user("hello"))
 
     assert [line["message"] for line in talk_of(store.path)] == [{"role": "user", "content": "hello"}]
 
 
-def test_the_answer_to_a_call_that_a_hook_blocked_is_on_disk_too(store: SessionStore):
+def test_result_of_a_call_blocked_by_a_hook_is_on_disk(store: SessionStore):
     tell(store, user("go"), reply(call("a", path="x"), call("b", path="y")), result("b", "second"))
 
     blocked = result("a", "not this file")
@@ -95,7 +95,7 @@ def test_the_answer_to_a_call_that_a_hook_blocked_is_on_disk_too(store: SessionS
     assert len(talk_of(store.path)) == 5
 
 
-def test_every_line_carries_what_readers_need(tmp_path: Path):
+def test_every_line_has_the_fields_readers_need(tmp_path: Path):
     path = written(tmp_path, *tour())
 
     needed = {"parentUuid", "isSidechain", "uuid", "timestamp", "userType", "cwd", "sessionId", "version", "gitBranch"}
@@ -113,7 +113,7 @@ def test_lines_are_compact_json(tmp_path: Path):
         assert raw == json.dumps(json.loads(raw), separators=(",", ":"), ensure_ascii=False)
 
 
-def test_a_reply_is_one_line_a_block_sharing_ids_and_usage(tmp_path: Path):
+def test_reply_is_one_line_per_block_with_shared_ids_and_usage(tmp_path: Path):
     said = AssistantMessage(
         (Thinking("hm", "sig"), Text("so"), call("a")), "claude-x", "anthropic", Usage(5, 6, 7, 8), "tool_use"
     )
@@ -138,7 +138,7 @@ def test_a_reply_is_one_line_a_block_sharing_ids_and_usage(tmp_path: Path):
     )
 
 
-def test_lines_are_chained_and_results_hang_under_their_own_call(tmp_path: Path):
+def test_lines_are_chained_and_results_follow_their_own_call(tmp_path: Path):
     opening, looking, first, second, end = tour()
 
     path = written(tmp_path, opening, looking, second, first, end)
@@ -151,7 +151,7 @@ def test_lines_are_chained_and_results_hang_under_their_own_call(tmp_path: Path)
     assert parents[end.id] == first.id
 
 
-def test_a_result_keeps_what_only_we_understand(tmp_path: Path):
+def test_result_keeps_cinch_specific_fields(tmp_path: Path):
     view = DiffView("a.py", "old", "new")
     answer = ToolResult("a", "edit_file", (Text("done"),), details={"edits": 2}, view=view)
 
@@ -163,7 +163,7 @@ def test_a_result_keeps_what_only_we_understand(tmp_path: Path):
     assert load_session(path).messages[-1].view == view
 
 
-def test_everything_said_comes_back(tmp_path: Path):
+def test_every_message_is_restored(tmp_path: Path):
     usage = Usage(1, 2, 3, 4, Cost(0.1, 0.2, 0.3, 0.4))
     said = [
         UserMessage((Text("see"), Image("image/png", "AAAA"))),
@@ -191,7 +191,7 @@ def without_time(message: object) -> str:
     return re.sub(r"time=[\d.]+", "", repr(message))
 
 
-def test_what_json_cannot_hold_is_written_as_something_it_can(tmp_path: Path):
+def test_values_json_cannot_hold_are_replaced(tmp_path: Path):
     said = reply(ToolCall("a", "x", {"n": float("inf")}), "half \ud83d")
 
     session = load_session(written(tmp_path, user("go"), said))
@@ -199,7 +199,7 @@ def test_what_json_cannot_hold_is_written_as_something_it_can(tmp_path: Path):
     assert session.messages[1].content == (ToolCall("a", "x", {"n": None}), Text("half \ufffd"))
 
 
-def test_the_model_is_noted_once_until_it_changes(store: SessionStore):
+def test_model_is_recorded_when_it_changes(store: SessionStore):
     tell(store, user("go"))
     for spec in (ModelSpec("demo", "a"), ModelSpec("demo", "a"), ModelSpec("demo", "b")):
         store.store(RequestStart(spec=spec, message_count=1, tokens=1))
@@ -208,7 +208,7 @@ def test_the_model_is_noted_once_until_it_changes(store: SessionStore):
     assert load_session(store.path).model_name == "demo/b"
 
 
-def test_a_session_goes_on_with_the_chosen_model_whichever_answered(store: SessionStore):
+def test_session_continues_with_the_chosen_model_whichever_answered(store: SessionStore):
     store.choose(ModelSpec("demo", "a"))
     tell(store, user("go"))
     for name in ("a", "fallback"):
@@ -220,7 +220,7 @@ def test_a_session_goes_on_with_the_chosen_model_whichever_answered(store: Sessi
     assert (first, load_session(store.path).model_name) == ("demo/a", "demo/b")
 
 
-def test_the_file_tells_where_each_run_begins_and_how_it_ends(store: SessionStore):
+def test_file_records_where_each_run_starts_and_how_it_ends(store: SessionStore):
     store.store(AgentStart(run_id="L"))
     tell(store, user("go"))
     store.store(AgentEnd(run_id="L", stop_reason="aborted"))
@@ -229,7 +229,7 @@ def test_the_file_tells_where_each_run_begins_and_how_it_ends(store: SessionStor
     assert notes == [("start", "L"), ("end", "L")]
 
 
-def test_a_streamed_token_touches_nothing(store: SessionStore, tmp_path: Path):
+def test_streamed_token_writes_nothing(store: SessionStore, tmp_path: Path):
     store.store(MessageUpdate(message_id="m", delta=BlockDelta(0, "x")))
 
     assert not (tmp_path / "data").exists()
@@ -245,7 +245,7 @@ def test_the_title_stays_near_the_end_of_a_long_file(store: SessionStore):
     assert b'"customTitle":"the title"' in store.path.read_bytes()[-64 * 1024 :]
 
 
-def test_a_resumed_session_goes_on_in_its_file(tmp_path: Path):
+def test_resumed_session_appends_to_its_file(tmp_path: Path):
     path = written(tmp_path, *tour())
     before = load_session(path)
 
@@ -259,7 +259,7 @@ def test_a_resumed_session_goes_on_in_its_file(tmp_path: Path):
     assert len([line for line in lines_of(path) if line["type"] == "cinch-session"]) == 1
 
 
-def test_opening_a_session_without_a_word_leaves_its_file_alone(tmp_path: Path):
+def test_opening_a_session_without_a_message_leaves_its_file_unchanged(tmp_path: Path):
     path = written(tmp_path, *tour())
     before = path.read_bytes()
 
@@ -294,7 +294,7 @@ def test_closing_leaves_only_session_files(tmp_path: Path):
     assert not [thread for thread in threading.enumerate() if "session-sync" in thread.name]
 
 
-def test_no_secret_of_the_environment_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_no_secret_from_the_environment_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-canary-123")
 
     path = written(tmp_path, *tour())
@@ -302,7 +302,7 @@ def test_no_secret_of_the_environment_is_written(tmp_path: Path, monkeypatch: py
     assert b"sk-canary" not in path.read_bytes()
 
 
-def test_no_password_in_an_address_is_written(store: SessionStore):
+def test_no_password_in_a_url_is_written(store: SessionStore):
     store.store(ModelChanged(spec=ModelSpec("openai-chat", "m", base_url="http://me:sk-canary@host/v1?key=sk-canary")))
     tell(store, user("go"))
 
@@ -311,26 +311,26 @@ def test_no_password_in_an_address_is_written(store: SessionStore):
 
 
 @pytest.mark.parametrize("bad", ["../x", "a/b", "", "a\x00b", "a\nb", "..", ".x", "a b"])
-def test_an_id_that_could_lead_elsewhere_is_refused(tmp_path: Path, bad: str):
+def test_id_with_path_components_cannot_be_created(tmp_path: Path, bad: str):
     with pytest.raises(SessionMissing):
         session_path(tmp_path, tmp_path, bad)
 
 
-def test_a_folder_is_named_as_claude_code_names_it(tmp_path: Path):
+def test_project_folder_is_named_as_by_claude_code(tmp_path: Path):
     folder = tmp_path / "a_b.c é"
     folder.mkdir()
 
     assert project_name(folder) == re.sub("[^A-Za-z0-9]", "-", str(folder))
 
 
-def test_a_long_folder_name_is_cut_and_hashed():
+def test_long_folder_name_is_truncated_and_hashed():
     name = project_name(Path("/" + "a" * 250))
 
     assert re.fullmatch(r"-a{199}-[0-9a-z]+", name)
     assert name != project_name(Path("/" + "a" * 251))
 
 
-def test_the_branch_is_read_as_git_tells_it(tmp_path: Path):
+def test_git_branch_is_recorded(tmp_path: Path):
     def git(*arguments: str) -> None:
         subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True, capture_output=True)
 
@@ -345,7 +345,7 @@ def test_the_branch_is_read_as_git_tells_it(tmp_path: Path):
     assert git_branch(tmp_path) == "HEAD"
 
 
-def test_an_event_for_each_message_kind_is_stored(store: SessionStore):
+def test_event_for_each_message_kind_is_stored(store: SessionStore):
     events: list[Event] = [event_for(message) for message in (user("a"), reply(call("c")), result("c"))]
 
     for event in events:

@@ -13,7 +13,7 @@ from harness.ports.tool import ToolOutput
 from providers.demo import Hang, Reply
 
 
-def test_an_agent_is_waited_for_in_one_event_loop_after_another(make_agent):
+def test_agent_is_awaited_in_consecutive_event_loops(make_agent):
     agent = make_agent("first", "second")
 
     async def prompted() -> str:
@@ -27,7 +27,7 @@ def test_an_agent_is_waited_for_in_one_event_loop_after_another(make_agent):
     assert texts == ["first", "second"]
 
 
-def test_an_agent_is_closed_in_one_event_loop_after_another(make_agent):
+def test_agent_is_closed_in_consecutive_event_loops(make_agent):
     agent = make_agent(Reply((Hang(),)), Reply((Hang(),)))
 
     async def closed() -> str:
@@ -54,7 +54,7 @@ async def test_another_thread_waits_for_the_end_of_a_run(make_agent):
     assert not agent.is_running
 
 
-async def test_prompting_synchronously_while_a_run_is_on_is_refused_and_does_not_disturb_it(make_agent, record):
+async def test_prompt_sync_during_a_run_is_rejected_and_does_not_disturb_it(make_agent, record):
     begun, released = threading.Event(), asyncio.Event()
 
     async def work(arguments, context) -> ToolOutput:
@@ -81,7 +81,7 @@ async def test_prompting_synchronously_while_a_run_is_on_is_refused_and_does_not
     ]
 
 
-async def test_a_tool_that_prompts_its_own_agent_is_refused_and_the_run_goes_on(make_agent):
+async def test_tool_prompting_its_own_agent_is_rejected_and_the_run_continues(make_agent):
     @tool(risk="none")
     def again() -> str:
         return agent.prompt_sync("again").text

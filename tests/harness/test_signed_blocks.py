@@ -29,7 +29,7 @@ def built(*deltas: Delta) -> AssistantMessage:
     return builder.finish()
 
 
-def test_a_block_of_any_kind_keeps_its_signature() -> None:
+def test_block_of_any_kind_keeps_its_signature() -> None:
     message = built(
         *(BlockStart(0, "thinking"), BlockDelta(0, "Hm"), BlockEnd(0, "s1")),
         *(BlockStart(1, "text"), BlockDelta(1, "So"), BlockEnd(1, "s2")),
@@ -42,12 +42,12 @@ def test_a_block_of_any_kind_keeps_its_signature() -> None:
     assert message.content == SIGNED
 
 
-def test_text_that_is_neither_said_nor_signed_is_no_block() -> None:
+def test_empty_unsigned_text_is_not_a_block() -> None:
     assert built(BlockStart(0, "text"), BlockEnd(0), Done("stop")).content == ()
 
 
 @pytest.mark.parametrize("block", SIGNED)
-def test_a_signature_survives_the_session_file(tmp_path: Path, block: Text | Thinking | ToolCall) -> None:
+def test_signature_survives_the_session_file(tmp_path: Path, block: Text | Thinking | ToolCall) -> None:
     said = AssistantMessage((Text("first"), block, Text("last")), "m", "p", stop_reason="tool_use")
 
     path = written(tmp_path, user("go"), said, result("a"), result("b"))
@@ -55,7 +55,7 @@ def test_a_signature_survives_the_session_file(tmp_path: Path, block: Text | Thi
     assert load_session(path).messages[1].content == said.content
 
 
-def test_readers_of_sessions_meet_no_field_that_is_not_theirs(tmp_path: Path) -> None:
+def test_session_readers_meet_no_unknown_field(tmp_path: Path) -> None:
     path = written(tmp_path, user("go"), AssistantMessage(SIGNED[1:4], "m", "p", stop_reason="tool_use"), result("a"))
 
     lines = [json.loads(line) for line in path.read_bytes().splitlines()]
@@ -63,7 +63,7 @@ def test_readers_of_sessions_meet_no_field_that_is_not_theirs(tmp_path: Path) ->
     assert [sorted(block) for block in blocks[:3]] == [["text", "type"]] * 2 + [["id", "input", "name", "type"]]
 
 
-def test_an_event_written_down_keeps_signatures_and_says_nothing_where_there_are_none() -> None:
+def test_serialized_event_keeps_signatures_and_omits_missing_ones() -> None:
     message = AssistantMessage(SIGNED, "m", "p")
 
     assert decode(AssistantMessage, encode(message)) == message

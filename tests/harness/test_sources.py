@@ -19,13 +19,13 @@ from harness.session.resume import load_session
 CITED = Text(TEXT, None, (Citation(SKY, "Sky", "It is blue", 0, 5), Citation(NASA)))
 
 
-def test_marks_in_the_text_name_places_of_a_list_even_where_a_page_comes_twice() -> None:
+def test_markers_in_the_text_refer_to_list_positions_even_for_repeated_pages() -> None:
     sources = sources_of((Text(TEXT, None, (*PERPLEXITY.citations, Citation(""), Citation(NASA))),))
 
     assert [(each.number, each.url) for each in sources] == [(1, SKY), (2, NASA), (3, SKY), (5, NASA)]
 
 
-def test_each_source_is_told_once_in_the_order_of_first_mention() -> None:
+def test_each_source_is_listed_once_in_order_of_first_mention() -> None:
     first = Text("One.", None, (Citation(SKY, "", "a", 0, 2), Citation(NASA, "Blue", "", 1, 2)))
     second = Text("Two.", None, (Citation("", "b.pdf"), Citation(SKY, "Sky", "c"), Citation("", "b.pdf", "d")))
 
@@ -34,7 +34,7 @@ def test_each_source_is_told_once_in_the_order_of_first_mention() -> None:
     assert sources == (Source(1, SKY, "Sky"), Source(2, NASA, "Blue"), Source(3, "", "b.pdf"))
 
 
-def test_a_mark_at_the_place_of_a_citation_is_its_number() -> None:
+def test_marker_at_a_citation_is_its_number() -> None:
     text = f"Blue [[2]]({NASA}) and wide [[1]]({SKY}), says [b]({SKY}b)."
     cited = []
     for url, mark in ((NASA, f"[[2]]({NASA})"), (SKY, f"[[1]]({SKY})"), (f"{SKY}b", f"[b]({SKY}b)")):
@@ -50,13 +50,13 @@ def test_a_mark_at_the_place_of_a_citation_is_its_number() -> None:
     ]
 
 
-def test_two_pages_with_one_mark_get_numbers_of_their_own() -> None:
+def test_two_pages_with_the_same_marker_get_different_numbers() -> None:
     text = Text("Blue[1].", None, (Citation(SKY, "", "", 4, 7), Citation(NASA, "", "", 4, 7)))
 
     assert [(each.number, each.url) for each in sources_of((text,))] == [(1, SKY), (2, NASA)]
 
 
-def test_a_reply_without_sources_has_no_list() -> None:
+def test_reply_without_sources_has_no_list() -> None:
     assert sources_of((Text("So [1] it is."),)) == ()
     assert text_with_sources(AssistantMessage((Text("So\n"),))) == "So\n"
 
@@ -77,17 +77,17 @@ def test_a_reply_without_sources_has_no_list() -> None:
         ("", "", ""),
     ],
 )
-def test_only_pages_of_the_web_are_links(url: str, link: str, host: str) -> None:
+def test_only_web_pages_are_links(url: str, link: str, host: str) -> None:
     assert (Source(1, url).link, Source(1, url).host) == (link, host)
 
 
-def test_the_list_can_be_printed_and_is_harmless() -> None:
+def test_list_is_printable_and_safe() -> None:
     sources = (Source(1, SKY, "The\n sky\x1b[2J"), Source(2, "", "b.pdf"), Source(12, NASA))
 
     assert sources_text(sources) == f"Sources:\n[1] The sky [2J – {SKY}\n[2] b.pdf\n[12] {NASA}"
 
 
-def test_in_markdown_a_title_is_no_markup() -> None:
+def test_title_is_escaped_in_markdown() -> None:
     sources = (Source(1, SKY, "a](https://evil.example) *b*"), Source(2, "javascript:alert(1)", "c"))
 
     assert sources_markdown(sources) == (
@@ -103,7 +103,7 @@ def test_in_markdown_a_title_is_no_markup() -> None:
     ],
     ids=["message", "delta"],
 )
-def test_sources_survive_the_json_of_an_event(event: Event) -> None:
+def test_sources_round_trip_through_event_json(event: Event) -> None:
     assert decode(Event, json.loads(json.dumps(encode(event)))) == event
 
 
@@ -115,7 +115,7 @@ def test_sources_survive_the_session_file(tmp_path: Path) -> None:
     assert load_session(path).messages[1].content == said.content
 
 
-def test_what_other_programs_send_back_has_no_sources_of_ours(tmp_path: Path) -> None:
+def test_session_text_blocks_contain_no_cinch_sources(tmp_path: Path) -> None:
     path = written(tmp_path, user("go"), AssistantMessage((CITED,), "m", "p"))
 
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -123,7 +123,7 @@ def test_what_other_programs_send_back_has_no_sources_of_ours(tmp_path: Path) ->
     assert blocks == [[{"type": "text", "text": TEXT}]]
 
 
-def test_sources_of_the_messages_api_are_read_from_other_programs_files() -> None:
+def test_messages_api_citations_are_read_from_foreign_files() -> None:
     cited = [
         {
             "type": "web_search_result_location",
@@ -148,7 +148,7 @@ def test_sources_of_the_messages_api_are_read_from_other_programs_files() -> Non
 
 
 @pytest.mark.parametrize("odd", [7, "x", [7], [{"url": 7}], [{"type": "elsewhere"}], {}])
-def test_odd_sources_in_a_session_file_cost_no_reply(odd: object) -> None:
+def test_malformed_sources_in_a_session_file_lose_no_reply(odd: object) -> None:
     block = {"type": "text", "text": TEXT, "citations": odd}
     line = {"type": "assistant", "uuid": "a", "message": {"content": [block]}, "cinch": {"citations": odd}}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.execution.spill import KEPT_SECONDS, forget_old_spills
 
 
-def test_what_was_spilled_long_ago_is_removed_and_nothing_else(tmp_path: Path):
+def test_only_old_spilled_files_are_removed(tmp_path: Path):
     elsewhere = tmp_path / "elsewhere"
     output = tmp_path / "output"
     for folder in (elsewhere, output / "old", output / "new"):
@@ -26,7 +26,7 @@ def test_what_was_spilled_long_ago_is_removed_and_nothing_else(tmp_path: Path):
     assert (elsewhere / "bash-1.txt").exists()
 
 
-def test_where_nothing_was_spilled_there_is_nothing_to_do(tmp_path: Path):
+def test_missing_spill_folder_is_not_an_error(tmp_path: Path):
     forget_old_spills(tmp_path / "never")
 
     assert not (tmp_path / "never").exists()

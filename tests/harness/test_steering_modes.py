@@ -33,7 +33,7 @@ def lives(pid: int) -> bool:
     return False
 
 
-async def test_an_interrupting_word_cancels_what_runs_and_keeps_what_is_done(make_agent, record):
+async def test_interrupting_message_cancels_running_calls_and_keeps_finished_results(make_agent, record):
     release = asyncio.Event()
     tools = [held("quick", release), sleeper("slow", 30), SimpleTool("change", risk="edit")]
     agent = make_agent(calls("quick", "slow", "change"), "done", tools=tools, approval="off")
@@ -77,7 +77,7 @@ async def test_steering_cancels_no_running_call_before_one_has_completed(make_ag
     assert deeds(happened.events)[2:] == ["end first", "fail second"]
 
 
-async def test_what_ends_within_the_grace_keeps_its_result_and_nothing_new_begins(make_agent, record):
+async def test_call_ending_within_the_grace_period_keeps_its_result_and_nothing_new_starts(make_agent, record):
     release = asyncio.Event()
     tools = [held("slow", release, risk="edit"), SimpleTool("change", risk="edit")]
     agent = make_agent(calls("slow", "change"), "done", tools=tools, approval="off")
@@ -94,7 +94,7 @@ async def test_what_ends_within_the_grace_keeps_its_result_and_nothing_new_begin
     assert not tools[1].ran
 
 
-async def test_a_message_that_is_taken_back_before_a_call_completes_interrupts_nothing(make_agent, record):
+async def test_message_withdrawn_before_a_call_completes_interrupts_nothing(make_agent, record):
     release = asyncio.Event()
 
     async def wait(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -137,7 +137,7 @@ async def test_after_batch_lets_running_calls_finish_and_skips_the_rest(make_age
 
 
 @pytest.mark.parametrize(("concurrency", "done"), [("sequential", 1), (2, 2)])
-async def test_a_patient_word_skips_the_groups_that_have_not_begun(make_agent, record, concurrency, done: int):
+async def test_after_batch_message_skips_groups_that_have_not_started(make_agent, record, concurrency, done: int):
     release = asyncio.Event()
     tools = [held(name, release) for name in ("one", "two", "three", "four")]
     agent = make_agent(
@@ -167,7 +167,7 @@ async def test_a_patient_word_skips_the_groups_that_have_not_begun(make_agent, r
 
 
 @pytest.mark.parametrize("mode", ["interrupt", "after_batch"])
-async def test_in_sequence_a_word_between_two_calls_skips_the_second(make_agent, record, mode: str):
+async def test_sequential_steering_between_two_calls_skips_the_second(make_agent, record, mode: str):
     async def steer(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         agent.steer("wait")
         return ToolOutput.text("ran")
@@ -181,7 +181,7 @@ async def test_in_sequence_a_word_between_two_calls_skips_the_second(make_agent,
     assert deeds(happened.events) == ["start one", "end one", "start two", "fail two"]
 
 
-async def test_an_abort_does_not_wait_for_a_patient_batch(make_agent, record):
+async def test_abort_does_not_wait_for_an_after_batch_message(make_agent, record):
     tools = [sleeper("slow", 30)]
     agent = make_agent(calls("slow"), tools=tools, steering_mode="after_batch")
     happened = record(agent)
@@ -197,9 +197,7 @@ async def test_an_abort_does_not_wait_for_a_patient_batch(make_agent, record):
 
 
 @pytest.mark.parametrize("stubborn", ["", "trap '' TERM; "], ids=["obedient", "stubborn"])
-async def test_a_command_that_is_steered_away_from_leaves_no_process_after_a_second(
-    make_agent, record, tmp_path: Path, stubborn: str
-):
+async def test_steered_command_leaves_no_process_after_a_second(make_agent, record, tmp_path: Path, stubborn: str):
     command = f"{stubborn}sleep 100 & echo $! > child; echo $$ > parent; sleep 100"
     agent = make_agent(calls("bash", command=command), "done", tools=builtin_tools(), approval="off")
     happened = record(agent)

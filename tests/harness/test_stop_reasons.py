@@ -33,7 +33,7 @@ class StopBefore(Hooks):
 
 
 @pytest.mark.parametrize("hook", [StopAfter(), StopBefore()])
-async def test_hook_stop_ends_the_run_well_with_its_reason_and_no_error(make_agent, record, hook):
+async def test_hook_stop_completes_the_run_with_its_reason_and_no_error(make_agent, record, hook):
     agent = make_agent(calls("look"), "never", tools=[SimpleTool("look")], hooks=[hook])
     seen = record(agent)
 

@@ -33,7 +33,7 @@ from providers.demo import Call, Hang, Reply, Say, Think
 STORY = Reply((Say("a long story"), Hang()))
 
 
-async def test_a_stream_hands_out_one_run_and_then_its_result(make_agent, record):
+async def test_stream_yields_one_run_and_then_its_result(make_agent, record):
     agent = make_agent("Hello there.")
     recorder = record(agent)
     stream = agent.stream("hi")
@@ -47,7 +47,7 @@ async def test_a_stream_hands_out_one_run_and_then_its_result(make_agent, record
     assert stream.result.text == "Hello there."
 
 
-async def test_nothing_happens_before_the_first_event_is_asked_for(make_agent, requests):
+async def test_nothing_happens_before_the_first_event_is_requested(make_agent, requests):
     agent = make_agent("hello")
 
     agent.stream("hi")
@@ -57,7 +57,7 @@ async def test_nothing_happens_before_the_first_event_is_asked_for(make_agent, r
     assert requests(agent) == []
 
 
-async def test_a_continuation_streams_as_well(make_agent):
+async def test_continuation_can_be_streamed_too(make_agent):
     agent = make_agent("again", messages=[UserMessage((Text("go"),))])
 
     stream = agent.stream(Continuation("rerun"))
@@ -68,7 +68,7 @@ async def test_a_continuation_streams_as_well(make_agent):
 
 
 @pytest.mark.parametrize(("messages", "error"), [((), NoMessages), ((CustomMessage("note", {}),), InvalidContinue)])
-async def test_what_cannot_be_continued_says_so_at_the_first_event(make_agent, messages, error):
+async def test_invalid_continuation_raises_at_the_first_event(make_agent, messages, error):
     agent = make_agent(messages=messages)
 
     with pytest.raises(error):
@@ -77,7 +77,7 @@ async def test_what_cannot_be_continued_says_so_at_the_first_event(make_agent, m
     assert not agent.is_running
 
 
-async def test_leaving_with_a_break_aborts_the_run(make_agent, record):
+async def test_break_out_of_a_stream_aborts_the_run(make_agent, record):
     agent = make_agent(STORY)
     recorder = record(agent)
 
@@ -89,7 +89,7 @@ async def test_leaving_with_a_break_aborts_the_run(make_agent, record):
     assert recorder.events[-1].stop_reason == "aborted"
 
 
-async def test_forgetting_a_stream_aborts_its_run(make_agent):
+async def test_garbage_collected_stream_aborts_its_run(make_agent):
     agent = make_agent(STORY)
     stream = agent.stream("hi")
     await anext(stream)
@@ -101,7 +101,7 @@ async def test_forgetting_a_stream_aborts_its_run(make_agent):
 
 
 @pytest.mark.parametrize("leave", ["aclose", "async with", "an exception", "cancelled"])
-async def test_leaving_early_waits_for_the_end_of_the_run(make_agent, record, leave):
+async def test_early_exit_waits_for_the_end_of_the_run(make_agent, record, leave):
     agent = make_agent(STORY)
     recorder = record(agent)
     stream = agent.stream("hi")
@@ -151,7 +151,7 @@ async def be_cancelled(stream) -> None:
 LEAVING = {"aclose": close, "async with": leave_a_block, "an exception": fail, "cancelled": be_cancelled}
 
 
-async def test_a_second_stream_is_refused_and_the_run_that_is_on_goes_on(make_agent):
+async def test_second_stream_is_rejected_and_the_current_run_continues(make_agent):
     agent = make_agent(calls("slow"), "done", tools=[sleeper("slow", 0.01)])
     first, second, third = agent.stream("one"), agent.stream("two"), agent.stream("three")
     await anext(first)
@@ -170,7 +170,7 @@ async def test_a_second_stream_is_refused_and_the_run_that_is_on_goes_on(make_ag
     assert texts_of(agent) == ["one"]
 
 
-async def test_of_two_streams_that_begin_at_once_one_is_refused(make_agent):
+async def test_one_of_two_simultaneous_streams_is_rejected(make_agent):
     agent = make_agent("one")
     read = []
 
@@ -188,7 +188,7 @@ async def test_of_two_streams_that_begin_at_once_one_is_refused(make_agent):
     assert set(read) == {"a"}
 
 
-async def test_leaving_a_stream_late_does_not_stop_the_next_run(make_agent):
+async def test_late_exit_from_a_stream_does_not_stop_the_next_run(make_agent):
     agent = make_agent("one", calls("slow"), "two", tools=[sleeper("slow", 0.01)])
     late = agent.stream("first")
     await anext(late)
@@ -203,7 +203,7 @@ async def test_leaving_a_stream_late_does_not_stop_the_next_run(make_agent):
     assert (await next_run).text == "two"
 
 
-async def test_reading_to_the_end_does_not_stop_the_hooks_that_come_after_it(make_agent):
+async def test_reading_to_the_end_does_not_stop_later_hooks(make_agent):
     class Slow(Hooks):
         ended = False
 
@@ -222,7 +222,7 @@ async def test_reading_to_the_end_does_not_stop_the_hooks_that_come_after_it(mak
     assert hook.ended
 
 
-async def test_a_stream_that_was_cancelled_before_it_began_never_does(make_agent, requests):
+async def test_stream_cancelled_before_its_start_never_starts(make_agent, requests):
     agent = make_agent("hello")
     stream = agent.stream("hi")
 
@@ -232,7 +232,7 @@ async def test_a_stream_that_was_cancelled_before_it_began_never_does(make_agent
     assert requests(agent) == []
 
 
-async def test_events_are_read_while_they_happen(make_agent):
+async def test_events_are_received_as_they_happen(make_agent):
     agent = make_agent(STORY)
     text = ""
 
@@ -247,7 +247,7 @@ async def test_events_are_read_while_they_happen(make_agent):
     assert stream.result.text == "a long story"
 
 
-async def test_what_is_said_through_a_stream_is_heard(make_agent):
+async def test_message_sent_through_a_stream_is_delivered(make_agent):
     agent = make_agent("one", "two", "three")
     stream = agent.stream("go")
 
@@ -279,7 +279,7 @@ async def test_questions_and_plans_are_answered_through_the_stream(make_agent):
     assert results_of(agent)[0].text == "red well"
 
 
-async def test_answering_for_an_agent_that_asks_somebody_else_is_an_error(make_agent):
+async def test_answering_an_agent_with_another_user_interaction_raises(make_agent):
     stream = make_agent("hello").stream("hi")
 
     with pytest.raises(AgentError, match="Answers"):
@@ -290,7 +290,7 @@ async def test_answering_for_an_agent_that_asks_somebody_else_is_an_error(make_a
         stream.review(PlanDecision(accepted=True))
 
 
-async def test_callback_listeners_and_stream_work_together_and_see_the_same(make_agent, record):
+async def test_callbacks_listeners_and_stream_see_the_same_events(make_agent, record):
     said = asyncio.Event()
     tool = SimpleTool("edit", half_way(said), risk="edit")
     agent = make_agent(EDITS, "as you say", STORY, tools=[tool], user=PendingRequests())
@@ -378,7 +378,7 @@ CONVERSATION = [
 ]
 
 
-async def test_a_stream_that_is_cancelled_while_its_last_event_waits_still_asks_the_hooks_after_it(make_agent):
+async def test_stream_cancelled_before_its_last_event_still_calls_later_hooks(make_agent):
     asked = []
 
     class After(Hooks):

@@ -39,7 +39,7 @@ from harness.ports.hooks import Hooks, Stop
 from providers.demo import Break, Call, Hang, Reply, Say, scripted
 
 
-async def test_the_answer_is_a_value_and_ends_the_run(make_agent, record, requests):
+async def test_structured_output_is_a_value_and_ends_the_run(make_agent, record, requests):
     agent = make_agent(answer(GOOD))
     seen = record(agent)
 
@@ -51,7 +51,7 @@ async def test_the_answer_is_a_value_and_ends_the_run(make_agent, record, reques
     assert requests(agent)[0].output_schema is None
 
 
-async def test_a_bad_answer_is_told_what_is_wrong_and_tried_again(make_agent, record):
+async def test_invalid_output_is_explained_and_retried(make_agent, record):
     agent = make_agent(answer(BAD), answer(GOOD))
     seen = record(agent)
 
@@ -66,7 +66,7 @@ async def test_a_bad_answer_is_told_what_is_wrong_and_tried_again(make_agent, re
     )
 
 
-async def test_three_bad_answers_fail_and_end_the_run(make_agent, record):
+async def test_three_invalid_outputs_fail_and_end_the_run(make_agent, record):
     agent = make_agent(answer(BAD), answer({}), answer(BAD), "never asked for")
     seen = record(agent)
 
@@ -80,7 +80,7 @@ async def test_three_bad_answers_fail_and_end_the_run(make_agent, record):
     assert seen.events[-1].stop_reason == "stop"
 
 
-async def test_a_reply_without_the_call_counts_and_is_answered(make_agent, record):
+async def test_reply_without_the_call_counts_and_is_answered(make_agent, record):
     agent = make_agent("It is 2.50.", answer(GOOD))
     seen = record(agent)
 
@@ -102,7 +102,7 @@ async def test_three_replies_without_the_call_fail(make_agent, record):
     assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *turn, *turn, "AgentEnd"]
 
 
-async def test_calls_that_are_no_json_count_too(make_agent, record):
+async def test_invalid_json_calls_count_too(make_agent, record):
     agent = make_agent(broken(), "words", broken(), "never asked for")
     seen = record(agent)
 
@@ -117,7 +117,7 @@ async def test_calls_that_are_no_json_count_too(make_agent, record):
     ]
 
 
-async def test_how_often_may_be_said(make_agent):
+async def test_number_of_attempts_is_configurable(make_agent):
     agent = make_agent(answer(BAD))
 
     with pytest.raises(StructuredOutputFailed) as caught:
@@ -128,7 +128,7 @@ async def test_how_often_may_be_said(make_agent):
         await agent.prompt_structured("Read it", Invoice, max_attempts=0)
 
 
-async def test_other_tools_may_be_used_first_also_in_plan_mode(make_agent, record):
+async def test_other_tools_can_be_used_first_in_plan_mode_too(make_agent, record):
     look = SimpleTool("look")
     agent = make_agent(calls("look"), answer(GOOD), tools=[look], mode=PLAN)
     seen = record(agent)
@@ -139,7 +139,7 @@ async def test_other_tools_may_be_used_first_also_in_plan_mode(make_agent, recor
     assert whole(seen) == [*BEGINNING, *REPLY, *CALLED, "TurnStart", *REPLY, *CALLED, "AgentEnd"]
 
 
-async def test_nobody_is_asked_about_an_answer(make_agent, person):
+async def test_structured_output_needs_no_approval(make_agent, person):
     agent = make_agent(answer(GOOD), approval="on")
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
@@ -147,7 +147,7 @@ async def test_nobody_is_asked_about_an_answer(make_agent, person):
     assert not person.asked
 
 
-async def test_the_first_answer_that_fits_counts(make_agent):
+async def test_first_valid_output_counts(make_agent):
     other = {**GOOD, "number": "8"}
     agent = make_agent(Reply((Call(ANSWER, BAD), Call(ANSWER, GOOD), Call(ANSWER, other))))
 
@@ -156,7 +156,7 @@ async def test_the_first_answer_that_fits_counts(make_agent):
     assert [result.is_error for result in results_of(agent)] == [True, False, True]
 
 
-async def test_the_conversation_goes_on_without_the_tool(make_agent, record, requests):
+async def test_conversation_continues_without_the_tool(make_agent, record, requests):
     agent = make_agent(answer(GOOD), "You are welcome.")
     await agent.prompt_structured("Read it", Invoice)
     seen = record(agent)
@@ -171,7 +171,7 @@ async def test_the_conversation_goes_on_without_the_tool(make_agent, record, req
     ]
 
 
-async def test_the_conversation_goes_on_after_a_failure(make_agent):
+async def test_conversation_continues_after_a_failure(make_agent):
     agent = make_agent("a", answer(BAD), broken(), "Never mind.")
     with pytest.raises(StructuredOutputFailed):
         await agent.prompt_structured("Read it", Invoice)
@@ -179,7 +179,7 @@ async def test_the_conversation_goes_on_after_a_failure(make_agent):
     assert (await agent.prompt("Leave it")).text == "Never mind."
 
 
-async def test_a_run_that_fails_raises_its_own_error(make_agent, record):
+async def test_failed_run_raises_its_own_error(make_agent, record):
     agent = make_agent(Reply((Break(RequestRejected("no such picture")),)))
     seen = record(agent)
 
@@ -189,7 +189,7 @@ async def test_a_run_that_fails_raises_its_own_error(make_agent, record):
     assert seen.names[-2:] == ["TurnEnd", "AgentEnd"]
 
 
-async def test_an_aborted_run_raises_and_its_last_bad_answer_is_no_failure_of_the_model(make_agent, record):
+async def test_aborted_run_raises_and_its_last_invalid_output_is_not_a_model_failure(make_agent, record):
     agent = make_agent(answer(BAD), answer(BAD), Reply((Hang(),)))
     seen = record(agent)
     asking = asyncio.create_task(agent.prompt_structured("Read it", Invoice))
@@ -204,7 +204,7 @@ async def test_an_aborted_run_raises_and_its_last_bad_answer_is_no_failure_of_th
     assert seen.names[-1] == "AgentEnd"
 
 
-async def test_a_run_that_is_aborted_after_its_answer_is_an_aborted_run(make_agent, record):
+async def test_run_aborted_after_its_output_is_an_aborted_run(make_agent, record):
     async def wait(arguments, context):
         await asyncio.Event().wait()
 
@@ -219,7 +219,7 @@ async def test_a_run_that_is_aborted_after_its_answer_is_an_aborted_run(make_age
     assert whole(seen) == [*BEGINNING, *REPLY, *started, *["MessageStart", "MessageEnd"] * 2, "TurnEnd", "AgentEnd"]
 
 
-async def test_a_call_cut_short_by_the_person_is_no_attempt(make_agent):
+async def test_call_interrupted_by_the_user_is_not_an_attempt(make_agent):
     agent = make_agent(answer(BAD), answer(BAD), answer(BAD), answer(GOOD))
     words = ["Faster"]
 
@@ -240,7 +240,7 @@ async def test_a_call_cut_short_by_the_person_is_no_attempt(make_agent):
     ]
 
 
-async def test_a_limit_raises_and_an_answer_before_it_stands(make_agent, record):
+async def test_limit_raises_but_an_earlier_output_is_kept(make_agent, record):
     agent = make_agent(answer(BAD), answer(GOOD), limits=Limits(max_turns=1))
     seen = record(agent)
 
@@ -256,7 +256,7 @@ class StopAfterTurn(Hooks):
         return Stop("that is enough")
 
 
-async def test_a_hook_that_stops_after_the_answer_does_not_take_it_back(make_agent):
+async def test_hook_stopping_after_the_output_keeps_it(make_agent):
     agent = make_agent(answer(GOOD), answer(BAD), hooks=[StopAfterTurn()])
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
@@ -274,25 +274,25 @@ class NoHurry:
         return Reject("no hurry") if "Hurry" in message.text else Pass()
 
 
-async def test_a_rejected_prompt_raises(make_agent):
+async def test_rejected_prompt_raises(make_agent):
     agent = make_agent(answer(GOOD), guardrails=[NotToday()])
 
     with pytest.raises(Rejected, match="not today"):
         await agent.prompt_structured("Read it", Invoice)
 
 
-def test_without_an_event_loop(make_agent):
+def test_structured_output_without_an_event_loop(make_agent):
     assert make_agent(answer(GOOD)).prompt_structured_sync("Read it", Invoice) == INVOICE
 
     with pytest.raises(StructuredOutputFailed):
         make_agent("a", "b", "c").prompt_structured_sync("Read it", SCHEMA)
 
 
-async def test_inside_an_event_loop(make_agent):
+async def test_structured_output_inside_an_event_loop(make_agent):
     assert make_agent(answer(GOOD)).prompt_structured_sync("Read it", Invoice) == INVOICE
 
 
-async def test_a_run_that_ends_without_an_answer_is_an_error_and_never_a_value(make_agent, record):
+async def test_run_without_an_output_raises(make_agent, record):
     agent = make_agent("Let me see.", guardrails=[NoHurry()])
     seen = record(agent)
     # Said while the reply comes in, it takes the place of the reminder, and is then kept back.
@@ -307,7 +307,7 @@ async def test_a_run_that_ends_without_an_answer_is_an_error_and_never_a_value(m
 
 
 @pytest.mark.parametrize("native", [False, True])
-async def test_a_schema_that_refers_to_what_is_not_in_it_is_told_at_the_first_answer(make_agent, record, native):
+async def test_schema_with_a_dangling_reference_is_reported_at_the_first_output(make_agent, record, native):
     reply = Reply((Say('{"a": 1}'),)) if native else calls("__structured_output", a=1)
     agent = make_agent(model=replace(scripted(reply, reply, reply), native_schema=native))
     seen = record(agent)

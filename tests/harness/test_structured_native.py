@@ -34,7 +34,7 @@ def native_agent(make_agent) -> Callable[..., Agent]:
     return make
 
 
-async def test_a_model_with_schemas_of_its_own_answers_in_text(native_agent, record, requests):
+async def test_model_with_native_schemas_answers_in_text(native_agent, record, requests):
     agent = native_agent(said(GOOD))
     seen = record(agent)
 
@@ -47,7 +47,7 @@ async def test_a_model_with_schemas_of_its_own_answers_in_text(native_agent, rec
     assert asked.output_schema.schema["properties"]["lines"]["items"]["additionalProperties"] is False
 
 
-async def test_a_bad_answer_in_text_is_told_what_is_wrong_and_tried_again(native_agent, record):
+async def test_invalid_text_output_is_explained_and_retried(native_agent, record):
     agent = native_agent(said(BAD), said([1]), "```json\n" + json.dumps(GOOD) + "\n```")
     seen = record(agent)
 
@@ -62,7 +62,7 @@ async def test_a_bad_answer_in_text_is_told_what_is_wrong_and_tried_again(native
     assert "the reply must be a JSON object" in texts_of(agent)[2]
 
 
-async def test_three_bad_answers_in_text_fail(native_agent, record):
+async def test_three_invalid_text_outputs_fail(native_agent, record):
     agent = native_agent("Sure!", said(BAD), said({}), "never asked for")
     seen = record(agent)
 
@@ -75,7 +75,7 @@ async def test_three_bad_answers_in_text_fail(native_agent, record):
     assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *turn, *turn, "AgentEnd"]
 
 
-async def test_a_follow_up_is_heard_after_the_answer_and_changes_nothing_of_it(native_agent, record):
+async def test_follow_up_after_the_output_does_not_change_it(native_agent, record):
     agent = native_agent(said(GOOD), "You are welcome.")
     agent.follow_up("Thanks")
     seen = record(agent)
@@ -85,7 +85,7 @@ async def test_a_follow_up_is_heard_after_the_answer_and_changes_nothing_of_it(n
     assert whole(seen) == [*BEGINNING, *REPLY, "TurnEnd", *TOLD, *REPLY, "TurnEnd", "AgentEnd"]
 
 
-async def test_a_follow_up_waits_when_no_answer_came(native_agent, record):
+async def test_follow_up_waits_when_no_output_came(native_agent, record):
     agent = native_agent("a", "b", "c", "You are welcome.")
     agent.follow_up("Thanks")
 
@@ -95,7 +95,7 @@ async def test_a_follow_up_waits_when_no_answer_came(native_agent, record):
     assert agent.has_pending
 
 
-async def test_a_schema_of_the_models_own_is_used_only_where_every_model_has_one(native_agent, requests):
+async def test_native_schema_is_used_only_if_every_model_supports_it(native_agent, requests):
     agent = native_agent(answer(GOOD), fallback=[scripted()])
 
     assert await agent.prompt_structured("Read it", Invoice) == INVOICE
@@ -103,7 +103,7 @@ async def test_a_schema_of_the_models_own_is_used_only_where_every_model_has_one
     assert requests(agent)[0].output_schema is None
 
 
-async def test_a_model_chosen_meanwhile_is_held_to_no_schema_it_does_not_know(native_agent):
+async def test_model_switched_meanwhile_is_not_given_an_unsupported_schema(native_agent):
     agent = native_agent("not yet")
     other = scripted(said(GOOD))
     agent.subscribe(lambda event: agent.set_model(other) if type(event).__name__ == "TurnEnd" else None)

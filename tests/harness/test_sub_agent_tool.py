@@ -31,7 +31,7 @@ def requests_of(model: Model) -> list:
     return model.provider.requests
 
 
-async def test_a_role_has_a_model_instructions_and_tools_of_its_own(make_agent, record):
+async def test_role_has_its_own_model_instructions_and_tools(make_agent, record):
     model, look = scripted(calls("look"), "1889."), SimpleTool("look")
     researcher = SubAgentTool("researcher", "Finds facts.", Role(model, "You research.", (look,)))
     agent = make_agent(asks("researcher"), "In 1889.", tools=[researcher, SimpleTool("other")])
@@ -50,7 +50,7 @@ async def test_a_role_has_a_model_instructions_and_tools_of_its_own(make_agent, 
     assert inside(seen.events, AgentStart)[0].spec == model.spec
 
 
-async def test_its_own_model_is_asked_whatever_the_parent_routes_to(make_agent):
+async def test_role_model_is_used_despite_parent_routing(make_agent):
     model, routed = scripted("1889."), scripted(asks("researcher"), "ok")
     researcher = SubAgentTool("researcher", "Finds facts.", Role(model))
     agent = make_agent("never", tools=[researcher], routing=Single(routed))
@@ -61,7 +61,7 @@ async def test_its_own_model_is_asked_whatever_the_parent_routes_to(make_agent):
     assert len(requests_of(routed)) == 2
 
 
-async def test_tools_of_its_own_need_the_same_leave(make_agent, record, person):
+async def test_role_tools_require_the_same_approval(make_agent, record, person):
     person.deny()
     run = SimpleTool("run", risk="execute")
     worker = SubAgentTool("worker", "Works.", Role(scripted(calls("run"), "No leave."), tools=(run,)))
@@ -75,7 +75,7 @@ async def test_tools_of_its_own_need_the_same_leave(make_agent, record, person):
     assert len(inside(seen.events, ToolApprovalRequested)) == 1
 
 
-async def test_it_replies_as_often_as_it_may(make_agent):
+async def test_role_turn_limit_is_respected(make_agent):
     worker = SubAgentTool("worker", "Works.", Role(scripted(calls("look"), "never")), max_turns=1)
     agent = make_agent(asks("worker"), "ok", tools=[worker, SimpleTool("look")])
 
@@ -84,7 +84,7 @@ async def test_it_replies_as_often_as_it_may(make_agent):
     assert results_of(agent)[0].text == "Sub-agent worker did not finish: the limit of 1 turns is reached"
 
 
-async def test_where_there_may_be_no_further_ones_none_is_shown(make_agent, requests):
+async def test_tool_is_hidden_where_delegation_is_not_allowed(make_agent, requests):
     worker = SubAgentTool("worker", "Works.", Role(system_prompt="You work."))
     tools = [worker, DelegateTool(), SimpleTool("look")]
     model = cast({"go": [asks("worker", "dig"), "ok"], "dig": ["done"]})
@@ -95,7 +95,7 @@ async def test_where_there_may_be_no_further_ones_none_is_shown(make_agent, requ
     assert [tool.name for tool in requests(agent)[1].tools] == ["look"]
 
 
-async def test_where_there_are_none_at_all_it_says_what_to_do(make_agent):
+async def test_tool_without_any_delegation_explains_the_alternative(make_agent):
     worker = SubAgentTool("worker", "Works.", Role())
     agent = make_agent(asks("worker"), "ok", tools=[worker], subagents=Subagents(max_depth=0))
 
@@ -105,12 +105,12 @@ async def test_where_there_are_none_at_all_it_says_what_to_do(make_agent):
 
 
 @pytest.mark.parametrize("arguments", [{}, {"task": " "}, {"task": 1}, {"task": "x", "more": 1}])
-def test_it_takes_a_task_and_nothing_else(arguments: JsonObject):
+def test_tool_takes_a_task_and_nothing_else(arguments: JsonObject):
     with pytest.raises(InvalidArguments, match="takes one argument"):
         SubAgentTool("worker", "Works.", Role()).validate(arguments)
 
 
-async def test_a_sub_agent_gives_a_stubborn_tool_up_before_its_parent_gives_up_the_sub_agent(make_agent, record):
+async def test_subagent_abandons_a_stuck_tool_before_its_parent_abandons_it(make_agent, record):
     released = asyncio.Event()
 
     async def stay(arguments: JsonObject, context: ToolContext) -> ToolOutput:

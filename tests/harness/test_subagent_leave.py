@@ -37,7 +37,7 @@ RESULT = ["MessageStart", "MessageEnd"]
 ASKED = ["ToolApprovalRequested", "ToolApprovalResolved"]
 
 
-async def test_what_the_person_denies_a_sub_agent_does_not_run(make_agent, record, person):
+async def test_call_denied_by_the_user_does_not_run_in_a_subagent(make_agent, record, person):
     person.deny("not that")
     run = SimpleTool("run", risk="execute")
     agent = make_agent(model=one(calls("run", command="make"), "I could not."), tools=[DelegateTool(), run])
@@ -53,7 +53,7 @@ async def test_what_the_person_denies_a_sub_agent_does_not_run(make_agent, recor
     assert inside(seen.events, ToolExecutionEnd)[0].result.text == "The user denied this call: not that"
 
 
-async def test_the_delegation_itself_is_not_asked_about(make_agent, person):
+async def test_delegation_itself_needs_no_approval(make_agent, person):
     agent = make_agent(model=one("done"), tools=[DelegateTool()], approval="on")
 
     await agent.prompt("go")
@@ -62,7 +62,7 @@ async def test_the_delegation_itself_is_not_asked_about(make_agent, person):
     assert [each.text for each in results_of(agent)] == ["done"]
 
 
-async def test_a_question_tells_the_whole_line_of_who_asks(make_agent, person):
+async def test_request_names_all_ancestors_of_the_asking_subagent(make_agent, person):
     parts = {"go": [delegates("mid"), "ok"], "mid": [delegates("leaf"), "ok"]}
     leaf = [calls("run"), Reply((Call("ask_user", {"prompt": "Which?"}),)), "done"]
     tools = [DelegateTool(), SimpleTool("run", risk="execute"), AskTool()]
@@ -74,7 +74,7 @@ async def test_a_question_tells_the_whole_line_of_who_asks(make_agent, person):
     assert [question.asker for question in person.questions] == ["Sub-agent mid: Sub-agent leaf"]
 
 
-async def test_what_is_forbidden_or_unknown_or_denied_by_a_hook_never_runs_at_any_depth(make_agent, record, person):
+async def test_forbidden_unknown_or_hook_denied_call_never_runs_at_any_depth(make_agent, record, person):
     bad, listed = SimpleTool("bad", risk="forbidden"), SimpleTool("listed")
     leaf = [calls("bad"), calls("listed"), calls("nothing"), "done"]
     parts = {"go": [delegates("mid"), "ok"], "mid": [delegates("leaf"), "done"], "leaf": leaf}
@@ -110,7 +110,7 @@ async def test_what_is_forbidden_or_unknown_or_denied_by_a_hook_never_runs_at_an
     ]
 
 
-async def test_in_plan_mode_a_sub_agent_cannot_write(make_agent, record, requests, tmp_path, person):
+async def test_subagent_cannot_write_in_plan_mode(make_agent, record, requests, tmp_path, person):
     script = [Reply((Call("write_file", {"path": "a.txt", "content": "x"}),)), "I may not."]
     agent = make_agent(model=one(*script), tools=[DelegateTool(), ReadTool(), WriteTool()], mode=PLAN, approval="off")
     seen = record(agent)
@@ -135,7 +135,7 @@ async def test_in_plan_mode_a_sub_agent_cannot_write(make_agent, record, request
     assert not (tmp_path / "a.txt").exists()
 
 
-async def test_a_plan_is_its_parents_to_submit(make_agent, requests):
+async def test_only_the_parent_can_submit_a_plan(make_agent, requests):
     agent = make_agent(model=one("done"), tools=[DelegateTool(), ReadTool(), PlanTool()], mode=PLAN)
 
     await agent.prompt("go")
@@ -144,7 +144,7 @@ async def test_a_plan_is_its_parents_to_submit(make_agent, requests):
     assert shown[:2] == [["delegate_sub_agent", "read_file", "submit_plan"], ["delegate_sub_agent", "read_file"]]
 
 
-async def test_the_mode_and_approval_the_person_changes_hold_for_sub_agents_at_once(make_agent, requests):
+async def test_mode_and_approval_changes_apply_to_subagents_at_once(make_agent, requests):
     agent = make_agent()
 
     async def change(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -161,7 +161,7 @@ async def test_the_mode_and_approval_the_person_changes_hold_for_sub_agents_at_o
     assert edit.ran == []
 
 
-async def test_a_tool_the_parent_loses_is_lost_to_its_sub_agents(make_agent, record):
+async def test_tool_removed_from_the_parent_is_removed_from_subagents(make_agent, record):
     agent = make_agent()
 
     async def lose(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -179,7 +179,7 @@ async def test_a_tool_the_parent_loses_is_lost_to_its_sub_agents(make_agent, rec
     assert "unknown tool 'look'" in inside(seen.events, ToolExecutionEnd)[1].result.text
 
 
-async def test_trust_given_to_a_sub_agent_is_trust_in_the_tool(make_agent, person):
+async def test_permission_granted_to_a_subagent_applies_to_the_tool(make_agent, person):
     person.approvals.append(AllowForSession())
     run = SimpleTool("run", risk="edit")
     model = cast({"go": [delegates("dig"), calls("run"), "ok"], "dig": [calls("run"), calls("run"), "done"]})
@@ -216,7 +216,7 @@ class BusyPerson(ScriptedPerson):
         self.open -= 1
 
 
-async def test_agents_that_work_at_once_ask_one_after_another(make_agent):
+async def test_concurrent_agents_ask_one_at_a_time(make_agent):
     person = BusyPerson()
     asking = Reply((*delegates("a", "b", "c").parts, Call("ask_user", {"prompt": "Sure?"})))
     parts = {name: [calls("run"), "done"] for name in "abc"}
@@ -229,7 +229,7 @@ async def test_agents_that_work_at_once_ask_one_after_another(make_agent):
     assert person.most == 1
 
 
-async def test_a_program_that_reads_the_stream_answers_for_sub_agents(make_agent):
+async def test_stream_consumer_answers_for_subagents(make_agent):
     run, heard_of = SimpleTool("run", risk="execute"), []
     agent = make_agent(model=one(calls("run"), "done"), tools=[DelegateTool(), run], user=PendingRequests())
 
@@ -260,7 +260,7 @@ class Journal(Hooks):
         self.notes.append(call.name)
 
 
-async def test_hooks_of_the_parent_hear_of_turns_and_calls_but_of_one_loop(make_agent):
+async def test_parent_hooks_see_subagent_turns_and_calls_but_one_run(make_agent):
     hook = Journal()
     agent = make_agent(model=one(calls("look"), "done"), tools=[DelegateTool(), SimpleTool("look")], hooks=[hook])
 
@@ -269,7 +269,7 @@ async def test_hooks_of_the_parent_hear_of_turns_and_calls_but_of_one_loop(make_
     assert hook.notes == ["loop", "turn go", "turn dig", "look", "turn dig", "delegate_sub_agent", "turn go"]
 
 
-async def test_what_a_sub_agent_has_read_its_parent_has_not(make_agent, tmp_path: Path):
+async def test_files_read_by_a_subagent_do_not_count_as_read_by_its_parent(make_agent, tmp_path: Path):
     (tmp_path / "a.txt").write_text("old\n")
     read = Reply((Call("read_file", {"path": "a.txt"}),))
     edit = Reply((Call("edit_file", {"path": "a.txt", "old_string": "old", "new_string": "new"}),))
@@ -290,7 +290,7 @@ class Lasting(SimpleTool):
         return Risk("read", cacheable=True)
 
 
-async def test_no_result_is_kept_over_what_a_sub_agent_may_have_changed(make_agent):
+async def test_results_possibly_outdated_by_a_subagent_are_not_cached(make_agent):
     look = Lasting("look")
     parts = {"go": [calls("look"), calls("look"), delegates("dig"), calls("look"), "ok"]}
     agent = make_agent(model=cast({**parts, "dig": ["done"]}), tools=[DelegateTool(), look])
@@ -300,7 +300,7 @@ async def test_no_result_is_kept_over_what_a_sub_agent_may_have_changed(make_age
     assert len(look.ran) == 2
 
 
-async def test_a_sub_agent_keeps_no_result_that_another_may_make_untrue(make_agent):
+async def test_subagent_caches_no_result_another_agent_can_outdate(make_agent):
     look = Lasting("look")
     agent = make_agent(model=one(calls("look"), calls("look"), "done"), tools=[DelegateTool(), look])
 

@@ -21,7 +21,7 @@ CALL = ["ToolExecutionStart", "ToolExecutionEnd"]
 RESULT = ["MessageStart", "MessageEnd"]
 
 
-async def test_what_a_sub_agent_uses_is_used_by_its_parent(make_agent, record):
+async def test_subagent_usage_counts_for_its_parent(make_agent, record):
     model = cast({"go": [delegates("dig"), said("ok", tokens=3)], "dig": [said("done", tokens=40)]})
     agent = make_agent(model=model, tools=[DelegateTool()])
     seen = record(agent)
@@ -37,7 +37,7 @@ async def test_what_a_sub_agent_uses_is_used_by_its_parent(make_agent, record):
 
 
 @pytest.mark.parametrize(("limits", "limit"), [(Limits(max_tokens=500), "tokens"), (Limits(max_cost=500.0), "cost")])
-async def test_a_limit_of_the_parent_stops_a_sub_agent(make_agent, record, limits, limit):
+async def test_parent_limit_stops_a_subagent(make_agent, record, limits, limit):
     first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
     agent = make_agent(model=one(first, "done"), tools=[DelegateTool(), SimpleTool("look")], limits=limits)
     seen = record(agent)
@@ -65,7 +65,7 @@ async def test_a_limit_of_the_parent_stops_a_sub_agent(make_agent, record, limit
     assert told.text.startswith("Sub-agent dig did not finish: the limit of")
 
 
-async def test_a_sub_agent_has_so_many_turns_and_hands_back_what_it_had(make_agent):
+async def test_subagent_out_of_turns_returns_its_partial_result(make_agent):
     look = Reply((*said("So far: a", tokens=1).parts, *calls("look").parts))
     tools = [DelegateTool(), SimpleTool("look")]
     agent = make_agent(model=one(look, calls("look"), "never"), tools=tools, subagents=Subagents(max_turns=2))
@@ -79,7 +79,7 @@ async def test_a_sub_agent_has_so_many_turns_and_hands_back_what_it_had(make_age
     )
 
 
-async def test_when_the_token_budget_is_spent_no_sub_agent_begins_or_goes_on(make_agent, record):
+async def test_exhausted_token_budget_stops_running_and_new_subagents(make_agent, record):
     first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
     model = cast({"go": [delegates("dig"), delegates("more"), "ok"], "dig": [first, "never"], "more": ["never"]})
     tools = [DelegateTool(), SimpleTool("look")]
@@ -95,7 +95,7 @@ async def test_when_the_token_budget_is_spent_no_sub_agent_begins_or_goes_on(mak
     assert heard(seen.events) == [*BEGIN, *REPLY, "ToolCallsReceived", *CALL, *RESULT, "TurnEnd", "HookRan", "AgentEnd"]
 
 
-async def test_every_generation_uses_of_the_same_budget(make_agent):
+async def test_every_generation_uses_the_same_budget(make_agent):
     look = Reply(calls("look").parts, usage=said("", tokens=300).usage)
     ask = Reply(delegates("leaf").parts, usage=said("", tokens=10).usage)
     leaf, mid = [look, said("leaf done", tokens=100)], [ask, said("mid done", tokens=10)]
@@ -108,7 +108,7 @@ async def test_every_generation_uses_of_the_same_budget(make_agent):
     assert [each.text for each in results_of(agent)] == ["mid done"]
 
 
-async def test_a_sub_agent_that_goes_in_circles_is_stopped(make_agent):
+async def test_looping_subagent_is_stopped(make_agent):
     circles = [calls("nothing") for _ in range(9)]
     agent = make_agent(model=one(*circles), tools=[DelegateTool()], hooks=[LoopDetection(times=2)])
 
@@ -117,7 +117,7 @@ async def test_a_sub_agent_that_goes_in_circles_is_stopped(make_agent):
     assert "the same call of nothing failed again and again" in results_of(agent)[0].text
 
 
-async def test_what_one_sub_agent_did_not_use_another_may(make_agent):
+async def test_tokens_unused_by_one_subagent_are_available_to_another(make_agent):
     parts = {name: [said("done", tokens=10)] for name in "ab"}
     model = cast({"go": [delegates("a"), delegates("b"), "ok"], **parts})
     agent = make_agent(model=model, tools=[DelegateTool()], subagents=Subagents(token_budget=1000))
@@ -128,7 +128,7 @@ async def test_what_one_sub_agent_did_not_use_another_may(make_agent):
     assert [each.text for each in results_of(agent)] == ["done", "done"]
 
 
-async def test_a_budget_policy_counts_sub_agents(make_agent):
+async def test_budget_policy_counts_subagents(make_agent):
     first = Reply(calls("look").parts, usage=said("", tokens=600).usage)
     tools = [DelegateTool(), SimpleTool("look")]
     agent = make_agent(model=one(first, "never"), tools=tools, hooks=[Budget(max_tokens=500)])
@@ -139,6 +139,6 @@ async def test_a_budget_policy_counts_sub_agents(make_agent):
     assert results_of(agent)[0].text.startswith("Sub-agent dig did not finish: the budget of 500 tokens is spent")
 
 
-def test_a_hook_that_counts_cost_does_so_for_sub_agents():
+def test_cost_counting_hook_covers_subagents():
     assert InheritedHooks(Budget(max_cost=1.0)).counts_cost
     assert not InheritedHooks(Budget(max_tokens=1)).counts_cost

@@ -38,7 +38,7 @@ def below(names: list[str]) -> list[str]:
     return [f">{name}" for name in names]
 
 
-async def test_a_sub_agent_does_its_task_and_its_last_words_are_the_result(make_agent, record):
+async def test_subagent_completes_its_task_and_returns_its_final_reply(make_agent, record):
     look = SimpleTool("look")
     model = cast({"go": [delegates("dig"), "Thanks."], "dig": [calls("look"), "Found it."]})
     agent = make_agent(model=model, tools=[DelegateTool(), look])
@@ -67,7 +67,7 @@ async def test_a_sub_agent_does_its_task_and_its_last_words_are_the_result(make_
     assert len(look.ran) == 1
 
 
-async def test_a_sub_agent_has_ids_of_its_own_that_lead_to_its_parent(make_agent, record):
+async def test_subagent_has_its_own_ids_linked_to_its_parent(make_agent, record):
     agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": ["done"]}), tools=[DelegateTool()])
     seen, recorder = record(agent), TraceRecorder()
     agent.subscribe(recorder.on_event)
@@ -86,7 +86,7 @@ async def test_a_sub_agent_has_ids_of_its_own_that_lead_to_its_parent(make_agent
     assert child.runs[0].parent_run_id == seen.events[0].run_id
 
 
-async def test_a_sub_agent_sees_its_task_and_nothing_of_the_conversation(make_agent, requests):
+async def test_subagent_sees_its_task_only(make_agent, requests):
     agent = make_agent(model=cast({"go": ["hello", delegates("dig"), "ok"], "dig": ["done"]}), tools=[DelegateTool()])
     await agent.prompt("go")
 
@@ -98,7 +98,7 @@ async def test_a_sub_agent_sees_its_task_and_nothing_of_the_conversation(make_ag
     assert request.session_id != agent.session_id
 
 
-async def test_a_sub_agent_is_asked_as_its_parent_now_is(make_agent, requests):
+async def test_subagent_uses_the_current_model_of_its_parent(make_agent, requests):
     agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": ["done"]}), tools=[DelegateTool()])
     agent.state.max_tokens = 77
 
@@ -107,7 +107,7 @@ async def test_a_sub_agent_is_asked_as_its_parent_now_is(make_agent, requests):
     assert [request.max_tokens for request in requests(agent)] == [77, 77, 77]
 
 
-async def test_long_results_of_a_sub_agent_are_kept_apart_from_its_parents(make_agent, record, tmp_path):
+async def test_long_results_of_a_subagent_are_stored_separately(make_agent, record, tmp_path):
     async def tell(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         return ToolOutput.text("long\n" * 100)
 
@@ -122,7 +122,7 @@ async def test_long_results_of_a_sub_agent_are_kept_apart_from_its_parents(make_
     assert [path.parent for path in (tmp_path / "spill").rglob("*.txt")] == [tmp_path / "spill" / session_id]
 
 
-async def test_sub_agents_of_one_reply_work_at_the_same_time_and_are_answered_in_order(make_agent, record):
+async def test_subagents_of_one_reply_work_concurrently_and_answer_in_order(make_agent, record):
     there = asyncio.Barrier(2)
 
     async def meet(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -157,7 +157,7 @@ async def test_sub_agents_of_one_reply_work_at_the_same_time_and_are_answered_in
     assert [each.text for each in results_of(agent)] == ["first", "second"]
 
 
-async def test_only_so_many_work_at_once_and_the_others_wait(make_agent):
+async def test_excess_subagents_wait_for_a_concurrency_slot(make_agent):
     at_work: list[int] = []
     present = 0
 
@@ -181,7 +181,7 @@ async def test_only_so_many_work_at_once_and_the_others_wait(make_agent):
     assert [each.text for each in results_of(agent)] == [f"{name} is done" for name in names]
 
 
-async def test_sub_agents_nest_to_a_depth_and_the_last_cannot_delegate(make_agent, record, requests):
+async def test_subagents_nest_up_to_the_depth_limit(make_agent, record, requests):
     parts = {
         "go": [delegates("mid"), "ok"],
         "mid": [delegates("leaf"), "mid done"],
@@ -215,7 +215,7 @@ def _is_nested(event: SubagentEvent) -> bool:
     return isinstance(event.event, SubagentEvent)
 
 
-async def test_where_there_may_be_none_the_tool_says_so(make_agent):
+async def test_tool_reports_when_no_subagent_is_allowed(make_agent):
     agent = make_agent(delegates("dig"), "ok", tools=[DelegateTool()], subagents=Subagents(max_depth=0))
 
     await agent.prompt("go")
@@ -225,7 +225,7 @@ async def test_where_there_may_be_none_the_tool_says_so(make_agent):
     assert "no further sub-agents" in result.text
 
 
-async def test_a_sub_agent_has_the_tools_that_are_named(make_agent, requests):
+async def test_subagent_has_the_named_tools(make_agent, requests):
     parts = {"go": [delegates("dig", tools=["look"]), delegates("dig", tools=["axe"]), "ok"], "dig": ["done"]}
     agent = make_agent(model=cast(parts), tools=[DelegateTool(), SimpleTool("look"), SimpleTool("hear")])
 
@@ -238,7 +238,7 @@ async def test_a_sub_agent_has_the_tools_that_are_named(make_agent, requests):
     ]
 
 
-async def test_an_abort_stops_every_generation_and_leaves_no_task(make_agent, record):
+async def test_abort_stops_every_generation_and_leaves_no_task(make_agent, record):
     parts = {
         "go": [delegates("mid", "other")],
         "mid": [delegates("leaf")],
@@ -266,7 +266,7 @@ async def test_an_abort_stops_every_generation_and_leaves_no_task(make_agent, re
     assert [each.stop_reason for each in inside(seen.events, AgentEnd)] == ["aborted", "aborted"]
 
 
-async def test_steering_interrupts_a_sub_agent(make_agent, record):
+async def test_steering_interrupts_a_subagent(make_agent, record):
     parts = {"go": [delegates("dig"), "I stopped it."], "dig": [Reply((Hang(),))]}
     agent = make_agent(model=cast(parts), tools=[DelegateTool()])
     seen = record(agent)
@@ -287,7 +287,7 @@ async def test_steering_interrupts_a_sub_agent(make_agent, record):
     assert result.text == "I stopped it."
 
 
-async def test_the_person_sees_what_a_sub_agent_is_at(make_agent, record):
+async def test_user_sees_the_progress_of_a_subagent(make_agent, record):
     parts = {"go": [delegates("dig"), "ok"], "dig": [calls("look", path="a.py"), calls("look", path="b.py"), "done"]}
     agent = make_agent(model=cast(parts), tools=[DelegateTool(), SimpleTool("look")])
     seen = record(agent)
@@ -299,7 +299,7 @@ async def test_the_person_sees_what_a_sub_agent_is_at(make_agent, record):
     assert views == [TextView("\n".join(steps[:count])) for count in (1, 2, 3)]
 
 
-async def test_the_person_sees_that_it_waits_for_others_or_for_them(make_agent, record):
+async def test_user_sees_when_an_agent_waits_for_others(make_agent, record):
     parts = {"go": [delegates("a", "b"), "ok"], "a": ["done"], "b": [calls("run"), "done"]}
     tools = [DelegateTool(), SimpleTool("run", risk="execute")]
     agent = make_agent(model=cast(parts), tools=tools, subagents=Subagents(max_concurrent=1))
@@ -313,7 +313,7 @@ async def test_the_person_sees_that_it_waits_for_others_or_for_them(make_agent, 
 
 
 @pytest.mark.parametrize("deltas", [False, True])
-async def test_what_it_streams_is_heard_only_where_that_is_asked_for(make_agent, record, deltas):
+async def test_streamed_text_of_a_subagent_is_published_on_request_only(make_agent, record, deltas):
     agent = make_agent(
         model=cast({"go": [delegates("dig"), "ok"], "dig": ["done"]}),
         tools=[DelegateTool()],
@@ -326,7 +326,7 @@ async def test_what_it_streams_is_heard_only_where_that_is_asked_for(make_agent,
     assert bool(inside(seen.events, MessageUpdate)) is deltas
 
 
-async def test_events_of_sub_agents_survive_being_written_down(make_agent, record):
+async def test_subagent_events_round_trip_through_json(make_agent, record):
     agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": ["done"]}), tools=[DelegateTool()])
     seen = record(agent)
 
@@ -335,7 +335,7 @@ async def test_events_of_sub_agents_survive_being_written_down(make_agent, recor
     assert [decode(Event, encode(event)) for event in seen.events] == seen.events
 
 
-async def test_long_last_words_are_clipped_in_their_middle(make_agent, record):
+async def test_long_final_reply_is_truncated_in_the_middle(make_agent, record):
     lines = "\n".join(f"line {number}" for number in range(1000))
     agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": [lines]}), tools=[DelegateTool()])
 
@@ -365,7 +365,7 @@ async def test_long_last_words_are_clipped_in_their_middle(make_agent, record):
         ),
     ],
 )
-async def test_how_it_ended_is_told(make_agent, last, is_error, text):
+async def test_stop_reason_is_reported(make_agent, last, is_error, text):
     agent = make_agent(model=cast({"go": [delegates("dig"), "ok"], "dig": last}), tools=[DelegateTool()])
 
     await agent.prompt("go")

@@ -36,7 +36,7 @@ def once(begun: threading.Event, *work) -> threading.Thread:
     return thread
 
 
-async def test_another_thread_may_steer(make_agent, record):
+async def test_another_thread_can_steer(make_agent, record):
     begun = threading.Event()
     agent = make_agent(calls("wait"), "done", tools=[waiting_tool(begun)])
     events = record(agent)
@@ -62,7 +62,7 @@ async def test_another_thread_may_steer(make_agent, record):
     ]
 
 
-async def test_another_thread_may_abort(make_agent, record):
+async def test_another_thread_can_abort(make_agent, record):
     begun = threading.Event()
     agent = make_agent(calls("wait"), tools=[waiting_tool(begun)])
     events = record(agent)
@@ -83,7 +83,7 @@ async def test_another_thread_may_abort(make_agent, record):
     ]
 
 
-async def test_another_thread_may_abort_a_reply(make_agent, record):
+async def test_another_thread_can_abort_a_reply(make_agent, record):
     begun = threading.Event()
     agent = make_agent(Reply((Say("Once"), Hang())))
     events = record(agent)
@@ -98,7 +98,7 @@ async def test_another_thread_may_abort_a_reply(make_agent, record):
     assert events.names[-3:] == ["MessageEnd", "TurnEnd", "AgentEnd"]
 
 
-async def test_another_thread_may_queue_a_follow_up_for_a_run_in_yet_another(make_agent):
+async def test_another_thread_can_queue_a_follow_up_for_a_run_in_a_third(make_agent):
     begun = threading.Event()
     agent = make_agent(calls("wait"), "first", "second", tools=[waiting_tool(begun)])
     thread = once(begun, lambda: agent.follow_up("and then"), lambda: steer_now(agent, "leave it"))
@@ -111,7 +111,7 @@ async def test_another_thread_may_queue_a_follow_up_for_a_run_in_yet_another(mak
     assert texts_of(agent) == ["go", "leave it", "and then"]
 
 
-def test_aborting_once_the_event_loop_is_gone_does_nothing(make_agent):
+def test_abort_after_the_event_loop_is_gone_does_nothing(make_agent):
     agent = make_agent("done")
     agent.prompt_sync("go")
 
@@ -121,7 +121,7 @@ def test_aborting_once_the_event_loop_is_gone_does_nothing(make_agent):
     assert agent.drain_queues()[0].text == "too late"
 
 
-def test_what_many_threads_say_at_once_is_neither_lost_nor_said_twice():
+def test_messages_sent_by_many_threads_are_delivered_exactly_once():
     queue = Queue("all")
     done = threading.Event()
     taken = []

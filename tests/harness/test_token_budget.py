@@ -14,7 +14,7 @@ async def taken(budget: TokenBudget, tokens: int, *, waits: bool = True) -> Toke
     return share
 
 
-async def test_a_share_is_taken_used_and_what_is_not_used_is_given_back():
+async def test_reserved_tokens_are_used_and_the_rest_released():
     budget = TokenBudget(100)
 
     share = await taken(budget, 60)
@@ -26,7 +26,7 @@ async def test_a_share_is_taken_used_and_what_is_not_used_is_given_back():
     assert (budget.used, budget.held, budget.left) == (10, 0, 90)
 
 
-async def test_who_uses_more_than_it_took_leaves_less_for_the_others():
+async def test_overuse_leaves_less_for_the_others():
     budget = TokenBudget(100)
     share = await taken(budget, 10)
 
@@ -36,7 +36,7 @@ async def test_who_uses_more_than_it_took_leaves_less_for_the_others():
     assert (budget.used, budget.held, budget.left) == (70, 0, 30)
 
 
-async def test_what_is_left_is_taken_where_it_is_less_than_was_wanted():
+async def test_partial_reservation_is_granted_when_less_is_left():
     budget = TokenBudget(100)
 
     share = await taken(budget, 500)
@@ -46,7 +46,7 @@ async def test_what_is_left_is_taken_where_it_is_less_than_was_wanted():
     assert budget.left == 100
 
 
-async def test_who_waits_gets_what_another_gives_back():
+async def test_waiting_reservation_gets_released_tokens():
     budget = TokenBudget(100)
     first = await taken(budget, 80)
     second = asyncio.create_task(budget.acquire(60, waits=True))
@@ -65,7 +65,7 @@ async def test_who_waits_gets_what_another_gives_back():
     assert budget.held == 60
 
 
-async def test_when_all_is_spent_nobody_gets_a_share():
+async def test_exhausted_budget_grants_nothing():
     budget = TokenBudget(100)
     first = await taken(budget, 100)
     waiting = asyncio.create_task(budget.acquire(10, waits=True))
@@ -77,7 +77,7 @@ async def test_when_all_is_spent_nobody_gets_a_share():
     assert budget.is_spent
 
 
-async def test_who_must_not_wait_begins_with_nothing_while_something_is_unused():
+async def test_non_waiting_reservation_starts_empty_when_all_tokens_are_reserved():
     budget = TokenBudget(100)
     await taken(budget, 100)
 
@@ -87,7 +87,7 @@ async def test_who_must_not_wait_begins_with_nothing_while_something_is_unused()
     assert (budget.used, budget.held, budget.left) == (30, 100, 0)
 
 
-async def test_without_a_limit_nothing_is_ever_spent():
+async def test_unlimited_budget_is_never_exhausted():
     budget = TokenBudget(0)
     share = await taken(budget, 1_000_000)
 
@@ -97,7 +97,7 @@ async def test_without_a_limit_nothing_is_ever_spent():
     assert await budget.acquire(1, waits=True) is not None
 
 
-async def test_a_place_that_is_lent_is_free_until_its_owner_comes_back():
+async def test_released_slot_is_free_until_its_owner_reacquires_it():
     seats = asyncio.Semaphore(1)
 
     async with ConcurrencySlot(seats) as seat:
@@ -109,7 +109,7 @@ async def test_a_place_that_is_lent_is_free_until_its_owner_comes_back():
     assert not seats.locked()
 
 
-async def test_a_place_lent_to_several_is_taken_back_after_the_last():
+async def test_slot_released_for_several_children_is_reacquired_after_the_last():
     seats, gates = asyncio.Semaphore(1), [asyncio.Event(), asyncio.Event()]
 
     async def lend(seat: ConcurrencySlot, gate: asyncio.Event) -> None:
@@ -129,7 +129,7 @@ async def test_a_place_lent_to_several_is_taken_back_after_the_last():
     assert not seats.locked()
 
 
-async def test_a_place_that_is_lent_anew_while_it_is_waited_for_is_not_taken():
+async def test_slot_released_again_while_waiting_is_not_reacquired():
     seats, gate = asyncio.Semaphore(1), asyncio.Event()
 
     async def lend(seat: ConcurrencySlot) -> None:
@@ -155,7 +155,7 @@ async def test_a_place_that_is_lent_anew_while_it_is_waited_for_is_not_taken():
         assert seats.locked()
 
 
-async def test_who_was_cancelled_while_lending_neither_waits_nor_gives_back_twice():
+async def test_cancelled_release_neither_waits_nor_releases_twice():
     seats = asyncio.Semaphore(1)
 
     async def work() -> None:

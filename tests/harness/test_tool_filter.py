@@ -32,28 +32,28 @@ def shown(*messages: Message, by: RelevantTools = DEFAULT) -> list[str]:
     return [tool.name for tool in by(TOOLS, messages)]
 
 
-def test_all_are_shown_while_nothing_points_to_any():
+def test_all_tools_are_shown_without_a_matching_keyword():
     assert shown() == NAMES
     assert shown(user("Bonjour, ça va ?")) == NAMES
     assert RelevantTools()([], [user("read it")]) == []
 
 
-def test_the_words_of_a_prompt_choose_the_tools_that_belong_to_them_in_their_order():
+def test_prompt_keywords_select_their_tools_in_order():
     assert shown(user("Commit this, please.")) == ["bash", "git_commit", "todo", "ask_user"]
     assert shown(user("search the web")) == ["grep", "find_files", "list_files", "web_search", "todo", "ask_user"]
 
 
 @pytest.mark.parametrize("text", ["run it", "it runs", "RUNNING it?", "the tests", "was tested", "building"])
-def test_a_keyword_counts_in_its_usual_forms(text):
+def test_keyword_matches_its_inflected_forms(text):
     assert "bash" in shown(user(text))
 
 
 @pytest.mark.parametrize("text", ["a runtime", "latest", "prune it", "contest"])
-def test_a_keyword_inside_another_word_does_not_count(text):
+def test_keyword_inside_another_word_does_not_match(text):
     assert shown(user(text)) == NAMES
 
 
-def test_a_tool_of_no_category_is_found_by_its_own_name():
+def test_uncategorized_tool_matches_its_own_name():
     tools = [*TOOLS, SimpleTool("mcp__jira__issue"), SimpleTool("mcp__slack__send")]
 
     names = [tool.name for tool in RelevantTools()(tools, [user("read the Jira issue")])]
@@ -62,7 +62,7 @@ def test_a_tool_of_no_category_is_found_by_its_own_name():
     assert "mcp__slack__send" not in names
 
 
-def test_what_was_used_in_the_last_turns_stays_and_then_goes():
+def test_recently_used_tools_stay_for_some_turns():
     used = [user("commit it"), reply(call("1", "web_search"))]
     later = [reply(call(str(number), "bash")) for number in range(2, 5)]
 
@@ -70,19 +70,19 @@ def test_what_was_used_in_the_last_turns_stays_and_then_goes():
     assert "web_search" not in shown(*used, *later)
 
 
-def test_what_the_program_says_chooses_nothing():
+def test_program_messages_select_nothing():
     reminder = UserMessage((Text("search the web"),), synthetic=True)
 
     assert "web_search" not in shown(user("commit it"), reminder)
 
 
-def test_older_prompts_are_forgotten():
+def test_older_prompts_are_ignored():
     talk = [user("search the web"), reply("done"), user("commit it"), reply("done"), user("run the tests")]
 
     assert shown(*talk) == ["bash", "git_commit", "todo", "ask_user"]
 
 
-def test_where_there_are_too_many_the_best_stay():
+def test_best_matches_stay_when_there_are_too_many():
     by = RelevantTools(always=("ask_user",), most=3)
     history = [user("find where it is and read it"), reply(call("1", "todo"), call("2", "find_files"))]
     old = [reply("hm")] * 3
@@ -91,7 +91,7 @@ def test_where_there_are_too_many_the_best_stay():
     assert shown(*history, *old, by=by) == ["find_files", "list_files", "ask_user"]
 
 
-def test_categories_are_what_one_makes_of_them():
+def test_categories_are_configurable():
     by = RelevantTools({"money": ToolCategory(("invoice",), ("b*", "todo"))}, always=())
 
     assert shown(user("two invoices"), by=by) == ["bash", "todo"]
@@ -103,7 +103,7 @@ def test_categories_are_what_one_makes_of_them():
     st.integers(0, 4),
     st.sampled_from([(), ("todo",), ("*",)]),
 )
-def test_some_are_always_shown_and_none_changes_its_place(names, prompts, most, always):
+def test_some_tools_are_always_shown_in_their_position(names, prompts, most, always):
     tools = [SimpleTool(name) for name in names]
 
     chosen = RelevantTools(always=always, most=most)(tools, prompts)
@@ -116,7 +116,7 @@ def offered(request: object) -> list[str]:
     return [tool.name for tool in request.tools]
 
 
-async def test_the_tools_of_a_request_shrink_and_grow_with_the_task(make_agent, record, requests):
+async def test_tools_of_a_request_shrink_and_grow_with_the_task(make_agent, record, requests):
     agent = make_agent("committed", "found", "well", tools=TOOLS, tool_filter=RelevantTools(prompts=1))
     happened = record(agent)
 
@@ -138,7 +138,7 @@ async def test_the_tools_of_a_request_shrink_and_grow_with_the_task(make_agent, 
     ] * 3
 
 
-async def test_a_tool_that_is_not_shown_runs_all_the_same_and_is_shown_from_then_on(make_agent, record, requests):
+async def test_hidden_tool_still_runs_and_is_shown_from_then_on(make_agent, record, requests):
     agent = make_agent(calls("web_search"), "done", tools=TOOLS, tool_filter=RelevantTools())
     happened = record(agent)
 
@@ -152,7 +152,7 @@ async def test_a_tool_that_is_not_shown_runs_all_the_same_and_is_shown_from_then
     ]
 
 
-async def test_what_the_mode_hides_stays_hidden(make_agent, requests):
+async def test_tools_hidden_by_the_mode_stay_hidden(make_agent, requests):
     tools = [SimpleTool("read_file"), SimpleTool("write_file", risk="edit")]
     agent = make_agent("a plan", tools=tools, tool_filter=RelevantTools(), mode=PLAN)
 

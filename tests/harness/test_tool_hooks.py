@@ -25,7 +25,7 @@ def talker(name: str) -> SimpleTool:
     return SimpleTool(name, work)
 
 
-async def test_hooks_stand_around_a_call_and_its_updates(make_agent):
+async def test_hooks_run_around_a_call_and_its_updates(make_agent):
     hook = Watching()
     agent = make_agent(calls("look"), "done", tools=[talker("look")], hooks=[hook])
     agent.subscribe(hook.see)
@@ -43,7 +43,7 @@ async def test_hooks_stand_around_a_call_and_its_updates(make_agent):
     ]
 
 
-async def test_an_update_that_is_kept_back_is_not_seen_and_the_tool_runs_on(make_agent):
+async def test_suppressed_update_is_not_published_and_the_tool_continues(make_agent):
     hook = Watching()
     hook.shows = False
     agent = make_agent(calls("look"), "done", tools=[talker("look")], hooks=[hook])
@@ -60,7 +60,7 @@ async def test_an_update_that_is_kept_back_is_not_seen_and_the_tool_runs_on(make
     ]
 
 
-async def test_a_blocked_call_has_an_answer_and_no_events_of_its_own(make_agent, record):
+async def test_blocked_call_has_a_result_and_no_events(make_agent, record):
     hook = Watching({"change": Block("not on a Friday")})
     tools = [SimpleTool("look"), SimpleTool("change", risk="edit")]
     agent = make_agent(calls("look", "change"), "done", tools=tools, approval="off", hooks=[hook])
@@ -79,7 +79,7 @@ async def test_a_blocked_call_has_an_answer_and_no_events_of_its_own(make_agent,
     assert not tools[1].ran
 
 
-async def test_hooks_are_asked_after_the_person_and_told_of_every_end(make_agent, person, record):
+async def test_hooks_run_after_the_approval_and_receive_every_outcome(make_agent, person, record):
     hook = Watching()
     person.deny("no")
     tools = [SimpleTool("change", risk="edit"), SimpleTool("look", required=("path",)), SimpleTool("see")]
@@ -102,7 +102,7 @@ async def test_hooks_are_asked_after_the_person_and_told_of_every_end(make_agent
     ]
 
 
-async def test_changed_arguments_are_what_runs_and_the_model_is_told(make_agent, record):
+async def test_changed_arguments_are_used_and_reported_to_the_model(make_agent, record):
     tool = SimpleTool("look")
     agent = make_agent(calls("look", a="1"), "done", tools=[tool], hooks=[Watching({"look": Modify({"a": "2"})})])
     happened = record(agent)
@@ -119,7 +119,7 @@ async def test_changed_arguments_are_what_runs_and_the_model_is_told(make_agent,
     )
 
 
-async def test_changed_arguments_must_fit_the_schema(make_agent, record):
+async def test_changed_arguments_must_match_the_schema(make_agent, record):
     tool = SimpleTool("look", required=("path",))
     agent = make_agent(calls("look", path="a"), "done", tools=[tool], hooks=[Watching({"look": Modify({})})])
     happened = record(agent)
@@ -146,7 +146,7 @@ class Judging(SimpleTool):
         ("forbidden", AllowOnce(), ["modified", "start act", "fail act"]),
     ],
 )
-async def test_changed_arguments_need_leave_as_any_others(
+async def test_changed_arguments_need_approval_like_any_others(
     *, make_agent, person, record, risk: str, answer: Approval, wanted: list[str]
 ):
     tool = Judging("act")
@@ -163,7 +163,7 @@ async def test_changed_arguments_need_leave_as_any_others(
     assert [request.call.arguments for request in person.asked] == [{"risk": risk}] * (risk == "edit")
 
 
-async def test_questions_about_changed_calls_come_one_at_a_time(make_agent, record):
+async def test_requests_about_changed_calls_are_asked_one_at_a_time(make_agent, record):
     class Slow(ScriptedPerson):
         open = most = 0
 
@@ -194,7 +194,7 @@ async def test_questions_about_changed_calls_come_one_at_a_time(make_agent, reco
     assert all(tool.ran for tool in tools)
 
 
-async def test_a_call_that_a_hook_leads_to_another_file_waits_for_who_is_there(make_agent, record):
+async def test_call_redirected_to_another_file_waits_for_its_current_user(make_agent, record):
     reached = asyncio.Event()
 
     async def change(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -219,7 +219,7 @@ async def test_a_call_that_a_hook_leads_to_another_file_waits_for_who_is_there(m
     assert deeds(happened.events) == ["start change", "modified", "end change", "start look", "end look"]
 
 
-async def test_what_a_hook_injects_is_heard_at_the_next_turn(make_agent, record):
+async def test_message_injected_by_a_tool_hook_is_sent_in_the_next_turn(make_agent, record):
     agent = make_agent(
         calls("look"), "done", tools=[SimpleTool("look")], hooks=[Watching({"look": Inject("by the way")})]
     )
@@ -231,7 +231,7 @@ async def test_what_a_hook_injects_is_heard_at_the_next_turn(make_agent, record)
     assert texts_of(agent) == ["go", "by the way"]
 
 
-async def test_a_hook_that_fails_before_a_call_blocks_it(make_agent, record):
+async def test_hook_failing_before_a_call_blocks_it(make_agent, record):
     async def fail(call: ToolCall) -> CallVerdict:
         raise RuntimeError("a bug")
 
@@ -246,7 +246,7 @@ async def test_a_hook_that_fails_before_a_call_blocks_it(make_agent, record):
     assert not tool.ran
 
 
-async def test_a_hook_that_fails_after_a_call_changes_nothing(make_agent, record):
+async def test_hook_failing_after_a_call_changes_nothing(make_agent, record):
     async def fail(call: ToolCall) -> None:
         raise RuntimeError("a bug")
 
@@ -259,7 +259,7 @@ async def test_a_hook_that_fails_after_a_call_changes_nothing(make_agent, record
     assert result.text == "done"
 
 
-async def test_a_hook_after_a_call_ends_before_the_next_that_conflicts_begins(make_agent, record):
+async def test_hook_after_a_call_ends_before_the_next_conflicting_call_starts(make_agent, record):
     seen = []
 
     async def formatting(call: ToolCall) -> None:

@@ -50,7 +50,7 @@ class OneEar(ScriptedPerson):
         return PlanDecision(accepted=True)
 
 
-async def test_a_question_and_its_answer_are_told_with_the_call(make_agent, person, record):
+async def test_question_and_answer_are_published_with_the_call(make_agent, person, record):
     person.answers = [Answer("free_text", "blue")]
     agent = make_agent(Reply((ASK,)), "done", tools=builtin_tools())
     happened = record(agent)
@@ -67,7 +67,7 @@ async def test_a_question_and_its_answer_are_told_with_the_call(make_agent, pers
 FORM = Call("ask_user", {"questions": [{"prompt": "which?"}, {"prompt": "why?"}]})
 
 
-async def test_a_person_who_knows_single_questions_is_asked_each_in_turn(make_agent, person, record):
+async def test_user_interface_for_single_questions_is_asked_each_in_turn(make_agent, person, record):
     person.answers = [Answer("free_text", "blue"), Answer("skipped")]
     agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), user=person)
     happened = record(agent)
@@ -79,7 +79,7 @@ async def test_a_person_who_knows_single_questions_is_asked_each_in_turn(make_ag
     assert [event.answer.status for event in happened.of(QuestionAnswered)] == ["free_text", "skipped"]
 
 
-async def test_questions_asked_together_are_all_skipped_when_they_are_withdrawn(make_agent, record):
+async def test_batched_questions_are_all_skipped_when_withdrawn(make_agent, record):
     person = Absent()
     agent = make_agent(Reply((FORM,)), "done", tools=builtin_tools(), user=person)
     happened = record(agent)
@@ -93,7 +93,7 @@ async def test_questions_asked_together_are_all_skipped_when_they_are_withdrawn(
 
 
 @pytest.mark.parametrize("how", ["abort", "steer"])
-async def test_a_question_that_is_withdrawn_is_skipped(make_agent, record, how: str):
+async def test_withdrawn_question_is_skipped(make_agent, record, how: str):
     person = Absent()
     agent = make_agent(Reply((ASK,)), "done", tools=builtin_tools(), user=person)
     happened = record(agent)
@@ -107,7 +107,7 @@ async def test_a_question_that_is_withdrawn_is_skipped(make_agent, record, how: 
     assert happened.of(QuestionAnswered)[0].answer == Answer("skipped")
 
 
-async def test_questions_of_several_calls_come_one_at_a_time(make_agent, record):
+async def test_questions_of_several_calls_are_asked_one_at_a_time(make_agent, record):
     person = OneEar()
     batch = Reply((ASK, Call("submit_plan", {"plan": "1. paint"}), Call("ask_user", {"prompt": "how?"})))
     agent = make_agent(batch, "done", tools=builtin_tools(), user=person, mode=PLAN)
@@ -128,7 +128,7 @@ async def test_questions_of_several_calls_come_one_at_a_time(make_agent, record)
     assert not any(result.is_error for result in results_of(agent))
 
 
-async def test_a_call_may_ask_for_leave_itself(make_agent, person):
+async def test_call_can_request_approval_itself(make_agent, person):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         return ToolOutput.text(type(await context.user.approve(person.asked[0])).__name__)
 
@@ -140,7 +140,7 @@ async def test_a_call_may_ask_for_leave_itself(make_agent, person):
     assert len(person.asked) == 2
 
 
-async def test_an_end_names_the_run_of_the_sub_agent(make_agent, record):
+async def test_end_event_names_the_subagent_run(make_agent, record):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         return ToolOutput((), child_run_id="child.sub.1")
 

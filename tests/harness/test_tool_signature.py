@@ -46,7 +46,7 @@ def properties(of: FunctionTool) -> dict[str, JsonObject]:
     return of.parameters["properties"]
 
 
-def test_the_schema_follows_the_hints_in_their_order():
+def test_schema_follows_the_type_hints_in_order():
     assert list(properties(everything)) == [
         *("where", "colour", "when", "line", "tags", "sizes", "mode", "level", "many", "note", "json")
     ]
@@ -73,7 +73,7 @@ def test_the_schema_follows_the_hints_in_their_order():
     assert "title" not in json.dumps(everything.parameters)
 
 
-async def test_a_function_gets_values_of_the_types_it_hints(tmp_path: Path):
+async def test_function_receives_values_of_its_hinted_types(tmp_path: Path):
     seen: list[object] = []
 
     @tool
@@ -94,7 +94,7 @@ async def test_defaults_and_the_context_are_filled_in(tmp_path: Path):
     }
 
 
-async def test_a_default_that_json_cannot_hold_is_the_functions_own(tmp_path: Path):
+async def test_default_that_json_cannot_hold_is_the_functions_own(tmp_path: Path):
     unset = object()
 
     @tool
@@ -105,7 +105,7 @@ async def test_a_default_that_json_cannot_hold_is_the_functions_own(tmp_path: Pa
     assert (await output(look, tmp_path)).content == (Text("True None"),)
 
 
-async def test_an_optional_context_is_filled_in_too(tmp_path: Path):
+async def test_optional_context_is_filled_in(tmp_path: Path):
     @tool
     async def where(context: ToolContext | None = None) -> str:
         return context.call_id if context else ""
@@ -128,7 +128,7 @@ async def test_an_optional_context_is_filled_in_too(tmp_path: Path):
         ({"context": {}}, "context: there is no such property"),
     ],
 )
-def test_wrong_arguments_are_told_where_and_why(arguments: JsonObject, told: str):
+def test_invalid_arguments_are_reported_with_path_and_reason(arguments: JsonObject, told: str):
     with pytest.raises(InvalidArguments) as caught:
         everything.validate(arguments)
 
@@ -161,19 +161,19 @@ def no_schema(a: threading.Event): ...
         (lambda: None, "no tool can be named '<lambda>'"),
     ],
 )
-def test_what_can_be_no_tool_is_told_when_it_is_made_one(function, told: str):
+def test_unsupported_function_raises_at_definition(function, told: str):
     with pytest.raises(ConfigError, match=told):
         tool(function)
 
 
-def test_what_contradicts_itself_is_told():
+def test_contradictory_options_raise():
     with pytest.raises(ConfigError, match="cannot be cacheable"):
         tool(cacheable=True)(Till().add)
     with pytest.raises(ConfigError, match="no tool can be named 'a b'"):
         tool(name="a b")(Till().add)
 
 
-def test_without_a_docstring_the_name_is_the_description():
+def test_name_is_the_description_without_a_docstring():
     @tool
     def get_weather(city: str) -> str:
         return city
@@ -232,7 +232,7 @@ def rest(a: int, b: str, c: int) -> None:
     ("function", "second", "third"),
     [(google, "The second.", None), (numpy, "The others.", "The others."), (rest, "The second.", None)],
 )
-def test_docstrings_of_three_kinds_are_read(function, second: str, third: str | None):
+def test_three_docstring_styles_are_parsed(function, second: str, third: str | None):
     made = tool(function)
 
     told = [part.get("description") for part in properties(made).values()]
@@ -245,5 +245,5 @@ def only_arguments(a: int) -> None:
     """
 
 
-def test_a_docstring_of_arguments_alone_describes_nothing():
+def test_docstring_of_arguments_alone_gives_no_description():
     assert tool(only_arguments).description == "Only arguments."

@@ -21,7 +21,7 @@ AT_ONCE = Execution(timeout=0.02)
 LATE = "Error: tool 'slow' timed out after 0.02 s"
 
 
-async def test_a_call_that_takes_too_long_is_an_error_and_the_run_goes_on(make_agent, record):
+async def test_timed_out_call_is_an_error_and_the_run_continues(make_agent, record):
     agent = make_agent(
         calls("slow", "quick"), "done", tools=[sleeper("slow", 30), SimpleTool("quick")], execution=AT_ONCE
     )
@@ -34,7 +34,7 @@ async def test_a_call_that_takes_too_long_is_an_error_and_the_run_goes_on(make_a
     assert result.text == "done"
 
 
-async def test_a_call_in_time_is_not_touched(make_agent, record):
+async def test_call_within_its_timeout_is_unaffected(make_agent, record):
     agent = make_agent(calls("slow"), "done", tools=[sleeper("slow", 0)], execution=Execution(timeout=30))
     happened = record(agent)
 
@@ -54,7 +54,7 @@ async def test_a_call_in_time_is_not_touched(make_agent, record):
         (Execution(timeouts={"other": 0.02}), False),
     ],
 )
-async def test_a_tool_may_have_a_time_of_its_own(make_agent, execution: Execution, is_late: bool):
+async def test_tool_can_have_its_own_timeout(make_agent, execution: Execution, is_late: bool):
     agent = make_agent(calls("slow"), "done", tools=[sleeper("slow", 0.06)], execution=execution)
 
     await agent.prompt("go")
@@ -62,7 +62,7 @@ async def test_a_tool_may_have_a_time_of_its_own(make_agent, execution: Executio
     assert [each.text for each in results_of(agent)] == [LATE if is_late else "slow slept"]
 
 
-async def test_a_tool_that_cleans_up_is_waited_for(make_agent, record):
+async def test_cleanup_of_a_timed_out_tool_is_awaited(make_agent, record):
     cleaned = []
 
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -81,7 +81,7 @@ async def test_a_tool_that_cleans_up_is_waited_for(make_agent, record):
     assert [each.text for each in results_of(agent)] == [LATE]
 
 
-async def test_what_a_tool_says_after_its_time_is_not_heard(make_agent):
+async def test_output_after_the_timeout_is_ignored(make_agent):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         try:
             await asyncio.sleep(30)
@@ -97,7 +97,7 @@ async def test_what_a_tool_says_after_its_time_is_not_heard(make_agent):
 
 
 @pytest.mark.parametrize("ending", ["answers", "breaks"])
-async def test_a_tool_that_does_not_stop_is_left_behind(make_agent, record, caplog, ending: str):
+async def test_tool_ignoring_its_timeout_is_abandoned(make_agent, record, caplog, ending: str):
     released = asyncio.Event()
 
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
@@ -126,7 +126,7 @@ async def test_a_tool_that_does_not_stop_is_left_behind(make_agent, record, capl
     assert caplog.records == []
 
 
-async def test_a_tool_that_runs_out_of_its_own_time_has_failed(make_agent):
+async def test_tool_raising_its_own_timeout_error_has_failed(make_agent):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         raise TimeoutError("the server did not answer")
 
@@ -137,7 +137,7 @@ async def test_a_tool_that_runs_out_of_its_own_time_has_failed(make_agent):
     assert [each.text for each in results_of(agent)] == ["slow failed: TimeoutError: the server did not answer"]
 
 
-async def test_a_tool_that_cancels_itself_has_failed(make_agent):
+async def test_tool_cancelling_itself_has_failed(make_agent):
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         raise asyncio.CancelledError
 
@@ -150,7 +150,7 @@ async def test_a_tool_that_cancels_itself_has_failed(make_agent):
 
 
 @pytest.mark.parametrize("how", ["abort", "steer"])
-async def test_a_call_with_a_time_stops_when_it_is_told_to(make_agent, record, how: str):
+async def test_call_with_a_timeout_stops_on_abort(make_agent, record, how: str):
     tool = sleeper("slow", 30)
     agent = make_agent(calls("slow"), "done", tools=[tool], execution=Execution(timeout=30))
     happened = record(agent)
@@ -165,7 +165,7 @@ async def test_a_call_with_a_time_stops_when_it_is_told_to(make_agent, record, h
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
 
 
-async def test_a_call_with_a_time_does_not_begin_after_another_aborted_the_run(make_agent, record):
+async def test_call_with_a_timeout_does_not_start_after_another_aborted_the_run(make_agent, record):
     async def abort(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         agent.abort()
         return ToolOutput.text("aborted")
@@ -192,7 +192,7 @@ class Thoughtful(ScriptedPerson):
         return PlanDecision(accepted=True)
 
 
-async def test_a_person_has_all_the_time_there_is(make_agent, record):
+async def test_waiting_for_the_user_has_no_timeout(make_agent, record):
     both = Reply((Call("ask_user", {"prompt": "which?"}), Call("submit_plan", {"plan": "1. paint"})))
     agent = make_agent(both, "done", tools=builtin_tools(), user=Thoughtful(), mode=PLAN, execution=AT_ONCE)
     happened = record(agent)
@@ -210,7 +210,7 @@ async def test_a_person_has_all_the_time_there_is(make_agent, record):
     ]
 
 
-async def test_a_question_may_have_a_time_when_its_tool_is_named(make_agent, record):
+async def test_question_tool_can_be_given_a_timeout_by_name(make_agent, record):
     ask = Reply((Call("ask_user", {"prompt": "which?"}),))
     execution = Execution(timeouts={"ask_user": 0.02})
     agent = make_agent(ask, "done", tools=builtin_tools(), user=Thoughtful(), execution=execution)

@@ -77,7 +77,7 @@ def weigh(messages: list[Message]) -> int:
 
 @given(conversations, budgets, windows)
 @settings(max_examples=400)
-def test_calls_and_results_are_never_parted_and_nothing_changes_places(messages, budget, window):
+def test_calls_and_results_stay_together_and_in_order(messages, budget, window):
     fitted = fit(messages, budget, window)
 
     shown = own(fitted)
@@ -93,7 +93,7 @@ def test_calls_and_results_are_never_parted_and_nothing_changes_places(messages,
 
 @given(conversations, budgets, windows)
 @settings(max_examples=400)
-def test_the_first_the_newest_prompt_and_the_newest_stay(messages, budget, window):
+def test_first_and_newest_prompt_and_newest_messages_are_kept(messages, budget, window):
     shown = [each.id for each in own(fit(messages, budget, window))]
 
     prompts = [each.id for each in messages if isinstance(each, UserMessage) and not each.synthetic]
@@ -105,7 +105,7 @@ def test_the_first_the_newest_prompt_and_the_newest_stay(messages, budget, windo
 
 @given(conversations, budgets, windows)
 @settings(max_examples=400)
-def test_it_says_truly_whether_it_fits_and_fits_whenever_that_can_be(messages, budget, window):
+def test_reported_fit_is_correct_and_fits_whenever_possible(messages, budget, window):
     fitted = fit(messages, budget, window)
 
     assert fitted.tokens == weigh(list(fitted.messages))
@@ -118,7 +118,7 @@ def test_it_says_truly_whether_it_fits_and_fits_whenever_that_can_be(messages, b
 
 
 @given(conversations, budgets, windows)
-def test_what_is_shown_never_grows_and_is_the_same_each_time(messages, budget, window):
+def test_shown_context_never_grows_and_is_deterministic(messages, budget, window):
     before = list(messages)
 
     once, again = fit(messages, budget, window), fit(messages, budget, window)
@@ -129,7 +129,7 @@ def test_what_is_shown_never_grows_and_is_the_same_each_time(messages, budget, w
 
 
 @given(conversations, windows)
-def test_what_fits_is_left_alone(messages, window):
+def test_fitting_history_is_unchanged(messages, window):
     fitted = fit(messages, weigh(messages), window)
 
     assert fitted == FittedContext(tuple(messages), weigh(messages))
@@ -137,7 +137,7 @@ def test_what_fits_is_left_alone(messages, window):
 
 
 @given(conversations, st.integers(MIN_BUDGET, 3_000), windows)
-def test_replies_are_shown_as_they_were_said(messages, budget, window):
+def test_replies_are_shown_unchanged(messages, budget, window):
     said = {each.id: each for each in messages if isinstance(each, AssistantMessage)}
 
     shown = [each for each in own(fit(messages, budget, window)) if isinstance(each, AssistantMessage)]
@@ -146,7 +146,7 @@ def test_replies_are_shown_as_they_were_said(messages, budget, window):
 
 
 @given(conversations, budgets, windows)
-def test_what_is_shown_needs_no_healing_but_of_what_says_nothing(messages, budget, window):
+def test_shown_context_needs_no_repair_except_for_empty_messages(messages, budget, window):
     shown = fit(messages, budget, window).messages
 
     healed = normalise(shown)
@@ -158,7 +158,7 @@ def test_what_is_shown_needs_no_healing_but_of_what_says_nothing(messages, budge
 
 @given(conversations, windows)
 @example(played([]), ContextPolicy())
-def test_a_budget_of_nothing_is_no_obstacle(messages, window):
+def test_zero_budget_is_handled(messages, window):
     fitted = fit(messages, 0, window)
 
     assert fitted.fits == (weigh(messages) == 0)
@@ -173,7 +173,7 @@ def rounds(count: int, text: str = "x" * 400) -> list[Message]:
     ]
 
 
-def test_old_output_is_cut_before_anything_goes():
+def test_old_output_is_truncated_before_messages_are_dropped():
     long = "\n".join(f"line {number}" for number in range(200))
     messages = [user("go"), *rounds(3, long), *rounds(1, long)]
 
@@ -185,7 +185,7 @@ def test_old_output_is_cut_before_anything_goes():
     assert fitted.messages[-1].text == long
 
 
-def test_nothing_goes_where_shorter_output_just_fits():
+def test_nothing_is_dropped_if_truncated_output_just_fits():
     messages = [user("go"), *rounds(6, "one line of many\n" * 200)]
     window = ContextPolicy(keep_recent=2, tool_output_lines=10)
     roomy = fit(messages, weigh(messages) - 1, window)
@@ -196,7 +196,7 @@ def test_nothing_goes_where_shorter_output_just_fits():
     assert exact.dropped == 0
 
 
-def test_what_went_is_told_where_it_stood():
+def test_dropped_messages_are_reported_at_their_position():
     messages = [user("go"), *rounds(20)]
 
     fitted = fit(messages, 1_000, ContextPolicy(keep_first=2))
@@ -210,7 +210,7 @@ def test_what_went_is_told_where_it_stood():
     assert 500 <= fitted.tokens <= 1_000
 
 
-def test_what_is_being_worked_on_stays_however_long_ago_it_was_said():
+def test_current_task_is_kept_however_old_it_is():
     messages = [user("the first task"), *rounds(5), user("the task of now"), *rounds(30)]
 
     fitted = fit(messages, 1_000)
@@ -220,7 +220,7 @@ def test_what_is_being_worked_on_stays_however_long_ago_it_was_said():
     assert fitted.fits
 
 
-def test_a_growing_conversation_is_cut_at_the_same_place_for_several_turns():
+def test_growing_conversation_is_cut_at_the_same_place_for_several_turns():
     messages = [user("go"), *rounds(60)]
 
     begins = [tuple(each.id for each in fit(messages[: 61 + 2 * at], 2_000).messages[:4]) for at in range(30)]
@@ -229,7 +229,7 @@ def test_a_growing_conversation_is_cut_at_the_same_place_for_several_turns():
     assert changes <= 8
 
 
-def test_one_enormous_output_leaves_room_for_what_came_before():
+def test_one_enormous_output_leaves_space_for_earlier_messages():
     messages = [user("go"), *rounds(4), *rounds(1, "y" * 1_000_000)]
 
     fitted = fit(messages, 2_000, ContextPolicy(keep_recent=1))
@@ -241,7 +241,7 @@ def test_one_enormous_output_leaves_room_for_what_came_before():
     assert fitted.messages[-1].text.endswith("yyy")
 
 
-def test_one_enormous_prompt_is_cut_in_its_middle():
+def test_one_enormous_prompt_is_truncated_in_the_middle():
     prompt = user("start " + "中" * 100_000 + " end")
 
     fitted = fit([prompt], 1_000)
@@ -254,7 +254,7 @@ def test_one_enormous_prompt_is_cut_in_its_middle():
     assert shown.text.endswith("中 end")
 
 
-def test_a_prompt_is_spared_as_long_as_output_can_be_cut():
+def test_prompt_is_kept_while_output_can_be_truncated():
     messages = [user("p" * 2_000), reply(call("a"), call("b")), result("a", "z" * 4_000), result("b", "ok")]
 
     fitted = fit(messages, 1_000)
@@ -265,7 +265,7 @@ def test_a_prompt_is_spared_as_long_as_output_can_be_cut():
     assert "characters truncated" in fitted.messages[2].text
 
 
-def test_a_reply_too_long_goes_with_its_results_and_nothing_else():
+def test_too_long_reply_is_dropped_with_its_results_only():
     messages = [user("go"), reply(call("a", content="w" * 40_000)), result("a"), user("and now?")]
 
     fitted = fit(messages, 1_000)
@@ -274,7 +274,7 @@ def test_a_reply_too_long_goes_with_its_results_and_nothing_else():
     assert [each.text for each in own(fitted)] == ["go", "and now?"]
 
 
-def test_what_comes_first_goes_too_where_it_is_too_long():
+def test_too_long_first_message_is_dropped_too():
     messages = [user("go"), reply(call("a", content="w" * 40_000)), result("a"), *rounds(3)]
 
     fitted = fit(messages, 1_000, ContextPolicy(keep_first=3))
@@ -285,7 +285,7 @@ def test_what_comes_first_goes_too_where_it_is_too_long():
 
 @pytest.mark.parametrize("between", [CustomMessage("note", {}), UserMessage((Text("wait"),), synthetic=True)])
 @pytest.mark.parametrize("budget", range(400, 1_200, 50))
-def test_what_stands_between_a_call_and_its_result_parts_them_not(between, budget):
+def test_messages_between_a_call_and_its_result_do_not_separate_them(between, budget):
     odd = [replace(reply("r" * 400, call("odd")), id="odd"), between, result("odd", "x" * 400)]
 
     shown = own(fit([user("go"), *rounds(3), *odd, *rounds(3)], budget))
@@ -293,14 +293,14 @@ def test_what_stands_between_a_call_and_its_result_parts_them_not(between, budge
     assert len([each for each in shown if each in odd]) in (0, 3)
 
 
-def test_lines_are_only_cut_where_that_makes_it_shorter():
+def test_lines_are_truncated_only_where_that_makes_them_shorter():
     block = Text("a\nb\nc\nd")
 
     assert limit_lines(block, 2) is block
     assert limit_lines(PICTURE, 2) is PICTURE
 
 
-def test_an_image_that_has_no_room_is_told_of():
+def test_dropped_image_is_reported():
     messages = [user("look"), reply(call("a")), ToolResult("a", "look", (Text("a picture:"), PICTURE))]
 
     fitted = fit(messages, 1_000)
@@ -309,7 +309,7 @@ def test_an_image_that_has_no_room_is_told_of():
     assert fitted.messages[-1].content == (Text("a picture:"), NO_IMAGE)
 
 
-def test_a_reply_too_long_to_be_sent_is_sent_as_it_is_and_told_of():
+def test_too_long_reply_is_sent_unchanged_and_reported():
     written = reply(call("a", content="w" * 40_000))
     messages = [user("write it"), written, result("a")]
 
@@ -320,7 +320,7 @@ def test_a_reply_too_long_to_be_sent_is_sent_as_it_is_and_told_of():
 
 
 @pytest.mark.parametrize("budget", [0, -5, 1])
-def test_nothing_is_cut_to_less_than_makes_sense(budget):
+def test_nothing_is_truncated_below_a_useful_length(budget):
     messages = [user("please do this " * 40), *rounds(10)]
 
     fitted = fit(messages, budget)

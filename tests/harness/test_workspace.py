@@ -20,14 +20,14 @@ def upper(file: FileText) -> FileText:
     return file.spliced([Splice(0, 1, file.text[0].upper())])
 
 
-def test_construction_touches_nothing(tmp_path: Path):
+def test_construction_touches_no_file(tmp_path: Path):
     workspace = Workspace(tmp_path / "not there", [tmp_path / "nor there"])
 
     assert workspace.root == tmp_path / "not there"
 
 
 @pytest.mark.parametrize("path", ["../outside.txt", "/etc/passwd", "sub/../../outside.txt", "~/x", "../project-2/x"])
-def test_paths_that_lead_outside_are_refused(workspace: Workspace, root: Path, path: str):
+def test_paths_leading_outside_are_rejected(workspace: Workspace, root: Path, path: str):
     (root / "sub").mkdir()
 
     with pytest.raises(OutsideWorkspace, match="--add-dir"):
@@ -35,7 +35,7 @@ def test_paths_that_lead_outside_are_refused(workspace: Workspace, root: Path, p
 
 
 @pytest.mark.parametrize("target", ["../outside", "../not-there", "/etc"])
-def test_links_that_lead_outside_are_refused(workspace: Workspace, root: Path, tmp_path: Path, target: str):
+def test_links_leading_outside_are_rejected(workspace: Workspace, root: Path, tmp_path: Path, target: str):
     (tmp_path / "outside").mkdir()
     (root / "link").symlink_to(target)
 
@@ -54,7 +54,7 @@ async def test_dangling_link_inside_is_written_through(workspace: Workspace, roo
     assert (root / "real.txt").read_text() == "x\n"
 
 
-def test_paths_inside_are_shown_from_the_root(workspace: Workspace, root: Path, tmp_path: Path):
+def test_paths_inside_are_relative_to_the_root(workspace: Workspace, root: Path, tmp_path: Path):
     (tmp_path / "alias").symlink_to(root)
 
     assert workspace.display(workspace.resolve("a/b.txt")) == "a/b.txt"
@@ -62,7 +62,7 @@ def test_paths_inside_are_shown_from_the_root(workspace: Workspace, root: Path, 
     assert workspace.display(root) == "."
 
 
-async def test_a_folder_may_be_made_readable_later(workspace: Workspace, tmp_path: Path):
+async def test_folder_can_be_made_readable_later(workspace: Workspace, tmp_path: Path):
     file = tmp_path / "spilled" / "a.txt"
     file.parent.mkdir()
     file.write_text("all of it")
@@ -76,7 +76,7 @@ async def test_a_folder_may_be_made_readable_later(workspace: Workspace, tmp_pat
         workspace.resolve(file, writing=True)
 
 
-async def test_extra_folders_may_be_changed_and_readable_ones_only_read(root: Path, tmp_path: Path):
+async def test_extra_folders_are_writable_and_readable_ones_read_only(root: Path, tmp_path: Path):
     for name in ("extra", "spilled"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file.txt").write_text("x\n")
@@ -89,7 +89,7 @@ async def test_extra_folders_may_be_changed_and_readable_ones_only_read(root: Pa
     assert (tmp_path / "extra/new.txt").read_text() == "y"
 
 
-async def test_new_file_is_made_with_its_folders_and_the_usual_mode(workspace: Workspace, root: Path):
+async def test_new_file_is_created_with_its_folders_and_the_default_mode(workspace: Workspace, root: Path):
     change = await workspace.write("a/b/new.py", "x = 1\n")
 
     assert change == Change((root / "a/b/new.py").resolve(), None, "x = 1\n", 6)
@@ -98,7 +98,7 @@ async def test_new_file_is_made_with_its_folders_and_the_usual_mode(workspace: W
     assert stat.S_IMODE((root / "a/b/new.py").stat().st_mode) == 0o666 & ~umask
 
 
-async def test_what_was_not_read_is_not_changed(workspace: Workspace, root: Path):
+async def test_unread_file_cannot_be_changed(workspace: Workspace, root: Path):
     (root / "a.txt").write_text("old\n")
 
     with pytest.raises(FileNotRead, match="read_file"):
@@ -109,7 +109,7 @@ async def test_what_was_not_read_is_not_changed(workspace: Workspace, root: Path
     assert (root / "a.txt").read_text() == "old\n"
 
 
-async def test_what_changed_since_it_was_read_is_not_changed(workspace: Workspace, root: Path):
+async def test_file_changed_since_it_was_read_cannot_be_changed(workspace: Workspace, root: Path):
     (root / "a.txt").write_text("old\n")
     await workspace.read("a.txt")
     before = (root / "a.txt").stat()
@@ -139,7 +139,7 @@ async def test_empty_file_need_not_be_read(workspace: Workspace, root: Path):
     assert (root / "a.txt").read_text() == "x\n"
 
 
-async def test_foreseeing_changes_nothing_and_fails_alike(workspace: Workspace, root: Path):
+async def test_preview_changes_nothing_and_fails_alike(workspace: Workspace, root: Path):
     (root / "a.txt").write_text("old\n")
 
     with pytest.raises(FileNotRead):
@@ -154,7 +154,7 @@ async def test_foreseeing_changes_nothing_and_fails_alike(workspace: Workspace, 
     assert not (root / "new.txt").exists()
 
 
-async def test_mode_is_kept_and_links_are_written_through(workspace: Workspace, root: Path):
+async def test_file_mode_is_kept_and_links_are_written_through(workspace: Workspace, root: Path):
     script = root / "run.sh"
     script.write_text("echo\n")
     script.chmod(0o751)
@@ -168,7 +168,7 @@ async def test_mode_is_kept_and_links_are_written_through(workspace: Workspace, 
     assert stat.S_IMODE(script.stat().st_mode) == 0o751
 
 
-async def test_listener_hears_of_a_path_before_it_changes(workspace: Workspace, root: Path):
+async def test_listener_is_notified_before_a_path_changes(workspace: Workspace, root: Path):
     (root / "a.txt").write_text("old\n")
     heard: list[tuple[Path, str]] = []
     workspace.on_change(lambda path: heard.append((path, path.read_text())))
@@ -180,7 +180,7 @@ async def test_listener_hears_of_a_path_before_it_changes(workspace: Workspace, 
     assert heard == [((root / "a.txt").resolve(), "old\n")]
 
 
-async def test_two_edits_of_one_batch_both_stand(workspace: Workspace, root: Path):
+async def test_two_edits_of_one_batch_are_both_applied(workspace: Workspace, root: Path):
     (root / "a.txt").write_text("a b\n")
     await workspace.read("a.txt")
 

@@ -39,7 +39,7 @@ def leftovers(root: Path) -> list[str]:
     return sorted(path.name for path in root.rglob("*") if path.name.endswith(".tmp"))
 
 
-async def test_missing_file_names_its_likely_siblings(workspace: Workspace, root: Path):
+async def test_missing_file_suggests_similar_names(workspace: Workspace, root: Path):
     (root / "settings.py").touch()
 
     with pytest.raises(FileMissing, match=r"Did you mean: settings\.py"):
@@ -49,7 +49,7 @@ async def test_missing_file_names_its_likely_siblings(workspace: Workspace, root
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "circle"])
-async def test_what_is_no_file_is_refused_at_once(workspace: Workspace, root: Path, kind: str):
+async def test_non_file_is_rejected_at_once(workspace: Workspace, root: Path, kind: str):
     match kind:
         case "pipe":
             os.mkfifo(root / "it")
@@ -72,7 +72,7 @@ async def test_device_is_not_opened():
         await Workspace(Path("/dev")).read("zero")
 
 
-async def test_huge_file_is_read_in_parts_and_not_edited(workspace: Workspace, root: Path):
+async def test_huge_file_is_read_in_parts_and_cannot_be_edited(workspace: Workspace, root: Path):
     with (root / "huge.log").open("wb") as file:
         file.write(b"first\r\nsecond\r\n" + b"x" * 70_000 + b"\n")
         file.truncate(2 * 1024**3)
@@ -100,7 +100,7 @@ async def test_binary_file_is_not_text(workspace: Workspace, root: Path):
             await workspace.write(name, "text")
 
 
-async def test_character_the_encoding_cannot_hold_is_refused(workspace: Workspace, root: Path):
+async def test_character_outside_the_encoding_is_rejected(workspace: Workspace, root: Path):
     (root / "a.txt").write_bytes("größe\n".encode("latin-1"))
     await workspace.read("a.txt")
 
@@ -110,7 +110,7 @@ async def test_character_the_encoding_cannot_hold_is_refused(workspace: Workspac
     assert (root / "a.txt").read_bytes() == "größe\n".encode("latin-1")
 
 
-async def test_encoding_stays_when_the_characters_that_showed_it_go(workspace: Workspace, root: Path):
+async def test_encoding_is_kept_after_its_evidence_is_removed(workspace: Workspace, root: Path):
     (root / "a.txt").write_bytes("größe\n".encode("latin-1"))
     await workspace.read("a.txt")
 
@@ -120,7 +120,7 @@ async def test_encoding_stays_when_the_characters_that_showed_it_go(workspace: W
     assert (root / "a.txt").read_bytes() == "süß\n".encode("latin-1")
 
 
-async def test_read_only_file_and_folder_are_left_alone(stranger: None):
+async def test_read_only_file_and_folder_are_unchanged(stranger: None):
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         (root / "a.txt").write_text("old\n")
@@ -161,7 +161,7 @@ asyncio.run(main(Path(sys.argv[1])))
 """
 
 
-def test_full_disk_leaves_the_old_file_and_no_trace(root: Path):
+def test_full_disk_keeps_the_old_file_and_leaves_no_temporary_file(root: Path):
     (root / "a.txt").write_text("old\n")
 
     done = subprocess.run(
@@ -180,7 +180,7 @@ def test_full_disk_leaves_the_old_file_and_no_trace(root: Path):
     assert (root / "a.txt").read_text() == "old\n"
 
 
-async def test_cancelled_write_is_whole_or_not_at_all(workspace: Workspace, root: Path):
+async def test_cancelled_write_is_atomic(workspace: Workspace, root: Path):
     old, new = "old\n" * 1000, "new\n" * 500_000
     (root / "a.txt").write_text(old)
     for steps in range(8):
@@ -198,7 +198,7 @@ async def test_cancelled_write_is_whole_or_not_at_all(workspace: Workspace, root
         (root / "a.txt").write_text(old)
 
 
-async def test_other_program_changing_the_file_meanwhile_wins(workspace: Workspace, root: Path):
+async def test_change_by_another_program_meanwhile_wins(workspace: Workspace, root: Path):
     (root / "a.txt").write_text("old\n")
     await workspace.read("a.txt")
 
@@ -214,7 +214,7 @@ async def test_other_program_changing_the_file_meanwhile_wins(workspace: Workspa
     assert leftovers(root) == []
 
 
-async def test_listener_that_fails_stops_the_change(workspace: Workspace, root: Path):
+async def test_failing_listener_stops_the_change(workspace: Workspace, root: Path):
     def refuse(path: Path) -> None:
         raise OSError(f"no room to keep {path.name}")
 

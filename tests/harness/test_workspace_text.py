@@ -31,7 +31,7 @@ LINES = st.lists(st.text(st.sampled_from("ab \t")), min_size=1, max_size=8)
 
 
 @pytest.mark.parametrize("encoding", SAMPLES)
-def test_text_is_understood_and_given_back_byte_by_byte(encoding: str):
+def test_text_round_trips_byte_for_byte(encoding: str):
     data = f"{SAMPLES[encoding]}\n".encode(encoding)
 
     file = file_text(data)
@@ -40,7 +40,7 @@ def test_text_is_understood_and_given_back_byte_by_byte(encoding: str):
     assert file.data == data
 
 
-def test_big_endian_utf_16_keeps_its_mark():
+def test_big_endian_utf_16_keeps_its_byte_order_mark():
     data = codecs.BOM_UTF16_BE + "é\r\nb\r\n".encode("utf-16-be")
 
     file = file_text(data).spliced([Splice(0, 1, "ü\nx")])
@@ -48,20 +48,20 @@ def test_big_endian_utf_16_keeps_its_mark():
     assert file.data == codecs.BOM_UTF16_BE + "ü\r\nx\r\nb\r\n".encode("utf-16-be")
 
 
-def test_declared_encoding_is_believed_when_it_fits():
+def test_declared_encoding_is_used_if_it_decodes():
     data = "# -*- coding: iso-8859-2 -*-\nx = 'ščř'\n".encode("iso-8859-2")
 
     assert decode(data).raw.endswith("x = 'ščř'\n")
 
 
 @pytest.mark.parametrize("data", [b"a\0b", b"\xff\xfea", b"\xff\xfe\0\xd8", bytes(range(1, 9)) * 9 + b"\xff"])
-def test_binary_is_told_from_text(data: bytes):
+def test_binary_is_distinguished_from_text(data: bytes):
     with pytest.raises(FileNotText):
         decode(data)
 
 
 @given(st.binary(max_size=400))
-def test_whatever_is_taken_for_text_comes_back_unchanged(data: bytes):
+def test_any_text_round_trips_unchanged(data: bytes):
     try:
         file = file_text(data)
     except FileNotText:
@@ -95,7 +95,7 @@ def test_splice_changes_only_the_bytes_of_its_span(
 
 
 @given(LINES, st.sampled_from(ENDINGS), st.data())
-def test_new_lines_end_like_their_neighbours(lines: list[str], ending: str, data: st.DataObject):
+def test_new_lines_use_the_line_ending_of_their_neighbours(lines: list[str], ending: str, data: st.DataObject):
     file = file_text((ending.join(["x", *lines]) + ending).encode())
     at = data.draw(st.integers(0, len(file.text)))
 
@@ -106,7 +106,7 @@ def test_new_lines_end_like_their_neighbours(lines: list[str], ending: str, data
     assert file_text(edited.data).text == edited.text
 
 
-def test_mixed_line_endings_stay_where_they_are():
+def test_mixed_line_endings_are_kept():
     file = file_text(b"a\r\nb\nc\r\nd\n")
 
     assert file.newline == "mixed"
@@ -114,19 +114,19 @@ def test_mixed_line_endings_stay_where_they_are():
     assert file.spliced([Splice(4, 5, "c\nc")]).data == b"a\r\nb\nc\r\nc\r\nd\n"
 
 
-def test_missing_last_line_end_stays_missing():
+def test_missing_final_newline_stays_missing():
     assert file_text(b"a\r\nb").spliced([Splice(0, 1, "x")]).data == b"x\r\nb"
 
 
 @given(st.text("ab\n"), st.text("ab\n"))
-def test_difference_turns_one_text_into_the_other(old: str, new: str):
+def test_diff_turns_one_text_into_the_other(old: str, new: str):
     splice = difference(old, new)
 
     assert old[: splice.start] + splice.text + old[splice.end :] == new
 
 
 @given(st.lists(st.text("aé"), min_size=1, max_size=30), st.integers(-35, 35).filter(bool), st.integers(1, 40))
-def test_excerpt_is_what_reading_it_all_would_show(
+def test_excerpt_equals_the_slice_of_a_full_read(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], first: int, count: int
 ):
     path = tmp_path_factory.getbasetemp() / "excerpt.txt"

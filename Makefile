@@ -34,7 +34,7 @@ snapshots: $(VENV)/.installed-test
 	$(BIN)/python -m tools.manifest
 	$(BIN)/python -m pytest -n auto -q --snapshot-update tests/cinch_tui
 	$(BIN)/python docs/pictures.py
-	$(BIN)/python docs/keys.py
+	$(BIN)/python docs/tables.py
 
 bench: $(VENV)/.installed-test
 	@for file in $$(grep -l __main__ benchmarks/*.py); do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -54,7 +54,7 @@ def test_the_protocol_of_ones_own_answers_and_fails_as_it_says(answer: list[dict
 
     assert told in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    assert server.asked[0]["said"].endswith("Hello")
+    assert server.asked[0]["text"].endswith("Hello")
 
 
 def test_the_test_of_an_author_passes(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path):

@@ -24,7 +24,7 @@ EDIT = ("edit_file", {"path": "test_login.py", "old_string": "== 2", "new_string
 
 SCRIPTS = {
     "Why does test_login fail?": [READ, "It compares with 2."],
-    "Mend it, and commit.": [READ, Reply(calls=[EDIT, ("bash", {"command": "git commit -a"})]), "Mended."],
+    "Fix it, and commit.": [READ, Reply(calls=[EDIT, ("bash", {"command": "git commit -a"})]), "Fixed."],
     "Add a comment, and push.": [
         Reply(calls=[("delegate_sub_agent", {"task": "Push it."})]),
         "Not pushed.",

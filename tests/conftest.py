@@ -1,8 +1,10 @@
-"""Every test runs in a home of its own, without keys, without a keyring and without the network."""
+"""Isolation of every test: a home directory of its own, no keys, no keyring, no network."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -10,16 +12,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same examples in every run: a failure belongs to the change that is looked at, and can be repeated.
-settings.register_profile("house", derandomize=True, deadline=None, database=None)
-settings.load_profile("house")
+# The same examples in every run: a failure is caused by the change under test and can be reproduced.
+settings.register_profile("cinch", derandomize=True, deadline=None, database=None)
+settings.load_profile("cinch")
 
-# In the background of a script these are ignored, and so they are by whatever the tests start.
+# A background job of a script ignores these signals, and so would every process the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-# What a test must not inherit from whoever runs it.
+# Variables a test must not inherit from the environment: names with these endings.
 FOREIGN = (
     "_API_KEY",
     "_API_TOKEN",
@@ -41,6 +43,25 @@ GIT = {
     "GIT_COMMITTER_NAME": "Ada",
     "GIT_COMMITTER_EMAIL": "ada@example.org",
 }
+
+
+# Set by .ci/run: a missing program or module fails its tests instead of skipping them.
+REQUIRE_ALL = "REQUIRE_ALL_TESTS"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    missing = [
+        *(name for mark in item.iter_markers("requires_program") for name in mark.args if shutil.which(name) is None),
+        *(name for mark in item.iter_markers("requires_module") for name in mark.args if not is_installed(name)),
+    ]
+    if missing and os.environ.get(REQUIRE_ALL):
+        pytest.fail(f"not installed: {', '.join(missing)} ({REQUIRE_ALL} is set)", pytrace=False)
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+
+
+def is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,7 +88,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def connect_here(self: socket.socket, address: tuple[str, int] | str) -> None:
         if isinstance(address, tuple) and address[0] not in LOOPBACK:
-            raise AssertionError(f"a test wants to reach {address[0]}")
+            raise AssertionError(f"a test tried to connect to {address[0]}")
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect_here)

@@ -327,6 +327,7 @@ def test_an_empty_list_says_how_to_begin() -> None:
     assert "cinch models pull OWNER/REPOSITORY" in out.getvalue()
 
 
+@pytest.mark.requires_module("llama_cpp")
 def test_a_start_pulls_what_it_names(hub: OpenHub, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server = hub()
 
@@ -340,6 +341,7 @@ def test_a_start_pulls_what_it_names(hub: OpenHub, home: Path, capsys: pytest.Ca
     assert "100%" in capsys.readouterr().err
 
 
+@pytest.mark.requires_module("llama_cpp")
 def test_print_mode_pulls_its_model_and_answers(hub: OpenHub, tmp_path: Path) -> None:
     hub({"tiny.gguf": write_model(tmp_path / "tiny.gguf", {"<|act|>": ["Fine", "."]}).read_bytes()})
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from e2e.lines import Lines
-from fakes.jobs import lives
+from fakes.processes import is_alive
 from fakes.script import Reply
 
 pytestmark = pytest.mark.pty
@@ -49,11 +49,11 @@ def until(holds: Callable[[], object]) -> None:
 
 def check_all_end(pids: Callable[[], list[int]], kill: Callable[[], object]) -> None:
     until(lambda: len(pids()) == 2)
-    assert all(map(lives, pids()))
+    assert all(map(is_alive, pids()))
 
     kill()
 
-    until(lambda: not any(map(lives, pids())))
+    until(lambda: not any(map(is_alive, pids())))
 
 
 @pytest.mark.parametrize("number", ENDS)

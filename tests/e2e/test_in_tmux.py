@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
 from base64 import b64encode
 from uuid import uuid4
@@ -12,7 +11,7 @@ from e2e.conftest import ROOT
 from e2e.terminal import CINCH, Terminal
 from fakes.script import Reply
 
-pytestmark = [pytest.mark.pty, pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")]
+pytestmark = [pytest.mark.pty, pytest.mark.requires_program("tmux")]
 
 
 @pytest.fixture

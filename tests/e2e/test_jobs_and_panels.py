@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fakes.jobs import lives
+from fakes.processes import is_alive
 from fakes.script import Reply
 
 pytestmark = pytest.mark.pty
@@ -35,7 +35,7 @@ def test_background_command_is_inspected_and_ends_with_the_program(terminal, ser
     app.type("\x1b")
     app.miss("job-1: running for")
     pid = int((project / "pid").read_text())
-    assert lives(pid)
+    assert is_alive(pid)
 
     app.enter("/quit")
     app.see("/quit again quits and stops 1 background job")
@@ -43,4 +43,4 @@ def test_background_command_is_inspected_and_ends_with_the_program(terminal, ser
 
     app.see("Stopped 1 background job: echo")
     assert app.wait() == 0
-    assert not lives(pid)
+    assert not is_alive(pid)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from base64 import b64decode
@@ -131,7 +130,7 @@ def start_in_tmux(terminal, serve, project, tmp_path):
     subprocess.run(["tmux", "-S", socket, "kill-server"], capture_output=True, check=False)
 
 
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
+@pytest.mark.requires_program("tmux")
 def test_tmux_passes_an_image_through_and_keeps_its_cells(start_in_tmux):
     app = start_in_tmux("kitty")
     app.until(lambda: PLACED.search(app.raw), "the picture to be handed on")
@@ -141,7 +140,7 @@ def test_tmux_passes_an_image_through_and_keeps_its_cells(start_in_tmux):
     app.written(f"38;2;{colour}m\U0010eeee".encode())
 
 
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
+@pytest.mark.requires_program("tmux")
 def test_images_are_half_blocks_in_tmux_on_an_unsupported_terminal(start_in_tmux):
     app = start_in_tmux("auto")
     app.until(lambda: b"48;2;8;200;24m" in app.raw, "the picture to be painted in colours")

@@ -1,8 +1,6 @@
-"""Agents whose commands go on in the background, and what is said of them."""
+"""Helpers for tests of background jobs."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from fakes.runs import results_of, texts_of
 
@@ -14,20 +12,13 @@ def background(command: str) -> Reply:
     return Reply((Call("bash", {"command": command, "background": True}),))
 
 
-def lives(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def answers(agent: Agent) -> list[str]:
-    """What the model was answered, call by call."""
+    """Return the text of each tool result."""
     return [result.text for result in results_of(agent)]
 
 
 def news(agent: Agent) -> list[str]:
-    """What the model was told of jobs without asking."""
+    """Return the job notices the model received."""
     return [text for text in texts_of(agent) if text.startswith("[Background")]
 
 

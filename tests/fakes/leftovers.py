@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fakes.processes import running
+
 from harness.agent.agent import Agent
 from harness.agent.options import AgentOptions
 from harness.approval.pending import PendingRequests
@@ -52,9 +54,7 @@ def held() -> Held:
     return Held(
         tasks=len(asyncio.all_tasks()) if _in_a_loop() else 0,
         threads=threading.active_count(),
-        commands=sum(
-            SECONDS.encode() in _command_line(each) for each in Path("/proc").iterdir() if each.name.isdecimal()
-        ),
+        commands=running(SECONDS),
         sockets=sum(each.startswith("socket:") for each in files),
         files=len(files),
     )
@@ -127,10 +127,3 @@ def _link(path: Path) -> str:
         return os.readlink(path)  # noqa: PTH115  a socket's name is no path
     except OSError:
         return ""
-
-
-def _command_line(process: Path) -> bytes:
-    try:
-        return (process / "cmdline").read_bytes()
-    except OSError:
-        return b""

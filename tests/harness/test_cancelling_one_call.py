@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from pathlib import Path
 
 import pytest
+from fakes.processes import is_alive
 from fakes.runs import calls, results_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
@@ -18,13 +18,6 @@ from tools import builtin_tools
 from tools.delegate import DelegateTool
 
 AT_ONCE = "[interrupted after 0.0 s by the user]"
-
-
-def lives(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 async def test_one_call_is_cancelled_and_the_others_continue(make_agent, record):
@@ -87,11 +80,11 @@ async def test_processes_of_a_cancelled_command_are_killed(make_agent, record, l
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: happened.of(ToolExecutionUpdate))
     child = int(happened.of(ToolExecutionUpdate)[0].view.output)
-    assert lives(child)
+    assert is_alive(child)
     assert agent.cancel_call(happened.of(ToolExecutionStart)[0].call.id)
     await run
 
-    assert not lives(child)
+    assert not is_alive(child)
     assert re.fullmatch(rf"{child}\n\[interrupted after \d\.\d s by the user\]", results_of(agent)[0].text)
 
 

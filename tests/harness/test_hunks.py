@@ -36,6 +36,7 @@ def test_selected_hunks_of_crlf_text_keep_their_line_endings(old: str, new: str)
         assert "\n" not in (applied(view, {number}) or "").replace("\r\n", "")
 
 
+@pytest.mark.requires_program("patch")
 @given(texts, texts, subsets)
 @settings(max_examples=60, deadline=None)
 def test_any_subset_of_hunks_matches_patch(old: str, new: str, chosen: set[int]):

@@ -5,7 +5,8 @@ import contextlib
 import json
 from pathlib import Path
 
-from fakes.jobs import Silent, answers, background, lives, news
+from fakes.jobs import Silent, answers, background, news
+from fakes.processes import is_alive
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool, sleeper
 
@@ -43,7 +44,7 @@ async def test_background_command_returns_at_once_and_keeps_running(agents, reco
     assert result.text == "done"
     assert answers(agent)[0].startswith("It runs in the background as job-1.")
     assert [job.id for job in agent.jobs.running] == ["job-1"]
-    assert lives(await pid_in(tmp_path))
+    assert is_alive(await pid_in(tmp_path))
     started = happened.of(JobStarted)[0]
     assert (started.job_id, started.title) == ("job-1", SLEEPER)
     assert started.call_id == happened.of(ToolExecutionStart)[0].call.id
@@ -142,7 +143,7 @@ async def test_model_kills_a_job_and_its_processes(agents, record, tmp_path: Pat
 
     await agent.prompt("go")
 
-    assert not lives(await pid_in(tmp_path))
+    assert not is_alive(await pid_in(tmp_path))
     assert "killed" in answers(agent)[1]
     assert [each.state for each in happened.of(JobEnded)] == ["killed"]
     assert news(agent) == []
@@ -168,7 +169,7 @@ async def test_user_kills_a_job_and_the_model_is_notified(agents, tmp_path: Path
     assert not agent.jobs.kill("job-1")
     await agent.prompt("what now")
 
-    assert not lives(await pid_in(tmp_path))
+    assert not is_alive(await pid_in(tmp_path))
     assert "by the user" in news(agent)[0]
 
 
@@ -185,7 +186,7 @@ async def test_user_moves_a_running_command_to_the_background_and_the_agent_cont
     assert result.text == "went on"
     assert answers(agent)[0].startswith("The user moved it to the background, where it goes on as job-1.")
     assert answers(agent)[0].endswith("begun")
-    assert lives(await pid_in(tmp_path))
+    assert is_alive(await pid_in(tmp_path))
     assert not agent.background_call("never was")
 
 
@@ -195,12 +196,12 @@ async def test_abort_keeps_jobs_and_close_kills_them(make_agent, tmp_path: Path)
 
     result = await agent.prompt("go")
     pid = await pid_in(tmp_path)
-    survived = lives(pid)
+    survived = is_alive(pid)
     await agent.close()
 
     assert result.stop_reason == "aborted"
     assert survived
-    assert not lives(pid)
+    assert not is_alive(pid)
     assert agent.jobs.all[0].killer == "leaving"
 
 
@@ -213,7 +214,7 @@ def test_jobs_end_with_the_event_loop_of_an_unclosed_agent(tmp_path: Path):
     result = asyncio.run(agent.prompt("go"))
 
     assert result.text == "done"
-    assert not lives(int((tmp_path / "pid").read_text()))
+    assert not is_alive(int((tmp_path / "pid").read_text()))
 
 
 def test_jobs_of_prompt_sync_end_with_it(tmp_path: Path):
@@ -224,7 +225,7 @@ def test_jobs_of_prompt_sync_end_with_it(tmp_path: Path):
 
     agent.prompt_sync("go")
 
-    assert not lives(int((tmp_path / "pid").read_text()))
+    assert not is_alive(int((tmp_path / "pid").read_text()))
     assert agent.jobs.running == ()
 
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 from pathlib import Path
 
 import pytest
+from fakes.processes import is_alive
 from fakes.runs import calls, deeds, results_of, texts_of, until
 from fakes.simple_tools import SimpleTool, sleeper
 
@@ -25,12 +25,6 @@ def held(name: str, release: asyncio.Event, **options) -> SimpleTool:
         return ToolOutput.text(f"{name} ran")
 
     return SimpleTool(name, work, **options)
-
-
-def lives(pid: int) -> bool:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    return False
 
 
 async def test_interrupting_message_cancels_running_calls_and_keeps_finished_results(make_agent, record):
@@ -207,11 +201,11 @@ async def test_steered_command_leaves_no_process_after_a_second(make_agent, reco
         lambda: all((tmp_path / name).exists() and (tmp_path / name).read_text() for name in ("child", "parent"))
     )
     pids = [int((tmp_path / name).read_text()) for name in ("child", "parent")]
-    assert all(lives(pid) for pid in pids)
+    assert all(is_alive(pid) for pid in pids)
     agent.steer("stop")
     assert agent.interrupt()
     async with asyncio.timeout(1):
-        while any(lives(pid) for pid in pids):
+        while any(is_alive(pid) for pid in pids):
             await asyncio.sleep(0.01)
     await run
 

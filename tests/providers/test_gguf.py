@@ -29,6 +29,8 @@ FOR_EVER = {"<|say|>": ["On", " and", " on", " on"]}
 ROOT = Path(__file__).resolve().parents[2]
 Opened = Callable[..., Model]
 
+pytestmark = pytest.mark.requires_module("llama_cpp")
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,13 +349,6 @@ async def test_a_part_that_is_missing_is_told(tmp_path: Path) -> None:
 def test_a_model_that_is_not_here_is_told_at_once(name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         connect(name)
-
-
-def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "llama_cpp", None)
-
-    with pytest.raises(ConfigError, match=r"pip install 'cinch-tui\[local\]'"):
-        connect("local/./x.gguf")
 
 
 def test_a_pulled_model_is_found_by_its_name(tmp_path: Path) -> None:

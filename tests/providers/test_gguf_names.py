@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from harness.errors import ConfigError
 from harness.messages import (
     AssistantMessage,
     Image,
@@ -16,6 +18,7 @@ from harness.messages import (
     user,
 )
 from harness.ports.provider import Request
+from providers import connect
 from providers.gguf.encode import MANNERS, Manner, encode
 from providers.gguf.names import HubName, choose, quantisation_of, read_name
 
@@ -109,3 +112,10 @@ def test_the_system_prompt_is_said_by_the_person_where_a_template_wants_it() -> 
     messages = said(user("Hi"), manner=Manner(no_system=True))
 
     assert messages == [{"role": "user", "content": "Be kind.\n\nHi"}]
+
+
+def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "llama_cpp", None)
+
+    with pytest.raises(ConfigError, match=r"pip install 'cinch-tui\[local\]'"):
+        connect("local/./x.gguf")

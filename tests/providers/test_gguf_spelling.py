@@ -12,6 +12,8 @@ from harness.ports.provider import Done, Model, Request, ToolSpec
 from providers import connect
 from providers.gguf.token_escaping import Spelling, parts
 
+pytestmark = pytest.mark.requires_module("llama_cpp")
+
 
 @pytest.fixture
 async def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Model]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes.processes import is_alive
 
 from tools.model_keys import without_model_keys
 from tools.process import BREATH_BYTES, BREATH_SECONDS, Command, Ended, quiet_environment, run_command
@@ -28,14 +29,6 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not condition():
             await asyncio.sleep(0.005)
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
 
 
 def open_files() -> int:
@@ -133,11 +126,11 @@ async def test_all_that_is_printed_arrives_though_it_is_read_a_little_at_a_time(
 async def test_cancelling_leaves_no_process_alive(text: str, count: int, run: Callable, tmp_path: Path) -> None:
     task = run(text)
     pids = await pids_in(tmp_path, count)
-    assert all(alive(pid) for pid in pids)
+    assert all(is_alive(pid) for pid in pids)
 
     await stop(task)
 
-    assert [pid for pid in pids if alive(pid)] == []
+    assert [pid for pid in pids if is_alive(pid)] == []
 
 
 async def test_cancelling_twice_kills_at_once(run: Callable, tmp_path: Path) -> None:
@@ -150,7 +143,7 @@ async def test_cancelling_twice_kills_at_once(run: Callable, tmp_path: Path) -> 
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    await until(lambda: not any(alive(pid) for pid in pids))
+    await until(lambda: not any(is_alive(pid) for pid in pids))
 
 
 async def test_a_program_may_tidy_up_when_it_is_stopped(run: Callable) -> None:
@@ -173,7 +166,7 @@ async def test_a_background_process_that_holds_the_output_open_is_not_waited_for
     assert time.monotonic() - started < 5
     assert b"".join(chunks) == b"started\n"
     assert ended.exit_code == 0
-    assert alive(pid)
+    assert is_alive(pid)
     assert ended.left_running is not None
     os.killpg(ended.left_running, 9)
 

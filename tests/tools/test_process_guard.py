@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from fakes.jobs import lives
+from fakes.processes import is_alive
 
 from tools.process import Command, run_command
 from tools.process_guard import ProcessGuard
@@ -101,7 +101,7 @@ def test_no_process_of_a_command_survives_the_end_of_the_program(program: Progra
 
     program.end(number)
 
-    until(lambda: not any(map(lives, pids)))
+    until(lambda: not any(map(is_alive, pids)))
 
 
 @needs_tags
@@ -111,7 +111,7 @@ def test_processes_that_a_finished_command_left_running_end_with_the_program(pro
 
     program.end()
 
-    until(lambda: not any(map(lives, pids)))
+    until(lambda: not any(map(is_alive, pids)))
 
 
 @needs_tags
@@ -121,8 +121,8 @@ def test_processes_that_a_command_of_the_user_left_running_outlive_the_program(p
 
     program.end()
 
-    until(lambda: not lives(ended))
-    assert all(map(lives, kept))
+    until(lambda: not is_alive(ended))
+    assert all(map(is_alive, kept))
 
 
 def test_group_of_a_running_command_ends_with_the_program_where_processes_cannot_be_tagged(program: Program):
@@ -132,7 +132,7 @@ def test_group_of_a_running_command_ends_with_the_program_where_processes_cannot
 
     program.end(signal.SIGKILL)
 
-    until(lambda: not any(map(lives, pids)))
+    until(lambda: not any(map(is_alive, pids)))
 
 
 @needs_tags
@@ -142,11 +142,11 @@ async def test_guard_that_was_killed_is_started_again_by_the_next_command(tmp_pa
     first = guard.pid
 
     os.kill(first, signal.SIGKILL)
-    until(lambda: not lives(first))
+    until(lambda: not is_alive(first))
     guard.start()
 
     assert guard.pid != first
-    assert lives(guard.pid)
+    assert is_alive(guard.pid)
     os.kill(guard.pid, signal.SIGKILL)
 
 

@@ -23,9 +23,9 @@ from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.approval.rules import Grants, Rule
 from harness.context.normalise import normalise
 from harness.errors import ConfigError, SessionLocked
-from harness.execution.earlier_jobs import jobs_gone, word_of_gone
 from harness.execution.spill import forget_old_spills
 from harness.instructions.loading import build_system_prompt, describe_environment, load_instructions, quoted
+from harness.jobs import lost_jobs, lost_jobs_notice
 from harness.lazy_dataclass import dataclass
 from harness.messages import Message, new_id
 from harness.ports.interaction import UserInteraction
@@ -118,8 +118,8 @@ class Assembly:
         """
         self.agent.new_session(loaded.session_id, messages)
         self.agent.identity.recall(loaded.run_ids)
-        if gone := jobs_gone(messages, self.agent):
-            self.agent.add_reminder(word_of_gone(gone))
+        if gone := lost_jobs(messages, self.agent.jobs):
+            self.agent.add_reminder(lost_jobs_notice(gone))
         self._trust_what_is_allowed()
         self._follow(loaded)
         for model, usage in loaded.other_usage:

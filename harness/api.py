@@ -40,7 +40,7 @@ MODULES: dict[str, str] = {
         "ParallelEnd Notice"
     ),
     "harness.continuation": "Continuation",
-    "harness.execution.jobs": "Job Jobs",
+    "harness.jobs": "Job Jobs",
     # What a person is asked, and answers
     "harness.ports.interaction": (
         "UserInteraction NonInteractive ApprovalRequest Approval ApprovalDecision AllowOnce AllowForSession "
@@ -48,14 +48,14 @@ MODULES: dict[str, str] = {
         "CallApproval Question Choice Answer BatchQuestions ask_all PlanDecision"
     ),
     "harness.approval.pending": "PendingRequests PendingRequest innermost",
-    "harness.approval.callback": "ApprovalCallback",
+    "harness.approval.interactions": "ApprovalCallback",
     "harness.approval.policy": "ApprovalMode",
     "harness.approval.rules": "Grants Rule",
     # Tools
     "harness.ports.tool": "Tool ToolContext ToolOutput Risk Role",
     "harness.function_tools.function_tool": "tool",
     "harness.function_tools.schema_tool": "SchemaTool",
-    "harness.subagents.agent_tool": "SubAgentTool",
+    "harness.agent.subagents.agent_tool": "SubAgentTool",
     "harness.agent.tool_filter": "RelevantTools ToolCategory",
     "harness.views": "View TextView DiffView",
     # Hooks, policies, and filters of what is said
@@ -124,9 +124,10 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.agent.routing import Routing as Routing
     from harness.agent.routing import Single as Single
     from harness.agent.stream import RunStream as RunStream
+    from harness.agent.subagents.agent_tool import SubAgentTool as SubAgentTool
     from harness.agent.tool_filter import RelevantTools as RelevantTools
     from harness.agent.tool_filter import ToolCategory as ToolCategory
-    from harness.approval.callback import ApprovalCallback as ApprovalCallback
+    from harness.approval.interactions import ApprovalCallback as ApprovalCallback
     from harness.approval.modes import EXECUTE as EXECUTE
     from harness.approval.modes import PLAN as PLAN
     from harness.approval.modes import Planning as Planning
@@ -203,10 +204,10 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.events import TurnStart as TurnStart
     from harness.events import UsageAdded as UsageAdded
     from harness.events import UsageUpdate as UsageUpdate
-    from harness.execution.jobs import Job as Job
-    from harness.execution.jobs import Jobs as Jobs
     from harness.function_tools.function_tool import tool as tool
     from harness.function_tools.schema_tool import SchemaTool as SchemaTool
+    from harness.jobs import Job as Job
+    from harness.jobs import Jobs as Jobs
     from harness.messages import AssistantMessage as AssistantMessage
     from harness.messages import Citation as Citation
     from harness.messages import Cost as Cost
@@ -285,7 +286,6 @@ if TYPE_CHECKING:  # the same list, for checkers of types
     from harness.session.resume import LoadedSession as LoadedSession
     from harness.session.resume import load_session as load_session
     from harness.session.store import SessionStore as SessionStore
-    from harness.subagents.agent_tool import SubAgentTool as SubAgentTool
     from harness.tracing.files import TraceFiles as TraceFiles
     from harness.tracing.recorder import TraceRecorder as TraceRecorder
     from harness.tracing.records import RunTrace as RunTrace

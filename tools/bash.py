@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, AliasChoices, Field
 
-from harness.execution.jobs import HOW_IT_GOES_ON, MOST_RUNNING, Job, Jobs, JobSpec
 from harness.execution.spill import spill_name
+from harness.jobs import HOW_IT_GOES_ON, MOST_RUNNING, Job, Jobs, JobSpec
 from harness.messages import JsonObject, new_id
 from harness.ports.tool import Revisable, Risk, Tool, ToolContext, ToolOutput
 from harness.views import TerminalView, View

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pydantic import AliasChoices, Field
 
-from harness.execution.jobs import Job, Jobs
+from harness.jobs import Job, Jobs
 from harness.messages import JsonObject
 from harness.ports.tool import Risk
 from tools.typed import Parameters, TypedTool

@@ -10,8 +10,8 @@ from harness.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.widgets.queue_line import QueueLine
-    from harness.agent.inbox import Queue
     from harness.events import Event
+    from harness.inbox import Queue
     from harness.messages import UserMessage
 
 AFTERWARDS = "afterwards"

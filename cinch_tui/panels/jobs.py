@@ -15,7 +15,7 @@ from harness.events import Event, JobEnded, JobStarted
 if TYPE_CHECKING:
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.panels.panel import Panel
-    from harness.execution.jobs import Job
+    from harness.jobs import Job
 
 TITLE_CHARS = 30
 """Of a command, where its last line of output needs room as well."""

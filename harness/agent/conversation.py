@@ -1,89 +1,112 @@
-"""Changes to the conversation of an idle agent: replace, append and clear messages, save and restore, reset.
-
-The functions are methods of `harness.agent.agent.Agent`.
-"""
+"""AgentConversation: changes to the conversation of an idle agent, and new sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from harness.agent.cost import Ledger
+from harness.agent.settings import AgentSettings
 from harness.errors import ConfigError
-from harness.messages import Message
+from harness.messages import AssistantMessage, Message
 from harness.publishing.bus import publish_message
 from harness.saved import dump_messages, load_messages
 
-if TYPE_CHECKING:
-    from harness.agent.agent import Agent
 
+class AgentConversation(AgentSettings):
+    """Replace, append, clear, save and restore messages; begin another session."""
 
-def replace_messages(self: Agent, messages: Sequence[Message]) -> None:
-    """Replace the history, in the same session; no event is published.
+    def replace_messages(self, messages: Sequence[Message]) -> None:
+        """Replace the history, in the same session; no event is published.
 
-    Raises:
-        AlreadyRunning: A run is active.
-    """
-    self.ensure_idle()
-    self.history.replace(messages)
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        self.ensure_idle()
+        self.history.replace(messages)
 
+    def append_messages(self, messages: Sequence[Message]) -> None:
+        """Append messages to the history without a model call; each is published as `MessageStart` and `MessageEnd`.
 
-def append_messages(self: Agent, messages: Sequence[Message]) -> None:
-    """Append messages to the history without a model call; each is published as `MessageStart` and `MessageEnd`.
+        Raises:
+            AlreadyRunning: A run is active.
+            ConfigError: A tool call has no result after it, or a result no call before it; nothing is appended.
+        """
+        self.ensure_idle()
+        try:
+            self.history.extend(messages)
+        except ValueError as error:
+            raise ConfigError(f"these messages cannot be appended: {error}") from error
+        for message in messages:
+            publish_message(self.publish, message)
 
-    Raises:
-        AlreadyRunning: A run is active.
-        ConfigError: A tool call has no result after it, or a result no call before it; nothing is appended.
-    """
-    self.ensure_idle()
-    try:
-        self.history.extend(messages)
-    except ValueError as error:
-        raise ConfigError(f"these messages cannot be appended: {error}") from error
-    for message in messages:
-        publish_message(self.publish, message)
+    def clear_messages(self) -> None:
+        """Remove all messages, in the same session; no event is published.
 
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        self.replace_messages(())
 
-def clear_messages(self: Agent) -> None:
-    """Remove all messages, in the same session; no event is published.
+    def save_messages(self) -> str:
+        """Return the history as JSON."""
+        return dump_messages(self.history.messages)
 
-    Raises:
-        AlreadyRunning: A run is active.
-    """
-    self.replace_messages(())
+    def restore_messages(self, text: str) -> None:
+        """Replace the history by what `save_messages` returned.
 
+        Raises:
+            AlreadyRunning: A run is active.
+            ConfigError: The text is no saved history; the history stays as it is.
+        """
+        self.replace_messages(load_messages(text))
 
-def save_messages(self: Agent) -> str:
-    """Return the history as JSON."""
-    return dump_messages(self.history.messages)
+    def reset(self) -> None:
+        """Return to the initial state, in a new session.
 
+        System prompt, tools, model with its thinking level, and messages are those that the agent was made with; mode,
+        approval, queue modes and `max_tokens` are those of its options. Queued messages, `last_error`, usage and
+        approvals for the session are gone. Background jobs and subscriptions stay.
 
-def restore_messages(self: Agent, text: str) -> None:
-    """Replace the history by what `save_messages` returned.
+        Raises:
+            AlreadyRunning: A run is active.
+        """
+        options, initial, state = self.options, self.initial, self.state
+        self.new_session(messages=options.messages)
+        self.inbox.clear()
+        self.inbox.steering.mode, self.inbox.follow_up.mode = options.steering, options.follow_up
+        state.system_prompt, state.tools = initial.system_prompt, initial.tools
+        state.max_tokens, state.approval, state.last_error = options.max_tokens, options.approval, None
+        if state.model != initial.model:
+            self.set_model(initial.model)
+        if state.mode != options.mode:
+            self.set_mode(options.mode)
 
-    Raises:
-        AlreadyRunning: A run is active.
-        ConfigError: The text is no saved history; the history stays as it is.
-    """
-    self.replace_messages(load_messages(text))
+    def new_session(self, session_id: str = "", messages: Sequence[Message] = ()) -> str:
+        """Begin another conversation, or go on with `messages`; trust given for the session ends. Its id.
 
+        Raises:
+            AlreadyRunning: a run is on.
+        """
+        self.ensure_idle()
+        self.history.replace(messages)
+        self.state.ledger = Ledger()
+        self.state.budget = 0
+        for each in messages:
+            if isinstance(each, AssistantMessage):
+                self.state.ledger.add(f"{each.provider}/{each.model}", each.usage)
+        self.state.grants.untrust(None)
+        self._cache.clear()
+        self._bus.session_id = self.identity.rotate(session_id)
+        self._bus.turn = 0
+        return self.session_id
 
-def reset(self: Agent) -> None:
-    """Return to the initial state, in a new session.
+    def rotate_session_if_idle(self, idle_seconds: float) -> str | None:
+        """Begin another session, with the same conversation, when no run began for so long; its id if it did.
 
-    System prompt, tools, model with its thinking level, and messages are those that the agent was made with; mode,
-    approval, queue modes and `max_tokens` are those of its options. Queued messages, `last_error`, usage and approvals
-    for the session are gone. Background jobs and subscriptions stay.
-
-    Raises:
-        AlreadyRunning: A run is active.
-    """
-    options, initial, state = self.options, self.initial, self.state
-    self.new_session(messages=options.messages)
-    self.inbox.clear()
-    self.inbox.steering.mode, self.inbox.follow_up.mode = options.steering, options.follow_up
-    state.system_prompt, state.tools = initial.system_prompt, initial.tools
-    state.max_tokens, state.approval, state.last_error = options.max_tokens, options.approval, None
-    if state.model != initial.model:
-        self.set_model(initial.model)
-    if state.mode != options.mode:
-        self.set_mode(options.mode)
+        Raises:
+            AlreadyRunning: a run is on.
+        """
+        idle = self.identity.idle_for()
+        if idle is None or idle <= idle_seconds:
+            return None
+        return self.new_session(messages=self.history.messages)

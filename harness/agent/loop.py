@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.model_call import call_model
+from harness.agent.planning import planning_limit, skip_planning_without_tool
 from harness.agent.polling import poll_follow_up, poll_steering
 from harness.agent.run import Run, RunOutcome
 from harness.agent.tool_calls import execute_tool_calls, skip_tool_calls
-from harness.approval.plan import planning_limit, skip_planning_without_tool
 from harness.concurrency.cancellation import raise_if_cancelled
 from harness.continuation import TurnTrigger
 from harness.events import InputRejected, LimitReached, TurnEnd, TurnStart

@@ -8,11 +8,11 @@ import math
 import time
 from collections.abc import AsyncGenerator
 
+from harness.agent.planning import count_turn
 from harness.agent.reply import ReplyBuilder
 from harness.agent.retry import RetryPolicy, RetryStrategy, in_words, retry_delay
 from harness.agent.run import Run, specs_of
 from harness.agent.usage_accounting import load_price, record_usage, with_cost
-from harness.approval.plan import count_turn
 from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
 from harness.context.build import build_context, shrink_after_overflow
 from harness.context.tokens import estimate

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from harness.agent.guardrails import InputGuardrail
-from harness.agent.inbox import QueueMode
 from harness.agent.limits import Limits
 from harness.agent.prompt import Prompt
 from harness.agent.retry import RetryPolicy, RetryStrategy
 from harness.agent.routing import Routing
-from harness.approval.callback import ApprovalCallback, CallbackApproval
+from harness.approval.interactions import ApprovalCallback, CallbackApproval
 from harness.approval.modes import EXECUTE, Mode, Planning
 from harness.approval.policy import ApprovalMode
 from harness.approval.rules import Grants
 from harness.context.policy import ContextPolicy
+from harness.inbox import QueueMode
 from harness.lazy_dataclass import dataclass
 from harness.messages import CustomMessage, Message, ModelMessage
 from harness.ports.hooks import Hooks

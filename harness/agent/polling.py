@@ -6,12 +6,12 @@ import asyncio
 import inspect
 import logging
 
-from harness.agent.inbox import Queue
 from harness.agent.options import MessageSource
 from harness.agent.prompt import user_messages
 from harness.agent.run import Run
 from harness.concurrency.cancellation import is_cancelled, raise_if_cancelled
 from harness.events import Notice
+from harness.inbox import Queue
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from harness.agent.cost import Ledger
 from harness.agent.hook_chain import HookChain
-from harness.agent.inbox import Inbox
 from harness.agent.limits import Meter
 from harness.agent.options import AgentOptions
 from harness.agent.reply import ReplyBuilder
@@ -22,8 +21,9 @@ from harness.context.normalise import Normaliser
 from harness.continuation import Continuation, TurnTrigger
 from harness.errors import ProviderError
 from harness.execution.cache import ResultCache
-from harness.execution.jobs import Jobs
 from harness.execution.running import RunningCalls
+from harness.inbox import Inbox
+from harness.jobs import Jobs
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, JsonObject, JsonValue, Message, ModelSpec, StopReason, Usage, UserMessage
 from harness.ports.interaction import UserInteraction

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from harness.agent.core import AgentCore
 from harness.agent.cost import priced
 from harness.agent.guardrails import Reject, apply_guardrails
 from harness.agent.reply import ReplyBuilder
@@ -23,9 +23,6 @@ from harness.events import UsageAdded
 from harness.messages import AssistantMessage, Message, ModelMessage, Text, ToolCall, ToolResult, UserMessage
 from harness.ports.provider import BlockDelta, Request
 from harness.ports.tool import Tool
-
-if TYPE_CHECKING:
-    from harness.agent.agent import Agent
 
 ASIDE = (
     "<aside>\nThe user asks something beside the work, which goes on without you here. Answer it in words from what "
@@ -41,7 +38,7 @@ def _untold(text: str) -> None:
     del text
 
 
-async def ask_side_question(self: Agent, question: str, tell: Callable[[str], None] = _untold) -> AssistantMessage:
+async def ask_side_question(self: AgentCore, question: str, tell: Callable[[str], None] = _untold) -> AssistantMessage:
     """Ask the agent's model something beside the conversation, at any time; `tell` hears the answer as it comes.
     Cancel it to stop it.
 
@@ -76,7 +73,7 @@ def _so_far(messages: Sequence[Message]) -> list[Message]:
     return [*shown, *(ToolResult(call.id, call.name, (Text(UNDER_WAY),)) for call in calls)]
 
 
-async def _request(agent: Agent, messages: Sequence[Message]) -> Request:
+async def _request(agent: AgentCore, messages: Sequence[Message]) -> Request:
     options, state = agent.options, agent.state
     spec = state.model.spec
     tools: Sequence[Tool] = state.available_tools
@@ -99,7 +96,7 @@ async def _request(agent: Agent, messages: Sequence[Message]) -> Request:
     return request
 
 
-async def _shown(agent: Agent, messages: Sequence[Message], overhead: int) -> tuple[ModelMessage, ...]:
+async def _shown(agent: AgentCore, messages: Sequence[Message], overhead: int) -> tuple[ModelMessage, ...]:
     options = agent.options
     if options.transform_context is not None:
         has_overflowed = False
@@ -111,7 +108,7 @@ async def _shown(agent: Agent, messages: Sequence[Message], overhead: int) -> tu
     return Normaliser().normalise(kept)
 
 
-async def _answer(agent: Agent, request: Request, tell: Callable[[str], None]) -> AssistantMessage:
+async def _answer(agent: AgentCore, request: Request, tell: Callable[[str], None]) -> AssistantMessage:
     """One reply; what it used is counted for the agent."""
     model = agent.state.model
     builder = ReplyBuilder(request.spec, agent.history.call_ids)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
+from harness.agent.core import AgentCore
+from harness.agent.prompt import Prompt
 from harness.agent.result import AgentResult
 from harness.approval.pending import PendingRequests
-from harness.continuation import Continuation
 from harness.errors import AgentError
 from harness.events import AgentEnd, Event
 from harness.lazy_dataclass import dataclass
-from harness.messages import JsonObject
 from harness.ports.interaction import Answer, Approval, PlanDecision
 from harness.publishing.channel import Listener
 
-if TYPE_CHECKING:
-    from harness.agent.agent import Agent
-    from harness.agent.prompt import Prompt
+Start: TypeAlias = Callable[[], Awaitable[AgentResult]]
+"""Starts the run, and waits for its end."""
 
 
 class RunStream:
@@ -33,11 +32,11 @@ class RunStream:
         NoMessages, InvalidContinue: at the first event, when there is nothing to continue.
     """
 
-    def __init__(self, agent: Agent, prompt: Prompt | Continuation, metadata: JsonObject | None = None) -> None:
+    def __init__(self, agent: AgentCore, start: Start) -> None:
         self._agent = agent
-        self._course = _Course(metadata=metadata)
+        self._course = _Course()
         # A generator that knows nothing of this object: forgotten together, asyncio closes it at once.
-        self._events = _events(agent, prompt, self._course)
+        self._events = _events(agent, start, self._course)
 
     @property
     def result(self) -> AgentResult:
@@ -121,18 +120,17 @@ class _Course:
     over: bool = False
     heard: Listener | None = None
     result: AgentResult | None = None
-    metadata: JsonObject | None = None
 
-    def stop(self, agent: Agent) -> None:
+    def stop(self, agent: AgentCore) -> None:
         self.stopped = True
         if self.heard is not None and not self.over:
             agent.abort()
 
 
-async def _events(agent: Agent, prompt: Prompt | Continuation, course: _Course) -> AsyncGenerator[Event]:
+async def _events(agent: AgentCore, start: Start, course: _Course) -> AsyncGenerator[Event]:
     if course.stopped:
         return
-    run = asyncio.create_task(_run(agent, prompt, course))
+    run = asyncio.create_task(_run(agent, start, course))
     try:
         # Let it begin, or be refused because another began in the same moment.
         await asyncio.sleep(0)
@@ -147,11 +145,9 @@ async def _events(agent: Agent, prompt: Prompt | Continuation, course: _Course) 
         course.result = await run
 
 
-async def _run(agent: Agent, prompt: Prompt | Continuation, course: _Course) -> AgentResult:
+async def _run(agent: AgentCore, start: Start, course: _Course) -> AgentResult:
     with agent.listen() as course.heard:
         try:
-            if isinstance(prompt, Continuation):
-                return await agent.continue_run(prompt, metadata=course.metadata)
-            return await agent.prompt(prompt, metadata=course.metadata)
+            return await start()
         finally:
             course.over = True

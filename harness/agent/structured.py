@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, overload
 
+from harness.agent.core import AgentCore
 from harness.agent.prompt import Prompt, messages_of
 from harness.agent.run import RunRequest
 from harness.errors import AgentError, ConfigError, InvalidArguments, StructuredOutputFailed
@@ -18,7 +19,6 @@ from harness.ports.tool import Risk, Tool, ToolContext, ToolOutput
 from harness.views import View
 
 if TYPE_CHECKING:
-    from harness.agent.agent import Agent
     from harness.function_tools.output_type import OutputType
 
 T = TypeVar("T")
@@ -33,12 +33,14 @@ IGNORED = f"the reply was no call of {ANSWER}"
 
 
 @overload
-async def prompt_structured(self: Agent, prompt: Prompt, schema: type[T], *, max_attempts: int = 3) -> T: ...
+async def prompt_structured(self: AgentCore, prompt: Prompt, schema: type[T], *, max_attempts: int = 3) -> T: ...
 @overload
-async def prompt_structured(self: Agent, prompt: Prompt, schema: JsonObject, *, max_attempts: int = 3) -> JsonValue: ...
+async def prompt_structured(
+    self: AgentCore, prompt: Prompt, schema: JsonObject, *, max_attempts: int = 3
+) -> JsonValue: ...
 @overload
-async def prompt_structured(self: Agent, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
-async def prompt_structured(self: Agent, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
+async def prompt_structured(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
+async def prompt_structured(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
     """Say something, and get the answer as a value: of a pydantic model, of any type that `pydantic.TypeAdapter` takes,
     or, by a JSON Schema, as JSON. The model may use its other tools first; the conversation can go on afterwards.
 
@@ -72,12 +74,14 @@ async def prompt_structured(self: Agent, prompt: Prompt, schema: object, *, max_
 
 
 @overload
-def prompt_structured_sync(self: Agent, prompt: Prompt, schema: type[T], *, max_attempts: int = 3) -> T: ...
+def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: type[T], *, max_attempts: int = 3) -> T: ...
 @overload
-def prompt_structured_sync(self: Agent, prompt: Prompt, schema: JsonObject, *, max_attempts: int = 3) -> JsonValue: ...
+def prompt_structured_sync(
+    self: AgentCore, prompt: Prompt, schema: JsonObject, *, max_attempts: int = 3
+) -> JsonValue: ...
 @overload
-def prompt_structured_sync(self: Agent, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
-def prompt_structured_sync(self: Agent, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
+def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object: ...
+def prompt_structured_sync(self: AgentCore, prompt: Prompt, schema: object, *, max_attempts: int = 3) -> object:
     """`prompt_structured`, waiting as `prompt_sync` does."""
     return self.blocking(lambda: prompt_structured(self, prompt, schema, max_attempts=max_attempts))
 
@@ -197,7 +201,7 @@ class OutputTool:
         return self._answer.take(arguments)
 
 
-def _entry(agent: Agent, answer: _StructuredOutput, entry: RunRequest) -> RunRequest:
+def _entry(agent: AgentCore, answer: _StructuredOutput, entry: RunRequest) -> RunRequest:
     entry = replace(entry, should_stop=lambda: answer.is_exhausted)
     if _is_native(agent):
         schema = OutputSchema(answer.form.name, answer.form.schema)
@@ -205,7 +209,7 @@ def _entry(agent: Agent, answer: _StructuredOutput, entry: RunRequest) -> RunReq
     return replace(entry, tools=(OutputTool(answer),), on_idle=answer.ask_for_call)
 
 
-def _is_native(agent: Agent) -> bool:
+def _is_native(agent: AgentCore) -> bool:
     """Whether every model that may be asked can be held to a schema; which ones a routing picks is not known."""
     options = agent.options
     return options.routing is None and all(each.native_schema for each in (agent.state.model, *options.fallback))

@@ -187,7 +187,7 @@ class _Approval:
         if proposed.view is None or not is_revisable(proposed.wanted.tool, proposed.view):
             return reject(MISFIT)
         if isinstance(asked.view, DiffView) and text == asked.view.old:
-            return RejectedCall(_denial("they took back all of the change", unasked=False))
+            return RejectedCall(_denial("they took back all of the change", non_interactive=False))
         revised = await self._revised(asked, apply_revision(proposed.view, text))
         if isinstance(revised, RejectedCall):
             return revised
@@ -203,7 +203,7 @@ class _Approval:
         revision = with_hunks(view, answer.rejected)
         if revision is None:
             reasons = rejections(view, answer.rejected)
-            return RejectedCall(_denial(f"no part of the change is wanted.\n{reasons}", unasked=False))
+            return RejectedCall(_denial(f"no part of the change is wanted.\n{reasons}", non_interactive=False))
         revised = await self._revised(asked, revision)
         if isinstance(revised, RejectedCall):
             return revised

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
-from pathlib import Path
 from typing import Literal, TypeAlias
 
+from harness.instructions.prompts import prompt_text
 from harness.lazy_dataclass import dataclass
 from harness.ports.tool import Tool
 
 ModeName: TypeAlias = Literal["execute", "plan"]
 
 SUBMIT_PLAN = "submit_plan"
-_PROMPTS = Path(__file__).parent.parent / "instructions" / "prompts"
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
     """One way of working. Only a person changes it; a model can at most ask by submitting a plan.
 
-    `prompt` names the file under `prompts/` that is added to the system prompt; empty for none.
+    `prompt` names the text in `instructions.prompts` that is added to the system prompt; empty for none.
     """
 
     name: ModeName
@@ -30,7 +28,7 @@ class Mode:
 
     @property
     def addendum(self) -> str:
-        return _prompt(self.prompt) if self.prompt else ""
+        return prompt_text(self.prompt) if self.prompt else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def _only_reads(tool: Tool) -> bool:
 
 
 EXECUTE = Mode("execute", "Execute", allows=_all_but_submit_plan)
-PLAN = Mode("plan", "Plan", allows=_only_reads, prompt="plan.md")
+PLAN = Mode("plan", "Plan", allows=_only_reads, prompt="plan")
 MODES: dict[ModeName, Mode] = {mode.name: mode for mode in (EXECUTE, PLAN)}
 
 
@@ -68,8 +66,3 @@ def permits(mode: Mode, tool: Tool) -> bool:
 def tools_of(mode: Mode, tools: Iterable[Tool]) -> tuple[Tool, ...]:
     """The tools a model is shown in this mode, in their own order."""
     return tuple(tool for tool in tools if permits(mode, tool))
-
-
-@cache
-def _prompt(name: str) -> str:
-    return (_PROMPTS / name).read_text(encoding="utf-8").strip()

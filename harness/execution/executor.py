@@ -8,15 +8,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from harness.agent.planning import propose_plan
 from harness.agent.polling import poll_steering
 from harness.agent.run import Run
 from harness.approval.assessment import Allowed, RejectedCall
 from harness.approval.decide import decide_changed
-from harness.approval.plan import propose_plan
+from harness.approval.interactions import ObservedInteraction
 from harness.concurrency.cancellation import is_cancelled
 from harness.errors import WorkspaceError
 from harness.events import ToolCacheHit
-from harness.execution.asking import ObservedInteraction
 from harness.execution.cache import Lookup, lookup_of
 from harness.execution.partial import UNSTOPPABLE, timed_out
 from harness.execution.result_limit import limit_result

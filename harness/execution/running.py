@@ -6,13 +6,9 @@ import asyncio
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from harness.concurrency.threads import call_in
 from harness.lazy_dataclass import dataclass
-
-if TYPE_CHECKING:
-    from harness.agent.agent import Agent
 
 CANCELLED = "Cancelled by the user."
 
@@ -67,13 +63,3 @@ class RunningCalls:
 def _stop(call: _Running) -> None:
     call.marked()
     call.task.cancel(CANCELLED)
-
-
-def cancel_call(self: Agent, call_id: str, session_id: str = "") -> bool:
-    """Stop one call that runs, whether this agent made it or a sub-agent of it, with all that it started; the others of
-    its reply go on, and the model is told that the person cancelled it. Whether there was one. From any thread, as
-    `abort`.
-
-    `session_id` is that of the agent that made it, as its events tell: models of several agents may give the same ids.
-    """
-    return self.state.calls.cancel(call_id, session_id)

@@ -6,17 +6,16 @@ import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import cache
 from pathlib import Path
 
 from harness.errors import NotAFile
+from harness.instructions.prompts import prompt_text
 from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import is_there, read_beginning
 
 LIMIT_BYTES = 40_000
 
 _NAMES = ("AGENTS.md", "CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md")
-_PROMPTS = Path(__file__).parent / "prompts"
 _UNFINISHED = {
     "rebase-merge": "a rebase is under way",
     "rebase-apply": "a rebase is under way",
@@ -75,7 +74,7 @@ def describe_environment(cwd: Path) -> Environment:
 
 def build_system_prompt(environment: Environment, instructions: Sequence[Instruction], addendum: str = "") -> str:
     """The whole system prompt. `addendum` is what a mode adds, where the caller does not add it itself."""
-    parts = [_system(), _facts(environment), quoted(instructions), addendum]
+    parts = [prompt_text("system"), _facts(environment), quoted(instructions), addendum]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -206,8 +205,3 @@ def _unbroken(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in text)[:1000]
-
-
-@cache
-def _system() -> str:
-    return (_PROMPTS / "system.md").read_text(encoding="utf-8").strip()

@@ -18,6 +18,7 @@ from harness.agent.options import AgentOptions
 from harness.agent.prompt import Prompt, messages_of
 from harness.agent.result import AgentResult
 from harness.agent.run import Run, RunOutcome, RunRequest
+from harness.approval.interactions import AttributedInteraction
 from harness.approval.modes import Planning
 from harness.errors import AlreadyRunning, ConfigError, InvalidContinue, NoMessages
 from harness.events import (
@@ -45,7 +46,6 @@ from harness.messages import AssistantMessage, CustomMessage, Message, ToolResul
 from harness.ports.provider import Model
 from harness.ports.selection import Outcome, PickFirst, Selection, Strategy, Transparent, candidates
 from harness.ports.tool import Tool
-from harness.subagents.family import AttributedInteraction
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from harness.messages import JsonObject, Text, UserContent
 from harness.views import View
 
 if TYPE_CHECKING:
-    from harness.execution.jobs import Jobs
+    from harness.jobs import Jobs
     from harness.ports.interaction import PlanDecision, UserInteraction
     from harness.ports.provider import Model
     from harness.workspace.workspace import Workspace

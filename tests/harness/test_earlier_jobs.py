@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.execution.earlier_jobs import jobs_gone, word_of_gone
+from harness.jobs import lost_jobs, lost_jobs_notice
 from harness.messages import Message, Text, ToolResult, UserMessage
 from providers.demo import Call, Reply
 from tools import builtin_tools
@@ -33,7 +33,7 @@ def told(text: str) -> UserMessage:
 def test_job_of_an_earlier_process_is_gone_unless_its_end_was_reported(
     make_agent, messages: list[Message], gone: tuple[str, ...]
 ):
-    assert jobs_gone(messages, make_agent()) == gone
+    assert lost_jobs(messages, make_agent().jobs) == gone
 
 
 async def test_job_of_this_process_is_kept_and_new_jobs_get_unused_names(make_agent):
@@ -41,15 +41,15 @@ async def test_job_of_this_process_is_kept_and_new_jobs_get_unused_names(make_ag
     agent = make_agent(background, "done", background, "done", tools=builtin_tools(), approval="off")
     await agent.prompt("go")
 
-    here = jobs_gone(agent.history.messages, agent)
-    jobs_gone([answered(BEGUN)], agent)
+    here = lost_jobs(agent.history.messages, agent.jobs)
+    lost_jobs([answered(BEGUN)], agent.jobs)
     await agent.prompt("again")
     names = [job.id for job in agent.jobs.running]
     await agent.close()
 
     assert here == ()
     assert names == ["job-1", "job-8"]
-    assert "job-7" in word_of_gone(("job-7",))
+    assert "job-7" in lost_jobs_notice(("job-7",))
 
 
 async def test_subagent_job_is_gone_with_its_process(make_agent):
@@ -58,8 +58,8 @@ async def test_subagent_job_is_gone_with_its_process(make_agent):
     agent = make_agent(delegate, serve, "served", "done", tools=builtin_tools(), approval="off")
     await agent.prompt("go")
 
-    here = jobs_gone(agent.history.messages, agent)
+    here = lost_jobs(agent.history.messages, agent.jobs)
     await agent.close()
 
     assert here == ()
-    assert jobs_gone(agent.history.messages, make_agent()) == ("job-1",)
+    assert lost_jobs(agent.history.messages, make_agent().jobs) == ("job-1",)

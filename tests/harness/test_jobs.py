@@ -20,7 +20,7 @@ from harness.events import (
     ToolExecutionStart,
     ToolExecutionUpdate,
 )
-from harness.execution.jobs import MOST_KEPT, MOST_RUNNING, Jobs, JobSpec
+from harness.jobs import MOST_KEPT, MOST_RUNNING, Jobs, JobSpec
 from harness.messages import JsonObject
 from harness.ports.tool import ToolContext, ToolOutput
 from harness.workspace.workspace import Workspace

@@ -7,9 +7,9 @@ from fakes.jobs import Silent, answers, background, news
 from fakes.runs import calls, until
 from fakes.simple_tools import SimpleTool
 
-from harness.agent.inbox import Queue
 from harness.events import JobEnded, JobStarted, MessageEnd, SubagentEvent
-from harness.execution.jobs import Jobs, JobSpec
+from harness.inbox import Queue
+from harness.jobs import Jobs, JobSpec
 from harness.messages import JsonObject, UserMessage
 from harness.ports.tool import ToolContext, ToolOutput
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from harness.agent.inbox import Queue
+from harness.inbox import Queue
 from harness.messages import UserMessage, user
 
 

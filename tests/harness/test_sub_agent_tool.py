@@ -9,12 +9,12 @@ from fakes.simple_tools import SimpleTool
 
 from harness.agent.options import Subagents
 from harness.agent.routing import Single
+from harness.agent.subagents.agent_tool import SubAgentTool
 from harness.errors import InvalidArguments
 from harness.events import AgentEnd, AgentStart, RequestStart, ToolApprovalRequested, ToolExecutionStart
 from harness.messages import JsonObject
 from harness.ports.provider import Model
 from harness.ports.tool import Role, ToolContext, ToolOutput
-from harness.subagents.agent_tool import SubAgentTool
 from providers.demo import Call, DemoProvider, Reply, scripted
 from tools.delegate import DelegateTool
 

@@ -10,8 +10,8 @@ from fakes.simple_tools import SimpleTool
 from harness.agent.limits import Limits
 from harness.agent.options import Subagents
 from harness.agent.policies import Budget, LoopDetection
+from harness.agent.subagents.inherited import InheritedHooks
 from harness.events import LimitReached, UsageUpdate
-from harness.subagents.inherited import InheritedHooks
 from providers.demo import Reply
 from tools.delegate import DelegateTool
 

@@ -6,7 +6,7 @@ import threading
 from fakes.runs import calls, results_of, steer_now, texts_of
 from fakes.simple_tools import SimpleTool
 
-from harness.agent.inbox import Queue
+from harness.inbox import Queue
 from harness.messages import user
 from harness.ports.tool import ToolOutput
 from providers.demo import Hang, Reply, Say

@@ -4,8 +4,7 @@ import asyncio
 
 from fakes.runs import until
 
-from harness.subagents.budget import TokenBudget, TokenReservation
-from harness.subagents.family import ConcurrencySlot
+from harness.agent.subagents.limits import ConcurrencySlot, TokenBudget, TokenReservation
 
 
 async def taken(budget: TokenBudget, tokens: int, *, waits: bool = True) -> TokenReservation:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from fakes.contexts import tool_context
 
+from harness.agent.subagents.spawn import DELEGATE
 from harness.approval.modes import EXECUTE, PLAN, permits
 from harness.errors import InvalidArguments
 from harness.messages import JsonObject
 from harness.ports.tool import Risk, SubagentTask, ToolOutput
-from harness.subagents.spawn import DELEGATE
 from harness.views import TextView, View
 from tools.delegate import DelegateTool
 

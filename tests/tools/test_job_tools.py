@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from fakes.contexts import tool_context
 
-from harness.agent.inbox import Queue
 from harness.events import Event, Notice
-from harness.execution.jobs import MOST_RUNNING, Jobs, JobSpec
+from harness.inbox import Queue
+from harness.jobs import MOST_RUNNING, Jobs, JobSpec
 from harness.messages import JsonObject
 from harness.ports.tool import ToolOutput
 from tools.bash import BashTool

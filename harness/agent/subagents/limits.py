@@ -1,10 +1,72 @@
-"""The tokens that all sub-agents of a run may use together."""
+"""Limits that all subagents of a run share: concurrency, tokens, and one question to the user at a time."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from types import TracebackType
+
+from harness.agent.options import Subagents
 
 SPENT = "The token budget of the sub-agents is spent."
+
+
+class SharedLimits:
+    def __init__(self, limits: Subagents) -> None:
+        self.limits = limits
+        self.asking = asyncio.Lock()
+        self.slots = asyncio.Semaphore(max(1, limits.max_concurrent))
+        self.budget = TokenBudget(limits.token_budget)
+
+
+class ConcurrencySlot:
+    """A place to work at, of which there are only so many; entered once one is free.
+
+    It is lent while its owner waits for sub-agents of its own: else all could be taken by those who wait for one.
+    """
+
+    def __init__(self, seats: asyncio.Semaphore) -> None:
+        self._seats = seats
+        self._is_held = False
+        self._loans = 0
+
+    async def __aenter__(self) -> ConcurrencySlot:
+        await self._seats.acquire()
+        self._is_held = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._leave()
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncGenerator[None]:
+        """Who comes back waits until a place is free again; who was cancelled meanwhile does not need one."""
+        self._loans += 1
+        self._leave()
+        try:
+            yield
+        except BaseException:
+            self._loans -= 1
+            raise
+        self._loans -= 1
+        if not self._loans:
+            await self._come_back()
+
+    async def _come_back(self) -> None:
+        await self._seats.acquire()
+        # While it was waited for, it may have been lent anew.
+        if self._loans or self._is_held:
+            self._seats.release()
+        else:
+            self._is_held = True
+
+    def _leave(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._seats.release()
 
 
 class TokenBudget:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.agent.run import Run
+from harness.agent.subagents.limits import SPENT, TokenReservation
 from harness.messages import AssistantMessage, Message, ToolCall, ToolResult
 from harness.ports.hooks import CallVerdict, Hooks, Stop, TurnVerdict
 from harness.ports.provider import Request
-from harness.subagents.budget import SPENT, TokenReservation
 from harness.views import View
 
 

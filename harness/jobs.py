@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
-from harness.agent.inbox import Queue
 from harness.concurrency.cancellation import cancel_tasks
 from harness.concurrency.threads import call_in, settle
 from harness.events import Event, JobEnded, JobStarted, Notice
+from harness.inbox import Queue
 from harness.lazy_dataclass import dataclass
-from harness.messages import Text, UserMessage
-
-if TYPE_CHECKING:
-    from harness.agent.agent import Agent
+from harness.messages import JsonValue, Message, Text, ToolResult, UserMessage
 
 MOST_RUNNING = 20
 MOST_KEPT = 20
@@ -280,7 +277,43 @@ def _word_of_end(job: Job) -> str:
     return f"[Background {job.id} ({job.errand.title}): {job.fate}{by}. job_output shows what it printed.]"
 
 
-def background_call(self: Agent, call_id: str) -> bool:
-    """Let the command that a running call waits for go on in the background, so that the agent goes on; whether there
-    is one. From any thread, as `abort`."""
-    return self.jobs.move(call_id)
+def lost_jobs(messages: Sequence[Message], jobs: Jobs) -> tuple[str, ...]:
+    """Return the ids of jobs that a conversation left running in an earlier process; `jobs` does not reuse them."""
+    begun: dict[str, str] = {}
+    unfinished: dict[str, str] = {}
+    for message in messages:
+        match message:
+            case ToolResult(details={"job_id": str(job_id), "state": str(state)}):
+                if state != "running":
+                    unfinished.pop(job_id, None)
+            case ToolResult(details={"job_id": str(job_id)}):
+                begun[job_id] = unfinished[job_id] = message.call_id
+            case ToolResult(details={"jobs": list(left)}):
+                for job_id, call_id in _left_by_subagent(left):
+                    begun[job_id] = unfinished[job_id] = call_id
+            case UserMessage(synthetic=True, text=text) if text.startswith("[Background "):
+                unfinished.pop(text.split(maxsplit=2)[1], None)
+            case _:
+                pass
+    jobs.count_from(max((_number_of(job_id) for job_id in begun), default=0))
+    here = {(job.id, job.errand.call_id) for job in jobs.running}
+    return tuple(job_id for job_id, call_id in unfinished.items() if (job_id, call_id) not in here)
+
+
+def lost_jobs_notice(jobs: Sequence[str]) -> str:
+    """Return the notice for the model about lost jobs."""
+    return f"Not running any more, since the program that ran them has ended: {', '.join(jobs)}."
+
+
+def _left_by_subagent(left: Sequence[JsonValue]) -> Iterator[tuple[str, str]]:
+    for each in left:
+        match each:
+            case {"job_id": str(job_id), "call_id": str(call_id)}:
+                yield job_id, call_id
+            case _:
+                pass
+
+
+def _number_of(job_id: str) -> int:
+    number = job_id.rpartition("-")[2]
+    return int(number) if number.isdecimal() else 0

@@ -5,37 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cache, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from harness.agent.limits import Limits
 from harness.agent.options import AgentOptions
+from harness.agent.prompt import Prompt
+from harness.agent.result import AgentResult
 from harness.agent.run import Run, State, specs_of
+from harness.agent.subagents.agent_tool import SubAgentTool
+from harness.agent.subagents.inherited import inherited
+from harness.agent.subagents.limits import SPENT, ConcurrencySlot, SharedLimits, TokenReservation
+from harness.agent.subagents.outcome import outcome, stopped
+from harness.agent.subagents.relay import Relay
+from harness.approval.interactions import AttributedInteraction, SharedInteraction
 from harness.approval.modes import SUBMIT_PLAN, Planning, tools_of
+from harness.context.history import History
 from harness.context.tokens import estimate_overhead, estimate_text
 from harness.events import Event, TurnStart
+from harness.identity import Identity
+from harness.inbox import Inbox
+from harness.instructions.prompts import prompt_text
+from harness.jobs import Jobs
 from harness.lazy_dataclass import dataclass
 from harness.messages import new_id
 from harness.ports.provider import Model
 from harness.ports.tool import Delegate, Role, SubagentTask, Tool, ToolOutput
-from harness.subagents.agent_tool import SubAgentTool
-from harness.subagents.budget import SPENT, TokenReservation
-from harness.subagents.family import AttributedInteraction, ConcurrencySlot, SharedInteraction, SharedLimits
-from harness.subagents.inherited import inherited
-from harness.subagents.outcome import outcome, stopped
-from harness.subagents.relay import Relay
+from harness.publishing.bus import Subscriber
 from harness.views import TextView
-
-if TYPE_CHECKING:
-    from harness.agent.agent import Agent
 
 DELEGATE = "delegate_sub_agent"
 NAME_CHARS = 40
 USUAL_TURNS = 5
 """How often the first request of a sub-agent is counted, to estimate what it will use."""
-
-MakeAgent: TypeAlias = "Callable[[Model, Sequence[Tool], str, AgentOptions], Agent]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,35 @@ class SpawnContext:
     seat: ConcurrencySlot
 
 
-def with_delegate(run: Run, kin: SpawnContext | None, make: MakeAgent) -> Run:
+class Subagent(Protocol):
+    """The part of an agent that is used to run it for another one."""
+
+    spawn_context: SpawnContext | None
+
+    @property
+    def state(self) -> State: ...
+    @property
+    def inbox(self) -> Inbox: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def identity(self) -> Identity: ...
+    @property
+    def jobs(self) -> Jobs: ...
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call `subscriber` with every event."""
+        ...
+
+    async def prompt(self, prompt: Prompt) -> AgentResult:
+        """Send a prompt and wait for the run to end."""
+        ...
+
+
+MakeSubagent: TypeAlias = Callable[[Model, Sequence[Tool], str, AgentOptions], Subagent]
+
+
+def with_delegate(run: Run, kin: SpawnContext | None, make: MakeSubagent) -> Run:
     """The run, able to hand tasks to sub-agents, unless it is itself as deep as they may be; `kin` if it is one's."""
     if kin is None:
         family = SharedLimits(run.options.subagents)
@@ -63,7 +93,7 @@ def with_delegate(run: Run, kin: SpawnContext | None, make: MakeAgent) -> Run:
 class Spawner:
     """Starts the sub-agents of one run. `seat` is the place at which the run itself works, if it is a sub-agent's."""
 
-    def __init__(self, run: Run, family: SharedLimits, seat: ConcurrencySlot | None, make: MakeAgent) -> None:
+    def __init__(self, run: Run, family: SharedLimits, seat: ConcurrencySlot | None, make: MakeSubagent) -> None:
         self._run = run
         self._limits = family
         self._slot = seat
@@ -106,7 +136,7 @@ class Spawner:
             left = child.jobs.leave_to(self._run.state.jobs)
         return outcome(child.identity, result, who, limit, left)
 
-    def _child(self, delegation: SubagentTask, share: TokenReservation) -> Agent:
+    def _child(self, delegation: SubagentTask, share: TokenReservation) -> Subagent:
         run, role, session_id = self._run, delegation.role, new_id()
         tools = [tool for tool in self._tools(role) if not delegation.tools or tool.name in delegation.tools]
         options = replace(
@@ -152,7 +182,7 @@ class Spawner:
         return [tool for tool in tools if not (is_last and _delegates(tool))]
 
     def _system(self, role: Role) -> str:
-        own, told = role.system_prompt or self._run.state.system_prompt, _prompt()
+        own, told = role.system_prompt or self._run.state.system_prompt, prompt_text("subagent")
         return own if told in own else f"{own}\n\n{told}"
 
     def _turns(self, delegation: SubagentTask) -> int:
@@ -182,12 +212,6 @@ def _unknown(names: Sequence[str], tools: Sequence[Tool]) -> str:
 def _who(delegation: SubagentTask) -> str:
     """Its name for people. The name comes from a model."""
     return f"Sub-agent {' '.join(delegation.name.split())[:NAME_CHARS]}".strip()
-
-
-@cache
-def _prompt() -> str:
-    path = Path(__file__).parent.parent / "instructions" / "prompts" / "subagent.md"
-    return path.read_text(encoding="utf-8").strip()
 
 
 if TYPE_CHECKING:

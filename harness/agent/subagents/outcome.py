@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.agent.result import AgentResult
-from harness.execution.jobs import HOW_IT_GOES_ON, Job
 from harness.execution.spill import HEAD, at_line_ends
 from harness.identity import Identity
+from harness.jobs import HOW_IT_GOES_ON, Job
 from harness.messages import AssistantMessage, JsonObject, Message, Text
 from harness.ports.tool import ToolOutput
 from harness.views import TextView

@@ -24,8 +24,8 @@ from providers.api_keys import ApiKey, KeyedService, missing_key
 from providers.catalog import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, described_model, preset_for, service_at
-from providers.model_catalog.local import FactsSource, LocalFacts
-from providers.model_catalog.metadata import MetadataSource
+from providers.model_catalog.local import LocalFacts
+from providers.model_catalog.metadata import FactsSource, MetadataSource
 from providers.model_catalog.prices import PricedFacts
 from providers.service import Service
 from providers.wire.image_support import ImageFallback
@@ -172,9 +172,9 @@ def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
     if not named or not model_id:
         return endpoint
     # Hardly any start records.
-    from providers.cassette.recorder import recorded
+    from providers.cassette.wires import recording_wire
 
-    return replace(endpoint, wire=recorded(endpoint, model_id, Path(named)))
+    return replace(endpoint, wire=recording_wire(endpoint, model_id, Path(named)))
 
 
 def _facts(endpoint: Endpoint, model_id: str, service: Service) -> ModelInfoSource:

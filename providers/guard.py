@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
 
@@ -15,7 +15,6 @@ from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
 from providers.plugins import ProviderPlugin
-from providers.protocols import PROTOCOLS
 from providers.service import Service
 
 logger = logging.getLogger(__name__)
@@ -106,9 +105,9 @@ def _counts(usage: Usage) -> bool:
     return all(isinstance(number, int) for number in held.values()) and isinstance(cost, Cost | None)
 
 
-def fault_in(plugin: ProviderPlugin, name: str) -> str | None:
+def fault_in(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> str | None:
     """What keeps a plugin from being the provider of that name."""
-    return next(_faults(plugin, name), None)
+    return next(_faults(plugin, name, protocols), None)
 
 
 def in_words(error: BaseException) -> str:
@@ -116,13 +115,13 @@ def in_words(error: BaseException) -> str:
     return plain(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
-def _faults(plugin: ProviderPlugin, name: str) -> Iterator[str]:
+def _faults(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> Iterator[str]:
     preset = plugin.preset
     if preset.name != name:
         yield f"its entry point is called {name!r} and its preset {preset.name!r}"
-    known = preset.protocol in PROTOCOLS
+    known = preset.protocol in protocols
     if plugin.open is None and not known:
-        yield f"it has no code for the protocol {preset.protocol!r}, and cinch speaks {', '.join(PROTOCOLS)}"
+        yield f"it has no code for the protocol {preset.protocol!r}, and cinch speaks {', '.join(protocols)}"
     if plugin.open is not None and known:
         yield f"it has code of its own for {preset.protocol!r}, which cinch speaks: its own protocol needs another name"
     yield from _faults_of_the_preset(preset)

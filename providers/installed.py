@@ -235,7 +235,7 @@ def _load(offer: Offer) -> ProviderPlugin | Unusable:
 
     try:
         plugin = _plugin_in(offer.entry.load())
-        fault = fault_in(plugin, offer.name)
+        fault = fault_in(plugin, offer.name, PROTOCOLS.keys())
     except (Exception, SystemExit) as error:  # noqa: BLE001 a stranger's code, which may even try to end the program
         return Unusable(offer.left_out(in_words(error)))
     return Unusable(offer.left_out(fault)) if fault else plugin

@@ -22,8 +22,7 @@ from providers.net.ndjson import LineDecoder
 from providers.net.sse import EventDecoder
 from providers.net.stream import Framing, ReplyDecoder, deltas
 from providers.net.transport import Transport
-from providers.protocols import Opener
-from providers.service import Service
+from providers.service import Opener, Service
 from providers.wire.names import safe_name
 
 __all__ = [

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 from providers.endpoint import Endpoint
-from providers.service import Service
-
-Opener: TypeAlias = Callable[[Endpoint], Service]
-"""Makes the service at an endpoint; nothing is sent yet."""
+from providers.service import Opener, Service
 
 
 def _anthropic(endpoint: Endpoint) -> Service:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from harness.ports.provider import Provider
+from providers.endpoint import Endpoint
 
 
 class Service(Provider, Protocol):
@@ -21,3 +23,7 @@ class Service(Provider, Protocol):
             ProviderError: it could not be asked.
         """
         ...
+
+
+Opener: TypeAlias = Callable[[Endpoint], Service]
+"""Creates the service at an endpoint; nothing is sent yet."""

@@ -72,13 +72,13 @@ def _bash(secrets: Callable[[], Iterable[str]]) -> Tool:
 
 
 def _job_output() -> Tool:
-    from tools.job_output import JobOutputTool
+    from tools.jobs import JobOutputTool
 
     return JobOutputTool()
 
 
 def _job_kill() -> Tool:
-    from tools.job_kill import JobKillTool
+    from tools.jobs import JobKillTool
 
     return JobKillTool()
 

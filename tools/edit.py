@@ -13,8 +13,7 @@ from harness.views import DiffView, View
 from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Change
 from tools.protected_paths import check_leads, risk_of_change
-from tools.text.edits import Edit, Edited, Refused, apply_edits
-from tools.text.revising import edits_for
+from tools.text.edits import Edit, Edited, Refused, apply_edits, edits_for
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from pydantic import AliasChoices, Field
@@ -17,9 +17,8 @@ from harness.workspace.disk import is_folder
 from harness.workspace.excerpt import Excerpt
 from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Workspace
+from tools.file_type import Picture, kind_of, picture_of
 from tools.list import listing
-from tools.picture import Picture, kind_of, picture_of
-from tools.text.language import language_of
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
@@ -144,6 +143,26 @@ async def _not_text(workspace: Workspace, real: Path, error: FileNotText) -> Too
 def _described(picture: Picture) -> str:
     pixels = f", {picture.width} × {picture.height} pixels" if picture.width else ""
     return f"{picture.media_type}{pixels}"
+
+
+_BY_SUFFIX = {
+    ".bash": "bash", ".c": "c", ".cc": "cpp", ".cfg": "ini", ".clj": "clojure", ".cpp": "cpp", ".cs": "csharp",
+    ".css": "css", ".dart": "dart", ".diff": "diff", ".ex": "elixir", ".exs": "elixir", ".go": "go", ".h": "c",
+    ".hpp": "cpp", ".hs": "haskell", ".html": "html", ".ini": "ini", ".java": "java", ".js": "javascript",
+    ".json": "json", ".jsonl": "json", ".jsx": "jsx", ".kt": "kotlin", ".lua": "lua", ".md": "markdown",
+    ".mjs": "javascript", ".nix": "nix", ".patch": "diff", ".php": "php", ".pl": "perl", ".proto": "protobuf",
+    ".ps1": "powershell", ".py": "python", ".pyi": "python", ".r": "r", ".rb": "ruby", ".rs": "rust", ".rst": "rst",
+    ".scala": "scala", ".scss": "scss", ".sh": "bash", ".sql": "sql", ".svelte": "html", ".svg": "xml",
+    ".swift": "swift", ".tcss": "css", ".tf": "terraform", ".toml": "toml", ".ts": "typescript", ".tsx": "tsx",
+    ".vue": "html", ".xml": "xml", ".yaml": "yaml", ".yml": "yaml", ".zig": "zig", ".zsh": "bash",
+}  # fmt: skip
+_BY_NAME = {"CMakeLists.txt": "cmake", "Dockerfile": "docker", "Makefile": "make", "Gemfile": "ruby"}
+
+
+def language_of(path: str) -> str:
+    """The lexer's name, or nothing for plain text."""
+    pure = PurePath(path)
+    return _BY_NAME.get(pure.name) or _BY_SUFFIX.get(pure.suffix.lower(), "")
 
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from harness.ports.tool import Risk
 from tools.git_environment import GitUse
-from tools.shell_options import has_option
-from tools.shell_syntax import parse
+from tools.shell_syntax import has_option, parse
 
 _VALUED = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"}
 _UNCOMMITTED = "it throws away changes that are not committed"

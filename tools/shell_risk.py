@@ -15,9 +15,8 @@ from harness.lazy_dataclass import dataclass
 from harness.ports.tool import Risk
 from tools.protected_paths import risk_of_change
 from tools.shell_git import judge_git
-from tools.shell_options import has_option
 from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of
-from tools.shell_syntax import Command, Pipe, Script, parse
+from tools.shell_syntax import Command, Pipe, Script, has_option, parse
 
 _DEEPEST = 4
 _FETCHERS = {"curl", "wget", "fetch", "aria2c"}

@@ -9,8 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from tools.shell_options import has_option
-from tools.shell_syntax import Script
+from tools.shell_syntax import Script, has_option
 
 INTERPRETERS = re.compile(r"(python|pypy|perl|ruby|node|php|lua)[\d.]*")
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "ash"})

@@ -14,7 +14,7 @@ from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from harness.messages import Image
-    from tools.picture import Picture
+    from tools.file_type import Picture
 
 # Services count the letters of base64, and take five megabytes of them.
 LARGEST = 3_750_000
@@ -68,7 +68,7 @@ def read_shot(path: Path, root: Path) -> LoadedImage:
 
 def is_picture(path: Path) -> bool:
     """Whether the file begins as a picture that models can be shown."""
-    from tools.picture import picture_of
+    from tools.file_type import picture_of
 
     try:
         # A pipe would wait for somebody to write into it.
@@ -84,7 +84,7 @@ def _taken(data: bytes, name: str) -> LoadedImage:
     # Nothing of this is needed before somebody shows something.
     from cinch_tui.images.shrinking import is_whole
     from harness.messages import Image
-    from tools.picture import picture_of
+    from tools.file_type import picture_of
 
     picture = picture_of(data)
     if picture is None:
@@ -101,7 +101,7 @@ def _kind(data: bytes) -> str:
     """What is no picture."""
     from harness.errors import FileNotText
     from harness.workspace.encoding import decode
-    from tools.picture import kind_of
+    from tools.file_type import kind_of
 
     kind, unknown = kind_of(data), kind_of(b"")
     try:
@@ -113,7 +113,7 @@ def _kind(data: bytes) -> str:
 
 def _smaller(data: bytes, name: str, picture: Picture) -> tuple[bytes, Picture]:
     from cinch_tui.images.shrinking import shrunk
-    from tools.picture import picture_of
+    from tools.file_type import picture_of
 
     less = shrunk(data)
     found = picture_of(less) if less else None

@@ -53,7 +53,7 @@ class Picture:
     @classmethod
     def of(cls, image: Image, name: str, path: str = "") -> Self:
         # Few conversations have pictures.
-        from tools.picture import picture_of
+        from tools.file_type import picture_of
 
         try:
             seen = picture_of(b64decode(image.data[:_HEAD]))

@@ -7,7 +7,8 @@ from typing import ParamSpec
 
 import httpx
 
-from providers.cassette.recorder import LEFT, WHOLE, Heard, Recorder
+from providers.cassette.recorder import Heard, Recorder
+from providers.cassette.tape import LEFT, WHOLE
 
 EXCHANGE = "cinch_exchange"
 

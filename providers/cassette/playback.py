@@ -9,8 +9,7 @@ import httpx
 
 from harness.messages import JsonValue
 from providers.cassette.deck import Deck
-from providers.cassette.recorder import WHOLE
-from providers.cassette.tape import Exchange
+from providers.cassette.tape import WHOLE, Exchange
 
 BREAKS: dict[str, type[httpx.TransportError]] = {
     each.__name__: each

@@ -13,33 +13,15 @@ from harness.ports.provider import Delta, Model, ModelInfo, ModelInfoSource, Pri
 from harness.thinking_level import ThinkingLevel
 from providers.cassette.deck import Deck
 from providers.cassette.tape import Exchange, read_exchanges
+from providers.cassette.wires import PlaybackWire
 from providers.catalog import Secret
 from providers.endpoint import Endpoint
 from providers.installed import preset_for
 from providers.model_catalog.prices import PricedFacts
 
-if TYPE_CHECKING:
-    import httpx
-
-    from providers.endpoint import Wire
-
 NAME = "replay"
 # Some services are only spoken to with a key.
 NO_KEY = Secret("none-needed", "the cassette")
-
-
-class Player:
-    """Puts the cassette where the network was."""
-
-    def __init__(self, deck: Deck) -> None:
-        self._deck = deck
-
-    def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
-        del build
-        # Brings httpx, which is loaded by now.
-        from providers.cassette.playback import player
-
-        return player(self._deck)
 
 
 class ReplayProvider:
@@ -73,7 +55,7 @@ class ReplayProvider:
     def _service(self, exchange: Exchange) -> Provider:
         at = (exchange.preset, exchange.base_url)
         if at not in self._services:
-            endpoint = Endpoint(preset_for(exchange.preset), exchange.base_url, NO_KEY, Player(self.deck))
+            endpoint = Endpoint(preset_for(exchange.preset), exchange.base_url, NO_KEY, PlaybackWire(self.deck))
             self._services[at] = self._build(endpoint)
         return self._services[at]
 
@@ -131,4 +113,4 @@ def _as_recorded(request: Request, exchange: Exchange) -> Request:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[Provider], type[Wire], type[ModelInfoSource]] = (ReplayProvider, Player, UnpaidFacts)
+    _: tuple[type[Provider], type[ModelInfoSource]] = (ReplayProvider, UnpaidFacts)

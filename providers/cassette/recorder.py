@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, new_id
-from providers.cassette.secrets import Secrets, SecretStream, plain_headers, secrets_in
+from providers.cassette.secrets import Secrets, SecretStream, plain_headers
 from providers.cassette.tape import Tape, chunk_record
-from providers.installed import all_presets
 
 if TYPE_CHECKING:
     import httpx
 
-    from providers.endpoint import Endpoint, Wire
-
-LEFT = "left"
-WHOLE = "whole"
 # They speak of bytes that are not kept as they came.
 OF_THE_WAY = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 
@@ -43,12 +36,6 @@ class Recorder:
         self._tape = tape
         self._origin = origin
         self._secrets = secrets
-
-    def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
-        # Brings httpx, which is loaded by now.
-        from providers.cassette.listening import listen
-
-        return listen(build(), self)
 
     def asked(self, request: httpx.Request) -> str:
         """Note a request; hands back the name of its exchange."""
@@ -122,21 +109,6 @@ class Heard:
             self._tape.write(chunk_record(self._id, after, chunk), self._secrets)
 
 
-def recorded(endpoint: Endpoint, model_id: str, path: Path) -> Recorder:
-    """A recorder for a service that appends to the cassette at that path.
-
-    Raises:
-        ConfigError: the file cannot be written, or is no cassette.
-    """
-    tape = Tape(path.expanduser().absolute())
-    tape.open()
-    variables = (variable for preset in all_presets().values() for variable in preset.variables)
-    secrets = Secrets(secrets_in(os.environ, variables))
-    if endpoint.secret is not None:
-        secrets.learn(endpoint.secret.value)
-    return Recorder(tape, Origin(endpoint.preset.name, model_id, endpoint.base_url), secrets)
-
-
 def _parsed(content: bytes) -> JsonValue:
     try:
         parsed: JsonValue = json.loads(content)
@@ -161,7 +133,3 @@ def _unpacking(encoding: str) -> Callable[[bytes], bytes]:
             return b""
 
     return unpack
-
-
-if TYPE_CHECKING:
-    _: type[Wire] = Recorder

@@ -16,6 +16,8 @@ from providers.cassette.secrets import Secrets
 
 VERSION = 1
 LONGEST_HEAD = 4096
+LEFT = "left"
+WHOLE = "whole"
 
 logger = logging.getLogger(__name__)
 

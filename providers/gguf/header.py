@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import mmap
+import os
 import re
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
-from harness.errors import ModelNotFound, RequestRejected
+from harness.errors import ConfigError, ModelNotFound, RequestRejected
 from harness.lazy_dataclass import dataclass
 
 MAGIC = b"GGUF"
@@ -119,3 +121,30 @@ class _Reader:
             return
         for _ in range(count):
             self._skip_string()
+
+
+VARIABLE = "CINCH_LOCAL_CONTEXT"
+# Memory for what is read grows with the window; few machines have it for the hundred thousands of today's models.
+USUAL_MOST = 32_768
+UNTOLD = 4_096
+
+
+def window_of(header: Header) -> int:
+    """What the person wants, else what the model was trained for, within reason.
+
+    Raises:
+        ConfigError: what the person wants is no number.
+    """
+    return wanted_window(os.environ) or min(header.trained_window or UNTOLD, USUAL_MOST)
+
+
+def wanted_window(environ: Mapping[str, str]) -> int:
+    """What the person wants; 0 where they said nothing.
+
+    Raises:
+        ConfigError: it is no number.
+    """
+    wanted = environ.get(VARIABLE, "").strip()
+    if wanted and not (wanted.isdecimal() and int(wanted)):
+        raise ConfigError(f"{VARIABLE} is {wanted!r}: give a number of tokens, such as 16384")
+    return int(wanted or 0)

@@ -14,10 +14,9 @@ from harness.errors import ConfigError, ProviderError, RequestRejected
 from harness.messages import ModelSpec
 from harness.ports.provider import Delta, Model, ModelInfo, ModelInfoSource, Provider, Request
 from harness.thinking_level import ThinkingLevel
-from providers.gguf.header import Header, read_header
+from providers.gguf.header import UNTOLD, Header, read_header, wanted_window, window_of
 from providers.gguf.store import find_model, models_folder, pulled_models
 from providers.gguf.thread import ModelThread
-from providers.gguf.window import UNTOLD, wanted_window, window_of
 from providers.model_catalog.local import FREE
 
 NAME = "local"

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from harness.errors import ModelNotFound, RequestRejected
 from harness.ports.provider import Delta, Request
 from providers.gguf.flag import Flag
-from providers.gguf.header import Header, missing_part
-from providers.gguf.window import window_of
+from providers.gguf.header import Header, missing_part, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -76,6 +76,8 @@ TARIFFS = (
         1e6,
     ),
 )
+# The window a model was loaded with comes before the one it was trained for.
+WINDOW_FIELDS = ("loaded_context_length", "n_ctx", "context_length", "max_model_len", "max_context_length")
 CHAT_KINDS = ("chat", "llm", "vlm", "completion", "responses")
 OTHER_KINDS = (
     *("audio", "code", "embedding", "embeddings", "image", "image_generation", "language", "moderation", "rerank"),
@@ -284,3 +286,34 @@ def _objects(values: JsonValue) -> Iterator[JsonObject]:
     for value in values if isinstance(values, list) else ():
         if isinstance(value, dict):
             yield value
+
+
+def known_of_model(answer: JsonValue, model_id: str) -> ModelMetadata:
+    """What a server's answer tells of a model, whether it is about all it has or about the only one."""
+    models = {model.id: model.known for model in listed(answer)}
+    known = models.get(model_id) if models else known_in(answer) if isinstance(answer, dict) else None
+    return ModelMetadata(window_in(answer, model_id)).completed_by(known or ModelMetadata())
+
+
+def window_in(answer: JsonValue, model_id: str) -> int | None:
+    """The window a server's answer gives for a model, or for the only one it tells of."""
+    objects = list(_objects_in(answer))
+    named = [value for value in objects if model_id in (value.get("id"), value.get("name"), value.get("model"))]
+    if not named and any("id" in value or "name" in value for value in objects):
+        return None
+    about = list(_objects_in([*named])) if named else objects
+    windows = (value.get(name) for name in WINDOW_FIELDS for value in about)
+    return next((window for window in windows if isinstance(window, int) and window > 0), None)
+
+
+def _objects_in(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
+    match value:
+        case dict():
+            yield value
+            for inner in value.values():
+                yield from _objects_in(inner)
+        case list():
+            for inner in value:
+                yield from _objects_in(inner)
+        case _:
+            return

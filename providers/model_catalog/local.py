@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from harness.errors import ProviderError
 from harness.lazy_dataclass import dataclass
-from harness.messages import JsonValue
 from harness.ports.provider import ModelInfo, ModelInfoSource, Price
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
-from providers.model_catalog.listing import known_in, listed
-from providers.model_catalog.metadata import ModelMetadata
+from providers.model_catalog.metadata import FactsSource, ModelMetadata
 
 HOST = "127.0.0.1"
 PROBE_SECONDS = 0.5
 PATIENCE = 3.0
 USUAL_WINDOW = 32_768
 FREE = Price(0.0, 0.0)
-# The window a model was loaded with comes before the one it was trained for.
-WINDOW_FIELDS = ("loaded_context_length", "n_ctx", "context_length", "max_model_len", "max_context_length")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +27,6 @@ class LocalServer:
     preset: str
     base_url: str
     models: tuple[str, ...]
-
-
-@runtime_checkable
-class FactsSource(Protocol):
-    async def known(self, model_id: str) -> ModelMetadata:
-        """What the model's server tells of it; raises ProviderError."""
-        ...
 
 
 async def find_local_servers(
@@ -109,37 +98,6 @@ class LocalFacts:
                 return await self._source.known(self._model_id)
         except (ProviderError, TimeoutError):
             return ModelMetadata()
-
-
-def known_of_model(answer: JsonValue, model_id: str) -> ModelMetadata:
-    """What a server's answer tells of a model, whether it is about all it has or about the only one."""
-    models = {model.id: model.known for model in listed(answer)}
-    known = models.get(model_id) if models else known_in(answer) if isinstance(answer, dict) else None
-    return ModelMetadata(window_in(answer, model_id)).completed_by(known or ModelMetadata())
-
-
-def window_in(answer: JsonValue, model_id: str) -> int | None:
-    """The window a server's answer gives for a model, or for the only one it tells of."""
-    objects = list(_objects(answer))
-    named = [value for value in objects if model_id in (value.get("id"), value.get("name"), value.get("model"))]
-    if not named and any("id" in value or "name" in value for value in objects):
-        return None
-    about = list(_objects([*named])) if named else objects
-    windows = (value.get(name) for name in WINDOW_FIELDS for value in about)
-    return next((window for window in windows if isinstance(window, int) and window > 0), None)
-
-
-def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
-    match value:
-        case dict():
-            yield value
-            for inner in value.values():
-                yield from _objects(inner)
-        case list():
-            for inner in value:
-                yield from _objects(inner)
-        case _:
-            return
 
 
 if TYPE_CHECKING:

@@ -52,3 +52,10 @@ class MetadataSource(Protocol):
     async def listed(self) -> list[ListedModel]:
         """What the service says it serves; raises ProviderError."""
         ...
+
+
+@runtime_checkable
+class FactsSource(Protocol):
+    async def known(self, model_id: str) -> ModelMetadata:
+        """What the model's server tells of it; raises ProviderError."""
+        ...

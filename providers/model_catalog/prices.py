@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import ProviderError
@@ -49,8 +55,6 @@ class PricedFacts:
 
     async def load_apart(self) -> ModelInfo:
         """As `load`, for a process that lives long, and needs the price data once."""
-        # That file builds on this one.
-        from providers.model_catalog.prices_apart import priced_apart
 
         return await self._load(priced_apart)
 
@@ -157,6 +161,43 @@ def _base_price(prices: ModelPrice, what: str) -> float | None:
     price = getattr(prices, f"{what}_mtok", None)
     price = getattr(price, "base", price)
     return None if price is None else float(price)
+
+
+PROCESS_SECONDS = 20.0
+"""Seconds; on a machine that is busy a Python starts slowly, and to load the data here as well would not be faster."""
+# What a Python needs to start. Keys are none of its business.
+_PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+_CODE = "import sys; from providers.model_catalog.prices import tell; tell(*sys.argv[1:])"
+
+
+def priced_apart(provider: str, model_id: str, shelf: PriceCache | None = None) -> ModelMetadata:
+    """As `priced`; where it is loaded already, or no process can be started, from there. For a thread."""
+    if not provider or "genai_prices" in sys.modules:
+        return priced(provider, model_id, shelf)
+    if shelf is not None and (kept := shelf.recall(provider, model_id)) is not None:
+        return kept
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _CODE, provider, model_id, *([str(shelf.folder)] if shelf else [])],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROCESS_SECONDS,
+            check=True,
+        )
+        window, price = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return priced(provider, model_id, shelf)
+    return ModelMetadata(window, price=Price(**price) if price else None)
+
+
+def tell(provider: str, model_id: str, folder: str = "") -> None:
+    from providers.model_catalog.price_cache import PriceCache
+
+    known = priced(provider, model_id, PriceCache(Path(folder)) if folder else None)
+    json.dump([known.context_window, known.price and asdict(known.price)], sys.stdout)
 
 
 if TYPE_CHECKING:

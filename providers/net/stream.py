@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from time import monotonic
 from typing import Any, Protocol
 
 from harness.errors import NetworkError, StreamError
 from harness.messages import JsonObject
-from harness.ports.provider import Delta
+from harness.ports.provider import BlockDelta, BlockEnd, Delta
 from providers.endpoint import Endpoint
 from providers.net.http_errors import plain
 from providers.net.sse import EventDecoder
 from providers.net.transport import Transport
-from providers.wire.surrogates import SurrogateBuffer
 
 DRAIN_SECONDS = 0.25
 EVENTLESS_SECONDS = 900.0
@@ -128,3 +128,35 @@ async def _drain(chunks: AsyncIterator[bytes]) -> None:
                 pass
     except TimeoutError:
         return
+
+
+LOST = "\ufffd"
+
+
+class SurrogateBuffer:
+    """Joins the halves of letters that came in two pieces of one block; of a half that stays alone, a mark is left."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, str] = {}
+
+    def joined(self, deltas: Iterable[Delta]) -> Iterator[Delta]:
+        for delta in deltas:
+            match delta:
+                case BlockDelta(_, text) if self._held or "\ud800" <= text[-1:] <= "\udbff":
+                    yield from self._whole(delta)
+                    continue
+                case BlockEnd(index) if index in self._held:
+                    del self._held[index]
+                    yield BlockDelta(index, LOST)
+                case _:
+                    pass
+            yield delta
+
+    def _whole(self, delta: BlockDelta) -> Iterator[Delta]:
+        text = self._held.pop(delta.index, "") + delta.text
+        if "\ud800" <= text[-1:] <= "\udbff":
+            self._held[delta.index] = text[-1]
+            text = text[:-1]
+        if text:
+            # UTF-16 is made of such halves; what is left alone in it cannot be read.
+            yield replace(delta, text=text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.model_catalog.local import FactsSource, window_in
-from providers.model_catalog.metadata import ListedModel, ModelMetadata
+from providers.model_catalog.listing import window_in
+from providers.model_catalog.metadata import FactsSource, ListedModel, ModelMetadata
 from providers.model_catalog.models import better_named, listed_models, model_names
 from providers.net.degradation import with_degradation
 from providers.net.ndjson import LineDecoder

@@ -11,9 +11,8 @@ from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.model_catalog.listing import known_in
-from providers.model_catalog.local import FactsSource, known_of_model
-from providers.model_catalog.metadata import ListedModel, ModelMetadata
+from providers.model_catalog.listing import known_in, known_of_model
+from providers.model_catalog.metadata import FactsSource, ListedModel, ModelMetadata
 from providers.model_catalog.models import better_named, listed_models, lists_of
 from providers.net.degradation import with_degradation
 from providers.net.stream import deltas

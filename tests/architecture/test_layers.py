@@ -22,42 +22,8 @@ ALLOWED_CYCLES: Mapping[str, frozenset[str]] = {
             "harness.ports.tool",
         }
     ),
-    "providers": frozenset(
-        {
-            "providers.cassette.listening",
-            "providers.cassette.recorder",
-            "providers.guard",
-            "providers.installed",
-            "providers.model_catalog.local",
-            "providers.model_catalog.prices",
-            "providers.model_catalog.prices_apart",
-            "providers.ollama.provider",
-            "providers.openai_chat.provider",
-            "providers.plugins",
-            "providers.protocols",
-        }
-    ),
-    "tools": frozenset(
-        {
-            "tools.ask",
-            "tools.bash",
-            "tools.builtin",
-            "tools.delegate",
-            "tools.edit",
-            "tools.find",
-            "tools.grep",
-            "tools.job_kill",
-            "tools.job_output",
-            "tools.job_tool",
-            "tools.list",
-            "tools.manifest",
-            "tools.plan",
-            "tools.read",
-            "tools.todo",
-            "tools.typed",
-            "tools.write",
-        }
-    ),
+    "providers": frozenset(),
+    "tools": frozenset(),
     "cinch_tui": frozenset(
         {
             "cinch_tui.command_host.chat",

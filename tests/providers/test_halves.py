@@ -7,7 +7,7 @@ from fakes.model_server import Raw
 
 from harness.messages import JsonObject
 from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta
-from providers.wire.surrogates import SurrogateBuffer
+from providers.net.stream import SurrogateBuffer
 
 
 def pieces(*texts: str) -> Raw:

@@ -12,7 +12,8 @@ from fakes.asking import Serve
 from harness.messages import JsonValue
 from harness.ports.provider import ModelInfo
 from providers import connect, list_models
-from providers.model_catalog.local import FREE, LocalFacts, LocalServer, find_local_servers, known_of_model, window_in
+from providers.model_catalog.listing import known_of_model, window_in
+from providers.model_catalog.local import FREE, LocalFacts, LocalServer, find_local_servers
 from providers.model_catalog.metadata import ModelMetadata
 
 

@@ -11,8 +11,7 @@ import pytest
 from harness.ports.provider import Price
 from providers.model_catalog.metadata import ModelMetadata
 from providers.model_catalog.price_cache import PriceCache
-from providers.model_catalog.prices import priced
-from providers.model_catalog.prices_apart import priced_apart
+from providers.model_catalog.prices import priced, priced_apart
 
 LOOK_UPS = [priced, priced_apart]
 

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from providers.model_catalog.prices import priced
-from providers.model_catalog.prices_apart import priced_apart
+from providers.model_catalog.prices import priced, priced_apart
 
 MODEL = ("anthropic", "claude-sonnet-4-5")
 LOOKS = """

@@ -8,7 +8,8 @@ from pathlib import Path
 from harness.approval.modes import EXECUTE, PLAN, tools_of
 from tools import builtin_tools, load
 from tools.builtin import loaders
-from tools.manifest import CARDS, as_text
+from tools.generate_manifest import manifest_text
+from tools.manifest import MANIFEST
 from tools.read import ReadTool
 
 ORDER = [
@@ -87,7 +88,7 @@ def test_building_the_tools_loads_none_until_one_is_called() -> None:
 def test_the_cards_tell_what_the_tools_are() -> None:
     tools = [build() for build in loaders().values()]
 
-    assert CARDS.read_text(encoding="utf-8") == as_text(tools), "make snapshots writes the cards anew"
+    assert MANIFEST.read_text(encoding="utf-8") == manifest_text(tools), "make snapshots writes the cards anew"
     assert [tool.name for tool in tools] == list(loaders())
 
 

@@ -13,8 +13,7 @@ from harness.jobs import MOST_RUNNING, Jobs, JobSpec
 from harness.messages import JsonObject
 from harness.ports.tool import ToolOutput
 from tools.bash import BashTool
-from tools.job_kill import JobKillTool
-from tools.job_output import JobOutputTool
+from tools.jobs import JobKillTool, JobOutputTool
 
 
 class Silent:

@@ -9,7 +9,9 @@ from dataclasses import replace
 from itertools import accumulate
 
 from harness.lazy_dataclass import dataclass
+from harness.views import DiffView
 from harness.workspace.file_text import FileText, Splice, difference, occurrences
+from harness.workspace.hunks import Hunk, hunks_of, lines_of
 from tools.text.fuzzy import nearest_block
 from tools.text.matching import Found, Hit, find
 
@@ -180,3 +182,35 @@ def _line_ranges(text: str, regions: Sequence[tuple[int, int]]) -> tuple[tuple[i
 
 def _line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
+
+
+def edits_for(view: DiffView, text: str) -> list[Edit]:
+    """Edits that turn the file as it is into `text`, from the end to the beginning: what is above stays where it is."""
+    lines, wanted = lines_of(view.old or ""), lines_of(text)
+    edits: list[Edit] = []
+    for hunk in reversed(hunks_of(replace(view, old=view.old or "", new=text))):
+        first, last = _unique(lines, hunk)
+        new = [
+            *lines[first : hunk.old_from],
+            *wanted[hunk.new_from : hunk.new_to],
+            *lines[hunk.old_to : last],
+        ]
+        edits.append(Edit("".join(lines[first:last]), "".join(new)))
+        lines[first:last] = new
+    return edits
+
+
+def _unique(lines: list[str], hunk: Hunk) -> tuple[int, int]:
+    """As many lines around a hunk as it takes to be found nowhere else."""
+    first, last = hunk.old_from, hunk.old_to
+    whole = "".join(lines)
+    while not _is_unique(whole, "".join(lines[first:last])):
+        if first == 0 and last == len(lines):
+            break
+        first, last = max(0, first - 1), min(len(lines), last + 1)
+    return first, last
+
+
+def _is_unique(whole: str, part: str) -> bool:
+    at = whole.find(part)
+    return bool(part) and whole.find(part, at + 1) < 0

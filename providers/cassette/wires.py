@@ -1,0 +1,65 @@
+"""Wires between a provider and the network: one records the exchanges, one plays them back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from providers.cassette.deck import Deck
+from providers.cassette.recorder import Origin, Recorder
+from providers.cassette.secrets import Secrets, secrets_in
+from providers.cassette.tape import Tape
+from providers.installed import all_presets
+
+if TYPE_CHECKING:
+    import httpx
+
+    from providers.endpoint import Endpoint, Wire
+
+
+class RecordingWire:
+    """Records all exchanges of the usual client."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
+        # Imports httpx, which is loaded by now.
+        from providers.cassette.listening import listen
+
+        return listen(build(), self._recorder)
+
+
+class PlaybackWire:
+    """Answers from a cassette; the network is not used."""
+
+    def __init__(self, deck: Deck) -> None:
+        self._deck = deck
+
+    def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
+        del build
+        # Imports httpx, which is loaded by now.
+        from providers.cassette.playback import player
+
+        return player(self._deck)
+
+
+def recording_wire(endpoint: Endpoint, model_id: str, path: Path) -> RecordingWire:
+    """Return a wire that appends the exchanges with an endpoint to the cassette at `path`.
+
+    Raises:
+        ConfigError: The file cannot be written, or is not a cassette.
+    """
+    tape = Tape(path.expanduser().absolute())
+    tape.open()
+    variables = (variable for preset in all_presets().values() for variable in preset.variables)
+    secrets = Secrets(secrets_in(os.environ, variables))
+    if endpoint.secret is not None:
+        secrets.learn(endpoint.secret.value)
+    return RecordingWire(Recorder(tape, Origin(endpoint.preset.name, model_id, endpoint.base_url), secrets))
+
+
+if TYPE_CHECKING:
+    _: tuple[type[Wire], type[Wire]] = (RecordingWire, PlaybackWire)

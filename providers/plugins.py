@@ -16,12 +16,13 @@ from harness.messages import JsonObject
 from harness.ports.provider import Delta, ModelInfo, Request
 from providers.catalog import Preset, Secret, ThinkingRule
 from providers.endpoint import Endpoint
+from providers.http_provider import HttpProvider
 from providers.model_catalog.models import better_named, model_names
 from providers.net.http_errors import failure, plain
 from providers.net.ndjson import LineDecoder
 from providers.net.sse import EventDecoder
 from providers.net.stream import Framing, ReplyDecoder, deltas
-from providers.net.transport import Transport
+from providers.net.transport import Transport, json_headers
 from providers.service import Opener, Service
 from providers.wire.names import safe_name
 
@@ -78,7 +79,7 @@ class WireFormat(Protocol):
         ...
 
 
-class WireService:
+class WireService(HttpProvider):
     """A service that answers one POST with a stream of JSON events.
 
     Connections, time-outs, proxies, certificates, refusals, broken streams, keys and recordings are as with every other
@@ -86,23 +87,12 @@ class WireService:
     """
 
     def __init__(self, endpoint: Endpoint, wire: WireFormat) -> None:
-        self.name = endpoint.preset.name
+        path = endpoint.preset.models_path
+        super().__init__(Transport(endpoint, json_headers(endpoint)), *([path] if path else ()))
         self._wire = wire
-        self._transport = Transport(endpoint, _headers(endpoint))
-
-    def warm(self) -> None:
-        self._transport.warm()
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-    async def models(self) -> list[str]:
-        """What stands under the preset's `models_path`; nothing where that is empty."""
-        path = self._transport.endpoint.preset.models_path
-        return await model_names(self._transport, path) if path else []
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport = self._transport.for_key(request.api_key, _headers)
+        transport = self._transport.for_key(request.api_key, json_headers)
         try:
             async with aclosing(self._ask(request, transport)) as answer:
                 async for delta in answer:
@@ -114,10 +104,6 @@ class WireService:
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
         path, body = self._wire.format_request(request)
         return deltas(transport, path, body, self._wire.decoder(transport.endpoint), self._wire.framing())
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
-    return {"content-type": "application/json", **endpoint.key_headers}
 
 
 if TYPE_CHECKING:

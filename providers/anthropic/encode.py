@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from harness.messages import (
@@ -19,14 +19,15 @@ from harness.messages import (
 from harness.ports.provider import Request
 from providers.anthropic.answer import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
-from providers.wire.answer import in_words
 from providers.wire.caching import ends_of_turns, mark_of
+from providers.wire.encoding import (
+    is_same_model,
+    schema_prompt,
+)
 from providers.wire.names import safe_name, tool_name
-from providers.wire.turns import Speaker, Writer, turns_of
+from providers.wire.turns import OPENING_TEXT, ROLES, Writer, turns_of
 
-ROLES: Mapping[Speaker, str] = {"user": "user", "model": "assistant"}
-BEGINNING: JsonObject = {"type": "text", "text": "Go on."}
-"""What the person is taken to have said before a history that begins with a reply, which the service refuses."""
+BEGINNING: JsonObject = {"type": "text", "text": OPENING_TEXT}
 
 
 def encode(
@@ -68,7 +69,7 @@ def _system(request: Request, *, is_held: bool) -> list[JsonValue]:
         marked: JsonObject = {"cache_control": mark_of(request.cache)} if request.cache.system else {}
         blocks.append({"type": "text", "text": request.system, **marked})
     if request.output_schema is not None and not is_held:
-        blocks.append({"type": "text", "text": in_words(request.output_schema)})
+        blocks.append({"type": "text", "text": schema_prompt(request.output_schema)})
     return blocks
 
 
@@ -130,7 +131,7 @@ class _Writer:
         return iter(())
 
     def reply(self, message: AssistantMessage) -> Iterator[JsonValue]:
-        is_own = (message.provider, message.model) == (self._spec.provider, self._spec.model_id)
+        is_own = is_same_model(message, self._spec)
         for block in message.content:
             match block:
                 case Text(text):

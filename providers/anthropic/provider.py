@@ -15,8 +15,8 @@ from providers.anthropic.decode import MessageDecoder
 from providers.anthropic.encode import encode
 from providers.anthropic.thinking import ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
-from providers.model_catalog.metadata import ListedModel
-from providers.model_catalog.models import better_named, listed_models
+from providers.http_provider import HttpProvider
+from providers.model_catalog.models import better_named
 from providers.net.degradation import learns, with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
@@ -33,7 +33,7 @@ REFUSED_SCHEMA = r"output_config\.format|schema"
 REFUSED_FORM = r"thinking\.type|output_config|effort|adaptive thinking"
 
 
-class AnthropicProvider:
+class AnthropicProvider(HttpProvider):
     """Streams replies of Claude models.
 
     Refusals that concern thinking are mended by asking once more with less, since the same request could never succeed:
@@ -43,26 +43,12 @@ class AnthropicProvider:
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.name = endpoint.preset.name
         base_url = endpoint.base_url.removesuffix("/v1")
-        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
+        super().__init__(Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint)), MODELS)
         self._unreadable: set[str] = set()
         self._without_form: set[str] = set()
         self._without_schema: set[str] = set()
         self._marks = MarksTaken()
-
-    def warm(self) -> None:
-        """Prepare for the first request; for a thread, after the first paint."""
-        self._transport.warm()
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-    async def models(self) -> list[str]:
-        return [model.id for model in await self.listed()]
-
-    async def listed(self) -> list[ListedModel]:
-        return await listed_models(self._transport, MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport, form = self._transport.for_key(request.api_key, _headers), self._form(request)

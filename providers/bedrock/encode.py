@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from harness.messages import (
@@ -21,17 +21,19 @@ from harness.messages import (
 from harness.ports.provider import NO_CACHE, CacheStrategy, OutputSchema, Request, ToolSpec
 from providers.anthropic.answer import output_format
 from providers.bedrock.traits import Traits, traits_of
-from providers.wire.answer import in_words
 from providers.wire.caching import ends_of_turns
+from providers.wire.encoding import (
+    NO_OUTPUT,
+    is_same_model,
+    schema_prompt,
+)
 from providers.wire.names import safe_name, tool_name
-from providers.wire.turns import Speaker, Writer, turns_of
+from providers.wire.turns import OPENING_TEXT, ROLES, Writer, images_after, turns_of
 
 THINKING, CACHING, LIFETIME, SCHEMA, TEMPERATURE = "thinking", "caching", "lifetime", "schema", "temperature"
 """What a model may be known not to take; a lifetime is that of what it caches."""
 FORMATS = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
-NO_OUTPUT = "(no output)"
-BEGINNING: JsonObject = {"text": "Go on."}
-ROLES: Mapping[Speaker, str] = {"user": "user", "model": "assistant"}
+BEGINNING: JsonObject = {"text": OPENING_TEXT}
 GONE = "This tool is no longer there; do not call it."
 
 
@@ -65,7 +67,7 @@ def encode(request: Request, without: Collection[str] = (), unreadable: Set[str]
 def _system(request: Request, *, is_held: bool) -> list[JsonObject]:
     blocks: list[JsonObject] = [{"text": request.system}] if request.system.strip() else []
     if request.output_schema is not None and not is_held:
-        blocks.append({"text": in_words(request.output_schema)})
+        blocks.append({"text": schema_prompt(request.output_schema)})
     return blocks
 
 
@@ -133,7 +135,7 @@ class _Writer:
         return _user_blocks(content)
 
     def reply(self, message: AssistantMessage) -> Iterator[JsonObject]:
-        is_own = (message.provider, message.model) == (self._spec.provider, self._spec.model_id)
+        is_own = is_same_model(message, self._spec)
         for block in message.content:
             match block:
                 case Text(text):
@@ -156,11 +158,8 @@ class _Writer:
         return {"toolResult": result}
 
     def beside(self, message: ToolResult) -> Iterator[JsonValue]:
-        """Images of a result, for a model that sees them only outside."""
-        images = [block for block in message.content if isinstance(block, Image)]
-        if images and not self._traits.results_show:
-            yield {"text": f"The result of {tool_name(message.tool_name)} ({_id(message.call_id)}) shows:"}
-            yield from _user_blocks(images)
+        if not self._traits.results_show:
+            yield from images_after(message, tool_name(message.tool_name), _id(message.call_id), _user_blocks)
 
 
 def _thinking(block: Thinking) -> Iterator[JsonObject]:

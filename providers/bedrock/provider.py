@@ -19,6 +19,7 @@ from providers.bedrock.listing import MODELS, PROFILES, models_in
 from providers.bedrock.signing import Asked
 from providers.bedrock.site import BedrockSite
 from providers.bedrock.traits import traits_of
+from providers.http_provider import HttpProvider
 from providers.model_catalog.metadata import ListedModel
 from providers.model_catalog.models import told_nearest
 from providers.net.degradation import learns, with_degradation
@@ -39,28 +40,17 @@ MISSING_THINKING = r"expected .{0,3}thinking"
 REFUSED_SIGNATURE = r"thinking.*signature|signature.*thinking|reasoning.*signature"
 
 
-class BedrockProvider:
+class BedrockProvider(HttpProvider):
     """Streams replies of the models in one region.
 
     A model that refuses a part of the request that is not needed is asked once more without it, and from then on.
     """
 
     def __init__(self, site: BedrockSite) -> None:
-        self.name = site.endpoint.preset.name
         self._site = site
-        self._transport = Transport(site.endpoint, {})
+        super().__init__(Transport(site.endpoint, {}))
         self._without: dict[str, set[str]] = {}
         self._unreadable: set[str] = set()
-
-    def warm(self) -> None:
-        """Prepare for the first request; for a thread, after the first paint."""
-        self._transport.warm()
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-    async def models(self) -> list[str]:
-        return [model.id for model in await self.listed()]
 
     async def listed(self) -> list[ListedModel]:
         return await self._served(None)

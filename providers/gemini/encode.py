@@ -20,9 +20,14 @@ from harness.messages import (
 )
 from harness.ports.provider import Request, ToolSpec
 from providers.gemini.models import generation, thinking_config
-from providers.wire.answer import in_words
+from providers.wire.encoding import (
+    NO_OUTPUT,
+    is_same_model,
+    system_text,
+    text_of,
+)
 from providers.wire.names import safe_name
-from providers.wire.turns import Writer, turns_of
+from providers.wire.turns import OPENING_TEXT, Writer, images_after, turns_of
 
 THINKING = "thinkingConfig"
 FORMAT = "responseJsonSchema"
@@ -31,9 +36,7 @@ UNSIGNED = "unsigned calls"
 """What a service may be known not to take, besides names of fields: a call without a signature, from any model."""
 FOREIGN_CALL = "skip_thought_signature_validator"
 """What the vendor has one write as the signature of a call that its model did not make."""
-NO_OUTPUT = "(no output)"
-BEGINNING: JsonObject = {"text": "Go on."}
-"""What the person is taken to have said before a history that begins with a reply, whose calls would be refused."""
+BEGINNING: JsonObject = {"text": OPENING_TEXT}
 
 
 def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
@@ -43,20 +46,13 @@ def encode(request: Request, without: Collection[str] = ()) -> JsonObject:
     """
     told = turns_of(request.messages, _Writer(request, signs=UNSIGNED in without), BEGINNING)
     body: JsonObject = {"contents": [{"role": speaker, "parts": said} for speaker, said in told]}
-    if system := _system(request, is_held=FORMAT not in without):
+    if system := system_text(request, with_schema=FORMAT in without):
         body["systemInstruction"] = {"parts": [{"text": system}]}
     if request.tools:
         body["tools"] = [{"functionDeclarations": [_declared(tool) for tool in request.tools]}]
     if config := _config(request, without):
         body["generationConfig"] = config
     return body
-
-
-def _system(request: Request, *, is_held: bool) -> str:
-    words = [request.system] if request.system.strip() else []
-    if request.output_schema is not None and not is_held:
-        words.append(in_words(request.output_schema))
-    return "\n\n".join(words)
 
 
 def _declared(tool: ToolSpec) -> JsonObject:
@@ -104,7 +100,7 @@ class _Writer:
 
     def result(self, message: ToolResult) -> JsonObject:
         images = [*_parts(block for block in message.content if isinstance(block, Image))]
-        text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
+        text = text_of(message.content)
         answer: JsonObject = {
             "id": safe_name(message.call_id),
             "name": self._name_in(message),
@@ -115,18 +111,15 @@ class _Writer:
         return {"functionResponse": answer}
 
     def beside(self, message: ToolResult) -> Iterator[JsonValue]:
-        """Images of a result, for a model that sees them only outside."""
-        images = [block for block in message.content if isinstance(block, Image)]
-        if images and not self._sees_in_results:
-            yield {"text": f"The result of {self._name_in(message)} ({safe_name(message.call_id)}) shows:"}
-            yield from _parts(images)
+        if not self._sees_in_results:
+            yield from images_after(message, self._name_in(message), safe_name(message.call_id), _parts)
 
     def _name_in(self, message: ToolResult) -> str:
         """The tool as its call names it: the service matches both."""
         return _name(self._names.get(message.call_id) or message.tool_name)
 
     def reply(self, message: AssistantMessage) -> list[JsonValue]:
-        is_own = (message.provider, message.model) == (self._spec.provider, self._spec.model_id)
+        is_own = is_same_model(message, self._spec)
         parts = [part for block in message.content for part in _said(block, is_own=is_own)]
         calls = [part for part in parts if "functionCall" in part]
         # Of parallel calls the service signs the first alone.

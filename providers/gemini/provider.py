@@ -14,6 +14,7 @@ from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.models import thinking_config
 from providers.gemini.site import Site, Way, key_header
+from providers.http_provider import HttpProvider
 from providers.model_catalog.metadata import ListedModel
 from providers.model_catalog.models import better_named, listed_models
 from providers.net.degradation import with_degradation
@@ -30,27 +31,16 @@ REFUSABLE = (
 REFUSED_FORMS = ("response_json_schema", "responsejsonschema", "response mime type", "response_mime_type", "schema")
 
 
-class GeminiProvider:
+class GeminiProvider(HttpProvider):
     """Streams replies of one site's models.
 
     A model that refuses a part of the request that is not needed is asked once more without it, and from then on.
     """
 
     def __init__(self, site: Site) -> None:
-        self.name = site.endpoint.preset.name
         self._site = site
-        self._transport = Transport(site.endpoint, key_header(site.endpoint))
+        super().__init__(Transport(site.endpoint, key_header(site.endpoint)))
         self._without: dict[str, set[str]] = {}
-
-    def warm(self) -> None:
-        """Prepare for the first request; for a thread, after the first paint."""
-        self._transport.warm()
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-    async def models(self) -> list[str]:
-        return [model.id for model in await self.listed()]
 
     async def listed(self) -> list[ListedModel]:
         way = await self._site.way(None)

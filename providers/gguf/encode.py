@@ -21,11 +21,15 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.ports.provider import Request, ToolSpec
-from providers.wire.answer import in_words
+from harness.ports.provider import Request
+from providers.wire.encoding import (
+    NO_OUTPUT,
+    is_same_model,
+    result_text,
+    system_text,
+)
 from providers.wire.names import nine_letters, tool_name
 
-NO_OUTPUT = "(no output)"
 UNSEEN = "(an image, which this model cannot see)"
 
 
@@ -50,23 +54,10 @@ MANNERS = (
 def encode(request: Request, manner: Manner = MANNERS[0]) -> list[JsonObject]:
     """The messages. Ids have nine letters, which is what the strictest template wants."""
     messages = list(_joined(_messages(request.spec, request.messages, manner)))
-    words = [request.system] if request.system.strip() else []
-    if request.output_schema is not None:
-        words.append(in_words(request.output_schema))
-    if words and manner.no_system:
-        return list(_joined([{"role": "user", "content": "\n\n".join(words)}, *messages]))
-    return [{"role": "system", "content": "\n\n".join(words)}, *messages] if words else messages
-
-
-def encode_tools(tools: Sequence[ToolSpec]) -> list[JsonObject]:
-    return [_tool(tool) for tool in tools]
-
-
-def _tool(tool: ToolSpec) -> JsonObject:
-    # A schema from elsewhere may leave out what templates insist on.
-    parameters: JsonObject = {"type": "object", "properties": {}, **tool.parameters}
-    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": function}
+    system = system_text(request, with_schema=True)
+    if system and manner.no_system:
+        return list(_joined([{"role": "user", "content": system}, *messages]))
+    return [{"role": "system", "content": system}, *messages] if system else messages
 
 
 def _joined(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
@@ -116,10 +107,7 @@ def _words(content: Iterable[UserContent]) -> str:
 
 def _result(message: ToolResult) -> JsonObject:
     text = _words(message.content)
-    text = text if text.strip() else NO_OUTPUT
-    # Templates have no mark for failures.
-    if message.is_error and not text.lower().startswith("error"):
-        text = f"Error: {text}"
+    text = result_text(text if text.strip() else NO_OUTPUT, is_error=message.is_error)
     call_id = nine_letters(message.call_id)
     return {"role": "tool", "name": tool_name(message.tool_name), "tool_call_id": call_id, "content": text}
 
@@ -127,7 +115,7 @@ def _result(message: ToolResult) -> JsonObject:
 def _reply(spec: ModelSpec, message: AssistantMessage, calls: Sequence[ToolCall], manner: Manner) -> JsonObject:
     reply: JsonObject = {"role": "assistant", "content": message.text.strip()}
     thought = "".join(block.text for block in message.content if isinstance(block, Thinking))
-    if thought and (message.provider, message.model) == (spec.provider, spec.model_id):
+    if thought and is_same_model(message, spec):
         reply["reasoning_content"] = thought
     if calls:
         reply["tool_calls"] = [_call(call, manner) for call in calls]

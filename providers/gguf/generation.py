@@ -18,11 +18,12 @@ from harness.errors import ContextWindowOverflow, RequestRejected
 from harness.messages import Usage
 from harness.ports.provider import Delta, Request
 from providers.gguf.decode import WrittenReplyDecoder
-from providers.gguf.encode import MANNERS, Manner, encode, encode_tools
+from providers.gguf.encode import MANNERS, Manner, encode
 from providers.gguf.engine import Choice, Engine, Halted
 from providers.gguf.flag import Flag
 from providers.gguf.header import Header
 from providers.gguf.token_escaping import Spelling
+from providers.wire.encoding import function_tool
 from providers.wire.text_tool_calls import THINK, TextToolCalls, dialects_in
 
 USUAL_TEMPERATURE = 0.8
@@ -106,7 +107,7 @@ class Writer:
     def _written(self, request: Request, manner: Manner) -> str:
         # The bindings type messages more closely than templates do.
         messages: Any = self._spelling.defused(encode(request, manner))
-        tools: Any = self._spelling.defused(encode_tools(request.tools)) or None
+        tools: Any = self._spelling.defused([function_tool(tool) for tool in request.tools]) or None
         thinks = request.spec.thinking != "off" and (request.output_schema is None or bool(request.tools))
         return self._formatter(messages=messages, tools=tools, enable_thinking=thinks).prompt
 

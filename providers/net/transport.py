@@ -147,6 +147,11 @@ class Transport:
         return failure(self.endpoint, response.status_code, body, _lower(response.headers))
 
 
+def json_headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers of a JSON request with the endpoint's key."""
+    return {"content-type": "application/json", **endpoint.key_headers}
+
+
 def json_bytes(body: JsonObject) -> bytes:
     """A body as it is sent."""
     # A lone surrogate, which a broken model can produce, has no UTF-8 form.

@@ -17,27 +17,31 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.ports.provider import Request, ToolSpec
+from harness.ports.provider import Request
 from harness.thinking_level import ThinkingLevel
 from providers.ollama.card import ModelCard
-from providers.wire.answer import in_words
+from providers.wire.encoding import (
+    function_tool,
+    is_same_model,
+    result_message_text,
+    system_text,
+)
 from providers.wire.image_support import without_images
 from providers.wire.names import safe_name, tool_name
-
-NO_OUTPUT = "(no output)"
 
 
 def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObject:
     """The body of `POST /api/chat`. `keep_alive`: how long the model stays loaded; empty leaves it to the server."""
     shown = request.messages if card.can("vision") else without_images(request.messages)
     messages = list(_messages(request.spec, shown))
-    if system := _system(request):
+    # The server only restricts what the model can write; it does not tell the model what is wanted.
+    if system := system_text(request, with_schema=True):
         messages.insert(0, {"role": "system", "content": system})
     body: JsonObject = {"model": request.spec.model_id, "messages": [*messages], "stream": True}
     # What does not fit shall be an error, which is answered by compaction, not a hole in the conversation.
     body |= {"truncate": False, "shift": False}
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [function_tool(tool) for tool in request.tools]
     elif request.output_schema is not None:
         # A model that is held to a form can call no tool.
         body["format"] = request.output_schema.schema
@@ -49,14 +53,6 @@ def encode(request: Request, card: ModelCard, keep_alive: str = "") -> JsonObjec
     if keep_alive:
         body["keep_alive"] = keep_alive
     return body
-
-
-def _system(request: Request) -> str:
-    words = [request.system] if request.system.strip() else []
-    if request.output_schema is not None:
-        # The server only keeps the model from writing anything else; it does not tell it what is wanted.
-        words.append(in_words(request.output_schema))
-    return "\n\n".join(words)
 
 
 def _options(request: Request, card: ModelCard) -> JsonObject:
@@ -80,13 +76,6 @@ def _think(spec: ModelSpec, card: ModelCard) -> bool | str | None:
 def _effort(level: ThinkingLevel) -> str:
     # This model always thinks, and yes or no means nothing to it.
     return {"medium": "medium", "high": "high", "extra-high": "high"}.get(level, "low")
-
-
-def _tool(tool: ToolSpec) -> JsonObject:
-    # A schema from elsewhere may leave out what templates insist on.
-    parameters: JsonObject = {"type": "object", "properties": {}, **tool.parameters}
-    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": function}
 
 
 def _messages(spec: ModelSpec, messages: Iterable[ModelMessage]) -> Iterator[JsonObject]:
@@ -129,16 +118,11 @@ def _said(content: Iterable[UserContent]) -> Iterator[JsonObject]:
 
 
 def _result(message: ToolResult) -> JsonObject:
-    text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
-    text = text if text.strip() else NO_OUTPUT
-    # This wire has no mark for failures.
-    if message.is_error and not text.lower().startswith("error"):
-        text = f"Error: {text}"
     return {
         "role": "tool",
         "tool_name": tool_name(message.tool_name),
         "tool_call_id": safe_name(message.call_id),
-        "content": text,
+        "content": result_message_text(message),
     }
 
 
@@ -150,7 +134,7 @@ def _reply(spec: ModelSpec, message: AssistantMessage) -> Iterator[JsonObject]:
         return
     reply: JsonObject = {"role": "assistant", "content": text if text.strip() else ""}
     thought = "".join(block.text for block in message.content if isinstance(block, Thinking))
-    if thought and (message.provider, message.model) == (spec.provider, spec.model_id):
+    if thought and is_same_model(message, spec):
         reply["thinking"] = thought
     reply["tool_calls"] = [_call(call) for call in calls]
     yield reply

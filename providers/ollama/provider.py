@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 from harness.errors import ModelNotFound, ProviderError, RequestRejected, StreamError
 from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
+from providers.http_provider import HttpProvider
 from providers.model_catalog.listing import window_in
 from providers.model_catalog.metadata import FactsSource, ListedModel, ModelMetadata
-from providers.model_catalog.models import better_named, listed_models, model_names
+from providers.model_catalog.models import better_named, model_names
 from providers.net.degradation import with_degradation
 from providers.net.ndjson import LineDecoder
 from providers.net.stream import deltas
@@ -30,32 +31,24 @@ CLOUD_NAMES = (":cloud", "-cloud")
 AT_ONCE = 8
 
 
-class OllamaProvider:
+class OllamaProvider(HttpProvider):
     """Streams replies of one server, which is asked about each model once, before its first request.
 
     What the server's own variables say of windows and of keeping models loaded is honoured when it is set here.
     """
 
     def __init__(self, endpoint: Endpoint, environment: Mapping[str, str] | None = None) -> None:
-        self.name = endpoint.preset.name
         base_url = endpoint.base_url.removesuffix(CHAT).removesuffix("/api").removesuffix("/v1")
-        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
+        super().__init__(Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint)), LIST)
         self._environment = os.environ if environment is None else environment
         self._cards: dict[str, ModelCard] = {}
-
-    def warm(self) -> None:
-        """Prepare for the first request; for a thread, after the first paint."""
-        self._transport.warm()
-
-    async def close(self) -> None:
-        await self._transport.close()
 
     async def models(self) -> list[str]:
         return await model_names(self._transport, LIST)
 
     async def listed(self) -> list[ListedModel]:
         """The models that were pulled and can be talked to; each is asked about."""
-        pulled = await listed_models(self._transport, LIST)
+        pulled = await super().listed()
         at_once = asyncio.Semaphore(AT_ONCE)
         async with asyncio.TaskGroup() as group:
             shown = [group.create_task(self._told(model.id, at_once)) for model in pulled]

@@ -20,15 +20,19 @@ from harness.messages import (
     UserContent,
     UserMessage,
 )
-from harness.ports.provider import CacheStrategy, Request, ToolSpec
+from harness.ports.provider import CacheStrategy, Request
 from providers.openai_chat.answer import response_format
 from providers.openai_chat.dialect import Dialect
 from providers.openai_chat.thoughts import THOUGHT
-from providers.wire.answer import in_words
 from providers.wire.caching import cache_fields, ends_of_turns, mark_of
+from providers.wire.encoding import (
+    function_tool,
+    is_same_model,
+    result_message_text,
+    system_text,
+)
 from providers.wire.names import tool_name
 
-NO_OUTPUT = "(no output)"
 RESULTS_READ = "I have read the results."
 
 
@@ -37,7 +41,7 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
     messages = list(_messages(request.spec, request.messages, dialect))
     if dialect.reply_after_results:
         messages = list(_with_replies(messages))
-    if system := _system(request, dialect):
+    if system := system_text(request, with_schema=not dialect.holds_to_schema):
         messages.insert(0, {"role": dialect.system_role, "content": system})
     if dialect.cache.wants_marks(request.spec.model_id):
         _mark_for_cache(messages, marking(request, dialect))
@@ -45,18 +49,11 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body |= {"tools": [_tool(tool) for tool in request.tools], **dialect.with_tools}
+        body |= {"tools": [function_tool(tool) for tool in request.tools], **dialect.with_tools}
     if request.output_schema is not None and dialect.holds_to_schema:
         body["response_format"] = response_format(request.output_schema)
     body |= _sampling(request, dialect) | dialect.reasoning_fields(request) | cache_fields(dialect.cache, request)
     return {name: value for name, value in body.items() if name not in dialect.without}
-
-
-def _system(request: Request, dialect: Dialect) -> str:
-    words = [request.system] if request.system.strip() else []
-    if request.output_schema is not None and not dialect.holds_to_schema:
-        words.append(in_words(request.output_schema))
-    return "\n\n".join(words)
 
 
 def _sampling(request: Request, dialect: Dialect) -> JsonObject:
@@ -66,13 +63,6 @@ def _sampling(request: Request, dialect: Dialect) -> JsonObject:
     if request.temperature is not None and dialect.heeds_temperature(request.spec.model_id):
         fields["temperature"] = request.temperature
     return fields
-
-
-def _tool(tool: ToolSpec) -> JsonObject:
-    # A schema from elsewhere may leave out what the service insists on.
-    parameters: JsonObject = {"type": "object", "properties": {}, **tool.parameters}
-    function: JsonObject = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    return {"type": "function", "function": function}
 
 
 def _messages(spec: ModelSpec, messages: Iterable[ModelMessage], dialect: Dialect) -> Iterator[JsonObject]:
@@ -124,12 +114,8 @@ def _with_replies(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
 
 
 def _result(message: ToolResult, dialect: Dialect) -> JsonObject:
-    text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
-    text = text if text.strip() else NO_OUTPUT
-    # This wire has no mark for failures.
-    if message.is_error and not text.lower().startswith("error"):
-        text = f"Error: {text}"
-    return {"role": "tool", "tool_call_id": dialect.tool_id(message.call_id), "content": text}
+    call_id, text = dialect.tool_id(message.call_id), result_message_text(message)
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
 def _shown(images: Iterable[Image]) -> JsonObject:
@@ -147,7 +133,7 @@ def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iter
     if calls and not text.strip():
         reply["content"] = "" if dialect.tool_call_content == "empty" else None
     goes_back = dialect.returns_thoughts and (calls or dialect.keeps_thoughts)
-    if goes_back and (message.provider, message.model) == (spec.provider, spec.model_id):
+    if goes_back and is_same_model(message, spec):
         reply |= _thoughts(message)
     if calls:
         if dialect.keeps_thoughts and spec.thinking != "off":

@@ -11,43 +11,34 @@ from harness.errors import ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
+from providers.http_provider import HttpProvider
 from providers.model_catalog.listing import known_in, known_of_model
 from providers.model_catalog.metadata import FactsSource, ListedModel, ModelMetadata
-from providers.model_catalog.models import better_named, listed_models, lists_of
+from providers.model_catalog.models import better_named, lists_of
 from providers.net.degradation import with_degradation
 from providers.net.stream import deltas
-from providers.net.transport import Transport
+from providers.net.transport import Transport, json_headers
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode, marking
 from providers.wire.caching import MarksTaken, cache_headers
 
 
-class ChatProvider:
+class ChatProvider(HttpProvider):
     """Streams replies of one server.
 
     A server that refuses a part of our dialect is asked once more without it, and spoken to like that from then on.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.name = endpoint.preset.name
         base_url = endpoint.base_url.removesuffix("/chat/completions")
-        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
+        transport = Transport(dataclasses.replace(endpoint, base_url=base_url), json_headers(endpoint))
+        super().__init__(transport, *lists_of(transport.endpoint))
         self._dialect = dialect_of(self._transport.endpoint)
         self._marks = MarksTaken()
 
-    def warm(self) -> None:
-        """Prepare for the first request; for a thread, after the first paint."""
-        self._transport.warm()
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-    async def models(self) -> list[str]:
-        return [model.id for model in await self.listed()]
-
     async def listed(self) -> list[ListedModel]:
-        found = await listed_models(self._transport, *lists_of(self._transport.endpoint))
+        found = await super().listed()
         if not self._transport.endpoint.preset.window_path or any(model.known.context_window for model in found):
             return found
         try:
@@ -105,11 +96,7 @@ class ChatProvider:
         if request.api_key is None and not leading:
             return self._transport
         endpoint = endpoint if request.api_key is None else endpoint.with_key(request.api_key)
-        return self._transport.speaking_for(endpoint, _headers(endpoint) | leading)
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
-    return {"content-type": "application/json", **endpoint.key_headers}
+        return self._transport.speaking_for(endpoint, json_headers(endpoint) | leading)
 
 
 if TYPE_CHECKING:

@@ -26,12 +26,17 @@ from harness.ports.provider import Request, ToolSpec
 from providers.catalog import CacheRule
 from providers.openai_chat.answer import is_strict
 from providers.openai_chat.models import effort_for, reasons
-from providers.wire.answer import in_words
 from providers.wire.caching import cache_fields
+from providers.wire.encoding import (
+    NO_OUTPUT,
+    is_same_model,
+    result_text,
+    system_text,
+    text_of,
+)
 from providers.wire.names import safe_name, tool_name
 
 LEAST_OUTPUT = 16
-NO_OUTPUT = "(no output)"
 ENCRYPTED = "reasoning.encrypted_content"
 FORMAT = "text"
 """The field that holds a model to a schema; where a server does not take it, the model is told in words."""
@@ -46,7 +51,7 @@ def encode(request: Request, without: Collection[str] = (), caching: CacheRule =
         "input": [*_input(spec, request.messages, keeps_thoughts=ENCRYPTED not in without)],
         "stream": True,
         "store": False,
-        "instructions": _instructions(request, in_words_only=FORMAT in without),
+        "instructions": system_text(request, with_schema=FORMAT in without),
         "tools": [_tool(tool) for tool in request.tools],
         **cache_fields(caching, request),
     }
@@ -66,13 +71,6 @@ def encode(request: Request, without: Collection[str] = (), caching: CacheRule =
         }
         body[FORMAT] = {"format": schema}
     return {name: value for name, value in body.items() if value not in ("", []) and name not in without}
-
-
-def _instructions(request: Request, *, in_words_only: bool) -> str:
-    words = [request.system] if request.system.strip() else []
-    if request.output_schema is not None and in_words_only:
-        words.append(in_words(request.output_schema))
-    return "\n\n".join(words)
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
@@ -99,8 +97,7 @@ def _input(spec: ModelSpec, messages: Iterable[ModelMessage], *, keeps_thoughts:
                     "output": _output(message),
                 }
             case AssistantMessage():
-                is_same_model = (message.provider, message.model) == (spec.provider, spec.model_id)
-                yield from _reply(message, keeps_thoughts=keeps_thoughts and is_same_model)
+                yield from _reply(message, keeps_thoughts=keeps_thoughts and is_same_model(message, spec))
 
 
 def _parts(content: Iterable[UserContent]) -> Iterator[JsonValue]:
@@ -114,10 +111,7 @@ def _parts(content: Iterable[UserContent]) -> Iterator[JsonValue]:
 
 
 def _output(message: ToolResult) -> JsonValue:
-    text = "\n".join(block.text for block in message.content if isinstance(block, Text) and block.text)
-    # This wire has no mark for failures.
-    if message.is_error and not text.lower().startswith("error"):
-        text = f"Error: {text}"
+    text = result_text(text_of(message.content), is_error=message.is_error)
     if not any(isinstance(block, Image) for block in message.content):
         return text or NO_OUTPUT
     return [*_parts((Text(text), *(block for block in message.content if isinstance(block, Image))))]

@@ -12,11 +12,11 @@ from harness.messages import ModelSpec
 from harness.ports.provider import Delta, Provider, Request
 from providers.catalog import CacheRule
 from providers.endpoint import Endpoint
-from providers.model_catalog.metadata import ListedModel
-from providers.model_catalog.models import better_named, listed_models, lists_of
+from providers.http_provider import HttpProvider
+from providers.model_catalog.models import better_named, lists_of
 from providers.net.degradation import with_degradation
 from providers.net.stream import deltas
-from providers.net.transport import Transport
+from providers.net.transport import Transport, json_headers
 from providers.openai_chat.models import reasons
 from providers.openai_responses.decode import ResponseDecoder
 from providers.openai_responses.encode import ENCRYPTED, FORMAT, encode
@@ -35,39 +35,26 @@ REFUSABLE = (
 )
 
 
-class ResponsesProvider:
+class ResponsesProvider(HttpProvider):
     """Streams replies of one server.
 
     A server that refuses a field which is not needed is asked once more without it, and from then on.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.name = endpoint.preset.name
         base_url = endpoint.base_url.removesuffix("/responses")
-        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
+        transport = Transport(dataclasses.replace(endpoint, base_url=base_url), json_headers(endpoint))
+        super().__init__(transport, *lists_of(transport.endpoint))
         self._without: set[str] = set()
         # What only the vendor's own service is known to take is not tried on others.
         self._caching = endpoint.preset.cache if endpoint.is_vendors_own else CacheRule()
-
-    def warm(self) -> None:
-        """Prepare for the first request; for a thread, after the first paint."""
-        self._transport.warm()
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-    async def models(self) -> list[str]:
-        return [model.id for model in await self.listed()]
-
-    async def listed(self) -> list[ListedModel]:
-        return await listed_models(self._transport, *lists_of(self._transport.endpoint))
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
         del with_tools
         return reasons(spec.model_id)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
-        transport = self._transport.for_key(request.api_key, _headers)
+        transport = self._transport.for_key(request.api_key, json_headers)
         named = partial(better_named, transport=transport, path="/models", model_id=request.spec.model_id)
         return with_degradation(partial(self._ask, request, transport), self._mends, named)
 
@@ -85,10 +72,6 @@ class ResponsesProvider:
             return False
         self._without.add(field)
         return True
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
-    return {"content-type": "application/json", **endpoint.key_headers}
 
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from harness.errors import ModelNotFound
 from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
-from providers.model_catalog.metadata import ListedModel
-from providers.model_catalog.models import better_named, listed_models
+from providers.http_provider import HttpProvider
+from providers.model_catalog.models import better_named
 from providers.net.stream import deltas
 from providers.net.transport import Transport
 from providers.proxy.decode import ProxyDecoder
@@ -21,27 +21,12 @@ PATH = "/v1/stream"
 MODELS = "/v1/models"
 
 
-class ProxyProvider:
+class ProxyProvider(HttpProvider):
     """Streams replies of whatever model the proxy asks on our behalf."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self.name = endpoint.preset.name
         base_url = endpoint.base_url.removesuffix(PATH).removesuffix("/v1")
-        self._transport = Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint))
-
-    def warm(self) -> None:
-        """Prepare for the first request; for a thread, after the first paint."""
-        self._transport.warm()
-
-    async def close(self) -> None:
-        await self._transport.close()
-
-    async def models(self) -> list[str]:
-        """What the proxy says it serves, where it says so: the protocol itself has no such question."""
-        return [model.id for model in await self.listed()]
-
-    async def listed(self) -> list[ListedModel]:
-        return await listed_models(self._transport, MODELS)
+        super().__init__(Transport(dataclasses.replace(endpoint, base_url=base_url), _headers(endpoint)), MODELS)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport = self._transport.for_key(request.api_key, _headers)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from harness.messages import AssistantMessage, JsonValue, ModelMessage, Thinking, ToolResult, UserContent, UserMessage
+from harness.messages import (
+    AssistantMessage,
+    Image,
+    JsonValue,
+    ModelMessage,
+    Thinking,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
 
 Speaker: TypeAlias = Literal["user", "model"]
 Turn: TypeAlias = tuple[Speaker, list[JsonValue]]
+
+ROLES: Mapping[Speaker, str] = {"user": "user", "model": "assistant"}
+"""Roles as Anthropic and Bedrock name them."""
+OPENING_TEXT = "Go on."
+"""User message put before a history that begins with a reply, which services refuse."""
 
 
 class Writer(Protocol):
@@ -59,6 +73,16 @@ def _told(messages: Sequence[ModelMessage], writer: Writer) -> Iterator[Turn]:
                 results, said = [], []
                 yield "model", [*writer.reply(message)]
     yield "user", [*results, *said]
+
+
+def images_after(
+    message: ToolResult, tool: str, call_id: str, blocks: Callable[[Iterable[UserContent]], Iterable[JsonValue]]
+) -> Iterator[JsonValue]:
+    """Yield the images of a tool result for a model that accepts them only outside the result."""
+    images = [block for block in message.content if isinstance(block, Image)]
+    if images:
+        yield {"text": f"The result of {tool} ({call_id}) shows:"}
+        yield from blocks(images)
 
 
 def with_thoughts(messages: Iterable[ModelMessage]) -> set[str]:

@@ -218,7 +218,7 @@ def test_nova_caches_no_tools_and_others_cache_nothing() -> None:
 def test_what_a_model_does_not_take_is_left_out() -> None:
     without = {CACHING, THINKING, TEMPERATURE, SCHEMA}
 
-    body = body_of(model=CLAUDE, level="high", system="S", temperature=0.1, answer_schema=ANSWER, without=without)
+    body = body_of(model=CLAUDE, level="high", system="S", temperature=0.1, output_schema=ANSWER, without=without)
 
     assert body["inferenceConfig"] == {"maxTokens": 16_384}
     assert not {"additionalModelRequestFields", "outputConfig"} & body.keys()
@@ -227,8 +227,8 @@ def test_what_a_model_does_not_take_is_left_out() -> None:
 
 
 def test_an_answer_in_a_form_is_held_to_it_or_told_of_it() -> None:
-    held = body_of(model=CLAUDE, answer_schema=ANSWER)
-    told = body_of(model=CLAUDE, answer_schema=OutputSchema("M", {"type": "object", "additionalProperties": True}))
+    held = body_of(model=CLAUDE, output_schema=ANSWER)
+    told = body_of(model=CLAUDE, output_schema=OutputSchema("M", {"type": "object", "additionalProperties": True}))
 
     form = held["outputConfig"]["textFormat"]["structure"]["jsonSchema"]
     assert json.loads(form["schema"])["additionalProperties"] is False

@@ -182,7 +182,7 @@ async def test_what_a_model_refuses_is_left_out_from_then_on_for_it_alone(
     server = serve([Failure(400, refusal), Reply("a"), Reply("b"), Reply("c")])
     model = connect("gemini/gemini-3.8-flash", base_url=server.url)
     answer = OutputSchema("A", {"type": "object", "required": ["a"]})
-    asked = asking(model, temperature=0.5, answer_schema=answer)
+    asked = asking(model, temperature=0.5, output_schema=answer)
     other = Request(ModelSpec("gemini", "gemini-4-argon"), "", (user("Go"),), temperature=0.5, output_schema=answer)
 
     for request in (asked, asked, other):

@@ -293,7 +293,7 @@ def test_limit_and_temperature_are_sent_when_asked_for() -> None:
 def test_an_answer_is_held_to_its_form_beside_tools() -> None:
     schema: JsonObject = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}}
 
-    body = body_of(answer_schema=OutputSchema("Answer", schema))
+    body = body_of(output_schema=OutputSchema("Answer", schema))
 
     assert body["generationConfig"]["responseMimeType"] == "application/json"
     assert body["generationConfig"]["responseJsonSchema"] == schema
@@ -303,7 +303,7 @@ def test_an_answer_is_held_to_its_form_beside_tools() -> None:
 def test_what_a_service_does_not_take_is_left_out() -> None:
     asked = OutputSchema("Answer", {"type": "object", "required": ["a"]})
 
-    body = body_of(thinking="high", temperature=0.5, answer_schema=asked, without=(THINKING, TEMPERATURE, FORMAT))
+    body = body_of(thinking="high", temperature=0.5, output_schema=asked, without=(THINKING, TEMPERATURE, FORMAT))
 
     assert "generationConfig" not in body
     assert '"required": ["a"]' in body["systemInstruction"]["parts"][0]["text"]

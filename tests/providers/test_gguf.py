@@ -221,7 +221,7 @@ async def test_an_answer_is_held_to_its_form(opened: Opened) -> None:
     model = opened(noise=1.0)
     schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
 
-    deltas = await deltas_of(model, asked(model, answer_schema=OutputSchema("fine", schema), max_tokens=200))
+    deltas = await deltas_of(model, asked(model, output_schema=OutputSchema("fine", schema), max_tokens=200))
 
     assert model.native_schema
     assert json.loads("".join(text_of(deltas)))["ok"] in (True, False)

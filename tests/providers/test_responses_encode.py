@@ -188,8 +188,8 @@ def test_ids_and_names_of_others_fit_the_service() -> None:
 def test_an_answer_is_held_to_its_schema_or_told_of_it() -> None:
     schema = OutputSchema("Invoice", {"type": "object", "properties": {}, "additionalProperties": False})
 
-    held = body_of(answer_schema=schema)
-    told = body_of(answer_schema=schema, without=(FORMAT,))
+    held = body_of(output_schema=schema)
+    told = body_of(output_schema=schema, without=(FORMAT,))
 
     assert held["text"]["format"] == {
         "type": "json_schema",

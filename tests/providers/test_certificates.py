@@ -94,7 +94,7 @@ def test_what_is_named_is_trusted_beside_the_usual_and_not_instead(variable: str
 async def test_an_authority_named_to_the_systems_own_judge_is_trusted(
     variable: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("providers.net.pool.trusted", lambda environment: ssl_context(environment, "darwin"))
+    monkeypatch.setattr("providers.net.pool.ssl_context", lambda environment: ssl_context(environment, "darwin"))
     monkeypatch.setenv(variable, str(authority.file.parent if variable == "SSL_CERT_DIR" else authority.file))
 
     last = await said_by(behind(authority.server("localhost")), ask)
@@ -106,7 +106,7 @@ async def test_an_authority_named_to_the_systems_own_judge_is_trusted(
 async def test_an_unknown_authority_is_named_with_what_to_do(
     platform: str, authority: Authority, behind: Behind, ask: Asker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("providers.net.pool.trusted", lambda environment: ssl_context(environment, platform))
+    monkeypatch.setattr("providers.net.pool.ssl_context", lambda environment: ssl_context(environment, platform))
     url = behind(authority.server("localhost"))
 
     with pytest.raises(RequestRejected) as caught:

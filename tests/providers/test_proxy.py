@@ -126,8 +126,8 @@ def script() -> Model:
     )
 
 
-async def run(model: Model, patience: int = 0) -> tuple[Agent, list[Event]]:
-    retry = RetryPolicy(max_retries=patience, initial=0.0, max_delay=0.0)
+async def run(model: Model, retries: int = 0) -> tuple[Agent, list[Event]]:
+    retry = RetryPolicy(max_retries=retries, initial=0.0, max_delay=0.0)
     agent = Agent(model, [SimpleTool("look")], "Be brief.", AgentOptions(retry=retry))
     events: list[Event] = []
     agent.subscribe(events.append)
@@ -234,7 +234,7 @@ def test_a_form_of_the_answer_is_passed_on() -> None:
 async def test_a_stream_that_breaks_off_is_asked_for_again_and_leaves_one_message() -> None:
     async with ProxyServer(scripted("One two three.", "One two three.").provider, token=TOKEN) as server:
         server.cut_after = 4
-        agent, events = await run(through(server), cancel_grace_s=1)
+        agent, events = await run(through(server), retries=1)
 
     assert [type(message) for message in agent.history] == [UserMessage, AssistantMessage]
     assert agent.history.messages[-1].text == "One two three."  # type: ignore[union-attr] - as asserted above
@@ -280,7 +280,7 @@ async def test_a_failure_behind_the_proxy_is_the_same_failure_here(kind: type[Pr
 async def test_a_refusal_behind_the_proxy_is_the_models_answer() -> None:
     upstream = scripted(Reply((Say("I may not."),), stop_reason="error", error="flagged", usage=Usage(3, 4)))
     async with ProxyServer(upstream.provider, token=TOKEN) as server:
-        agent, _ = await run(through(server), cancel_grace_s=2)
+        agent, _ = await run(through(server), retries=2)
 
     last = agent.history.messages[-1]
     assert isinstance(last, AssistantMessage)

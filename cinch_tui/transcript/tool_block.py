@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.transcript.block import Block, Part, guess_height
 from cinch_tui.transcript.lines import Line
 from cinch_tui.transcript.stamps import ROOM
-from harness.lazy_dataclass import dataclass
+from cinch_tui.transcript.tool_call_state import FRESH_LINES, ToolCallState
 from harness.views import DiffView, ImageView, TerminalView, TextView, View
 
 if TYPE_CHECKING:
@@ -16,32 +16,7 @@ if TYPE_CHECKING:
 
     from cinch_tui.transcript.picture import Picture
     from cinch_tui.transcript.styles import BlockStyles
-
-# Of what comes out of a call that has only just come, so many lines are shown.
-FRESH = 8
-
-ToolStatus: TypeAlias = Literal["waiting", "running", "done", "failed", "denied"]
-
-
-@dataclass(slots=True)
-class ToolCallState:
-    """What is known of a tool call so far."""
-
-    label: str
-    summary: str
-    status: ToolStatus = "waiting"
-    view: View | None = None
-    text: str = ""
-    duration: float | None = None
-    pictures: tuple[Picture, ...] = ()
-    is_markdown: bool = False
-    """The text of the view is Markdown to read, not the source of a file."""
-
-    @property
-    def outcome(self) -> ToolStatus:
-        """How it went for a person: a command that ended with a status has failed, though the call has not."""
-        failed = self.status == "done" and isinstance(self.view, TerminalView) and self.view.exit_code
-        return "failed" if failed else self.status
+    from cinch_tui.transcript.tool_call_state import ToolStatus
 
 
 class ToolBlock(Block):
@@ -176,7 +151,7 @@ class ToolBlock(Block):
         if self.folded:
             return self.gap + 1
         if self.is_fresh:
-            return self.gap + 1 + FRESH
+            return self.gap + 1 + FRESH_LINES
         match self.view:
             case DiffView() | ImageView():
                 return self.gap + 12

@@ -21,7 +21,7 @@ from harness.views import DiffView, ImageView, ListingView, TerminalView, TextVi
 
 if TYPE_CHECKING:
     from cinch_tui.transcript.styles import BlockStyles
-    from cinch_tui.transcript.tool_block import ToolCallState, ToolStatus
+    from cinch_tui.transcript.tool_call_state import ToolCallState, ToolStatus
 
 LONGEST = 200
 LONGEST_DIFF = 50

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from cinch_tui.rendering.hunks import Sides, diff_rows
 from cinch_tui.transcript.plain import printed
-from cinch_tui.transcript.tool_block import FRESH
+from cinch_tui.transcript.tool_call_state import FRESH_LINES, ToolCallState
 from cinch_tui.transcript.tool_lines import LONGEST, first_lines
 from harness.views import DiffView, ImageView, ListingView, TerminalView, TextView, TodoView, View
-
-if TYPE_CHECKING:
-    from cinch_tui.transcript.tool_block import ToolCallState
 
 # About what fits a line of the widest screen.
 WIDEST = 400
@@ -39,15 +35,15 @@ def _brief_view(view: View) -> View:
         case TerminalView(output=output):
             return replace(view, output=_ending(output))
         case ListingView(entries=entries):
-            return replace(view, entries=entries[:FRESH])
+            return replace(view, entries=entries[:FRESH_LINES])
         case _:
             return view
 
 
 def _ending(text: str) -> str:
     # Of an output of megabytes only the end is looked at, many times a second.
-    rows = text[-WIDEST * FRESH :].rstrip("\n").rsplit("\n", FRESH)
-    return "\n".join(rows[-FRESH:])
+    rows = text[-WIDEST * FRESH_LINES :].rstrip("\n").rsplit("\n", FRESH_LINES)
+    return "\n".join(rows[-FRESH_LINES:])
 
 
 def _view_text(view: View) -> str:

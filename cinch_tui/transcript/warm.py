@@ -10,7 +10,7 @@ def warm_up() -> None:
     """Import what draws Markdown and code; meant for a thread after the first paint."""
     # Together they cost some hundred milliseconds, which nobody waits for while typing.
     from cinch_tui.transcript.markdown import Page, piece_lines
-    from cinch_tui.transcript.tool_block import ToolCallState
+    from cinch_tui.transcript.tool_call_state import ToolCallState
     from cinch_tui.transcript.tool_lines import header_line
 
     look = BlockStyles.bare()

@@ -48,9 +48,6 @@ ALLOWED_CYCLES: Mapping[str, frozenset[str]] = {
             "cinch_tui.screens.settings",
             "cinch_tui.screens.settings_text",
             "cinch_tui.terminal.first_picture",
-            "cinch_tui.transcript.tool_block",
-            "cinch_tui.transcript.tool_lines",
-            "cinch_tui.transcript.tool_text",
         }
     ),
 }

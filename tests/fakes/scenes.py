@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.tool_block import ToolStatus
+from cinch_tui.transcript.tool_call_state import ToolStatus
 from harness.messages import AssistantMessage, Text, ToolCall, ToolResult, Usage, user
 from harness.ports.interaction import ApprovalRequest, Choice, Question
 from harness.ports.tool import Risk

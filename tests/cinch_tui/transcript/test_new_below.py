@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from fakes.transcript_stage import Stage, numbered
 
-from cinch_tui.transcript.tool_block import ToolBlock, ToolStatus
+from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.transcript.tool_call_state import ToolStatus
 from harness.views import TerminalView
 
 SMALL = (60, 12)

@@ -4,7 +4,8 @@ import pytest
 
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.styles import BlockStyles
-from cinch_tui.transcript.tool_block import ToolBlock, ToolStatus
+from cinch_tui.transcript.tool_block import ToolBlock
+from cinch_tui.transcript.tool_call_state import ToolStatus
 from cinch_tui.transcript.tool_lines import body_lines, header_line
 from harness.views import TerminalView
 

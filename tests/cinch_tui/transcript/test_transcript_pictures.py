@@ -7,7 +7,7 @@ from textual.pilot import Pilot
 
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import NoticeBlock, ReplyBlock, ThinkingBlock, ToolBlock, UserBlock
-from cinch_tui.transcript.tool_block import ToolStatus
+from cinch_tui.transcript.tool_call_state import ToolStatus
 from harness.views import DiffView, ListingView, TerminalView, TextView, TodoItem, TodoView, View
 
 SIZE = (80, 24)

@@ -88,12 +88,12 @@ class CinchApp(App[object]):
         self.has_prompt = threading.Event()
         """Set once the prompt takes keys; the driver keeps what is typed until then."""
         self.guard = frame.guard if frame else Guard()
-        self.controller = SessionController(self, options, settings, history, self.guard)
-        self._presence = self.controller.presence
+        self.controller = SessionController(self, options, settings, history, self._observe_agent)
         self._kills = Kills(self._leave)
         self._prompt_history = history
         self.fault = ""
         self._screenful = ScreenCells()
+        self._chat: ChatScreen | None = None
 
     def _paint_for(self, environ: Mapping[str, str]) -> None:
         # Most terminals can do all of it.
@@ -119,12 +119,25 @@ class CinchApp(App[object]):
     def get_default_screen(self) -> Screen[object]:
         """The chat itself: a screen put over an empty one would be laid out and styled twice before the first paint."""
         mentions = MentionCompletion(self._options.cwd)
-        front = ChatCommandHost(self.controller)
+        host = ChatCommandHost(self.controller)
         draft = Draft(project_dir(self._options.paths.state, self._options.cwd) / "drafts", self._album)
-        prompt = Prompt(CommandCompletion(_commands, front), mentions, self._prompt_history, draft)
+        prompt = Prompt(CommandCompletion(_commands, host), mentions, self._prompt_history, draft)
         if self._settings.ui.vim:
             prompt.uses_vim = True
-        return ChatScreen(self.controller, front, prompt, _commands, self.frame)
+        self._chat = host.screen = ChatScreen(self.controller, host, prompt, _commands, self.frame)
+        return self._chat
+
+    def _observe_agent(self) -> None:
+        """Subscribe to the agent's events what writes to the terminal or the desktop."""
+        # Imported once there is an agent.
+        from cinch_tui.app.exit_summary import keep_way_back
+        from cinch_tui.controller.status_command import status_line_updater
+        from cinch_tui.notifications.notifying import calling
+
+        assembly = self.controller.assembly
+        assembly.agent.subscribe(keep_way_back(assembly, self.guard.say))
+        assembly.agent.subscribe(status_line_updater(self.controller))
+        assembly.agent.subscribe(calling(self, self.controller.presence, self._options, self._settings.ui))
 
     def action_command_palette(self) -> None:
         # No start needs it.
@@ -185,14 +198,15 @@ class CinchApp(App[object]):
                 self.screen.keep_picture()
 
     def on_terminal_pictures(self) -> None:
-        self.controller.screen.show_pictures("kitty")
+        if self._chat is not None:
+            self._chat.show_pictures("kitty")
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, Key | Paste):
             # Some terminals never tell that one was elsewhere.
-            if self._presence.is_away:
+            if self.controller.presence.is_away:
                 self._look_at_theme()
-            self._presence.typed()
+            self.controller.presence.typed()
         await super().on_event(event)
 
     def on_user_notified(self, message: UserNotified) -> None:
@@ -200,10 +214,10 @@ class CinchApp(App[object]):
             self._driver.write(message.sequence)
 
     def on_app_blur(self) -> None:
-        self._presence.is_looking = False
+        self.controller.presence.is_looking = False
 
     def on_app_focus(self) -> None:
-        self._presence.is_looking = True
+        self.controller.presence.is_looking = True
         self._look_at_theme()
 
     def _look_at_theme(self) -> None:

@@ -21,7 +21,7 @@ NEEDED_NEXT = (
     "cinch_tui.assembly",
     "cinch_tui.controller.bridge",
     "cinch_tui.user_dialogs.interaction",
-    "cinch_tui.command_host.reports",
+    "cinch_tui.reports.summaries",
     "cinch_tui.app.exit_summary",
     "cinch_tui.transcript.history_blocks",
     "cinch_tui.transcript.markdown",

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.assembly import Assembly
-    from cinch_tui.command_host.session_choices import SessionChoices
     from cinch_tui.commands.host import ApprovalMode, NoticeLevel, TranscriptPart
     from cinch_tui.commands.registry import Choice
+    from cinch_tui.commands.session_choices import SessionChoices
     from cinch_tui.config.options import Options
     from harness.agent.agent import Agent
     from harness.thinking_level import ThinkingLevel
@@ -53,7 +53,7 @@ class AgentCommandHost:
     # The session
 
     def transcript_source(self, part: TranscriptPart, back: int = 1) -> str:
-        from cinch_tui.command_host import reports as reports
+        from cinch_tui.reports import summaries as reports
 
         return reports.source(self._place.agent.history.messages, part, back)
 
@@ -94,19 +94,19 @@ class AgentCommandHost:
         return f"Saved in {store.path}"
 
     def session_choices(self) -> Sequence[Choice]:
-        from cinch_tui.command_host.session_choices import SessionChoices
+        from cinch_tui.commands.session_choices import SessionChoices
 
         if self._sessions is None:
             self._sessions = SessionChoices(self._place.options.paths.data, self._place.options.cwd)
         return self._sessions.newest_first(self._place.agent.session_id)
 
     def session_summary(self) -> str:
-        from cinch_tui.command_host import reports as reports
+        from cinch_tui.reports import summaries as reports
 
         return reports.session_summary(self._place.assembly)
 
     def usage_report(self) -> str:
-        from cinch_tui.command_host import reports as reports
+        from cinch_tui.reports import summaries as reports
 
         return reports.usage_report(self._place.agent)
 
@@ -114,7 +114,7 @@ class AgentCommandHost:
 
     @property
     def thinking(self) -> ThinkingLevel:
-        from cinch_tui.command_host import reports as reports
+        from cinch_tui.reports import summaries as reports
 
         return reports.thinking_in_effect(self._place.agent)
 
@@ -139,7 +139,7 @@ class AgentCommandHost:
         return self._place.agent.state.approval
 
     def approval_summary(self) -> str:
-        from cinch_tui.command_host import reports as reports
+        from cinch_tui.reports import summaries as reports
 
         return reports.approval_summary(self._place.agent)
 
@@ -169,12 +169,12 @@ class AgentCommandHost:
     # Keys
 
     def provider_names(self) -> Sequence[str]:
-        from cinch_tui.command_host import reports as reports
+        from cinch_tui.reports import summaries as reports
 
         return reports.provider_names()
 
     async def key_summary(self) -> str:
-        from cinch_tui.command_host import reports as reports
+        from cinch_tui.reports import summaries as reports
 
         return await asyncio.to_thread(reports.key_summary, self._place.assembly.keys)
 

@@ -6,20 +6,18 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.app.preload import warm
 from cinch_tui.command_host.agent import AgentCommandHost
-from cinch_tui.command_host.side_questions import Asides
-from cinch_tui.controller.channels import show_thinking, shows_thinking
-from cinch_tui.controller.controller import SessionController
-from cinch_tui.controller.grants import show_grants
-from cinch_tui.keys.keymap import label_of
+from cinch_tui.commands.side_questions import Asides
+from cinch_tui.keys.keymap import hint, label_of
 from harness.errors import CinchError, ConfigError
 
 if TYPE_CHECKING:
     from cinch_tui.api_keys.check import KeyCheck
     from cinch_tui.command_host.cycles import ModelCycle, ThemeCycle
-    from cinch_tui.commands.host import ApprovalMode, CommandHost, DiffBase
+    from cinch_tui.commands.host import ApprovalMode, DiffBase, ScreenHost
+    from cinch_tui.controller.controller import SessionController
     from cinch_tui.models.model_catalog import ModelCatalog
+    from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.transcript.blocks import NoticeLevel
     from cinch_tui.widgets.key_field import CheckKey
 
@@ -28,10 +26,16 @@ class ChatCommandHost(AgentCommandHost):
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)
         self._controller = controller
+        self.screen: ChatScreen | None = None
         self._market: ModelCatalog | None = None
         self._asides = Asides()
         self._colours: ThemeCycle | None = None
         self._models: ModelCycle | None = None
+
+    @property
+    def _screen(self) -> ChatScreen:
+        assert self.screen is not None
+        return self.screen
 
     # The screen
 
@@ -43,7 +47,7 @@ class ChatCommandHost(AgentCommandHost):
 
         block = ReplyBlock(f"### {title}\n\n{text}")
         block.finish()
-        self._controller.screen.widgets.transcript.add(block)
+        self._controller.view.widgets.transcript.add(block)
 
     def show_help(self) -> None:
         from cinch_tui.screens.help import help_screen
@@ -53,11 +57,13 @@ class ChatCommandHost(AgentCommandHost):
     def toggle_help(self) -> None:
         from cinch_tui.widgets.help_panel import toggle_help
 
-        if not toggle_help(self._controller.screen):
+        if not toggle_help(self._screen):
             self.show_help()
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
-        return await self._controller.pick(title, choices, current)
+        from cinch_tui.user_dialogs.pickers import pick
+
+        return await pick(self._controller.app, title, choices, current)
 
     async def ask_key(self, title: str, note: str, check: CheckKey) -> tuple[str, KeyCheck] | None:
         from cinch_tui.screens.key_entry import KeyEntry
@@ -73,62 +79,63 @@ class ChatCommandHost(AgentCommandHost):
     async def show_context(self) -> None:
         from cinch_tui.screens.context import open_context
 
-        await open_context(self._controller)
+        await open_context(self._controller.app, self._controller.assembly)
 
     @property
     def shows_thinking(self) -> bool:
-        return shows_thinking(self._controller)
+        return self._controller.view.widgets.shows_thinking
 
     def show_thinking(self, *, shown: bool) -> None:
-        show_thinking(self._controller, shown=shown)
+        self._controller.view.widgets.show_thinking(shown=shown)
 
     def clear_view(self) -> None:
-        self._controller.clear_view()
+        self._screen.widgets.transcript.banner = None
+        self._screen.replace_conversation([])
 
     def toggle_times(self) -> None:
-        self._controller.screen.widgets.transcript.action_stamps()
+        self._controller.view.widgets.transcript.action_stamps()
 
     def copy(self, text: str) -> None:
         from cinch_tui.terminal.clipboard import copy
 
-        self._controller.screen.run_worker(copy(self._controller.app, text), group="copy")
+        self._controller.app.run_worker(copy(self._controller.app, text), group="copy")
 
     def theme_names(self) -> Sequence[str]:
-        from cinch_tui.command_host.setting_effects import theme_switch_of
+        from cinch_tui.screens.setting_effects import theme_switch_of
 
-        return theme_switch_of(self._controller).names()
+        return theme_switch_of(self._controller.app).names()
 
     async def choose_theme(self, name: str) -> None:
         from cinch_tui.app.theme_switch import pick_theme
-        from cinch_tui.command_host.setting_effects import theme_switch_of
         from cinch_tui.config.edit import set_in_file
+        from cinch_tui.screens.setting_effects import theme_switch_of
         from cinch_tui.terminal.first_picture import forget_pictures
 
-        theme_switch = theme_switch_of(self._controller)
+        theme_switch = theme_switch_of(self._controller.app)
         chosen = name or await pick_theme(self._controller.app, theme_switch)
         if chosen:
             theme_switch.choose(chosen)
             path = self._controller.options.sources.user_file
             await asyncio.to_thread(set_in_file, path, "ui.theme", chosen)
             await asyncio.to_thread(forget_pictures, self._controller.options)
-            self._controller.screen.keep_picture()
+            self._screen.keep_picture()
             self.notice(f"The theme is {chosen}, from now on ({path}).")
 
     def next_colours(self) -> None:
         from cinch_tui.command_host.cycles import ThemeCycle
-        from cinch_tui.command_host.setting_effects import theme_switch_of
+        from cinch_tui.screens.setting_effects import theme_switch_of
 
-        self._colours = self._colours or ThemeCycle(theme_switch_of(self._controller))
+        self._colours = self._colours or ThemeCycle(theme_switch_of(self._controller.app))
         self._controller.app.notify(f"The theme is {self._colours.step()}.", markup=False)
 
     async def open_editor(self) -> None:
         from cinch_tui.terminal.editor import Edited, EditorFailed, Unsaved, compose
 
-        prompt = self._controller.screen.prompt
+        prompt = self._controller.view.prompt
         draft = prompt.take()
         match await compose(draft.text, self._controller.settings.ui.editor, self._controller.app.suspend):
             case Edited(text) if self._controller.settings.ui.editor_sends:
-                self._controller.screen.send(draft.saying(text))
+                self._controller.view.send(draft.saying(text))
             case Edited(text):
                 prompt.restore(draft.saying(text))
             case EditorFailed(reason, text):
@@ -138,19 +145,19 @@ class ChatCommandHost(AgentCommandHost):
                 prompt.restore(draft)
                 self.notice("Nothing is sent: nothing was saved. What you had written is in the prompt.")
             case _:
-                self._controller.set_aside(draft)
+                self._controller.add_to_history(draft)
                 self.notice("Nothing is sent: the file was empty.")
 
     async def toggle_vim(self) -> None:
         from cinch_tui.config.edit import set_in_file
 
-        prompt, path = self._controller.screen.prompt, self._controller.options.sources.user_file
+        prompt, path = self._controller.view.prompt, self._controller.options.sources.user_file
         prompt.uses_vim = not prompt.uses_vim
         await asyncio.to_thread(set_in_file, path, "ui.vim", prompt.uses_vim)
         self.notice(f"The prompt is edited with the keys of {'vi' if prompt.uses_vim else 'a shell'} ({path}).")
 
     async def paste(self) -> None:
-        await self._controller.screen.prompt.action_paste()
+        await self._controller.view.prompt.action_paste()
 
     def quit(self) -> None:
         self._controller.leave("/quit")
@@ -162,9 +169,7 @@ class ChatCommandHost(AgentCommandHost):
         return label_of("chat.abort")
 
     async def until_ready(self) -> bool:
-        was_ready = self._controller.sender.is_ready
-        await self._controller.sender.until_ready()
-        return not was_ready
+        return await self._controller.until_ready()
 
     @property
     def is_running(self) -> bool:
@@ -177,7 +182,17 @@ class ChatCommandHost(AgentCommandHost):
         self._controller.new_session()
 
     async def pick_session(self) -> None:
-        await self._controller.pick_session()
+        controller = self._controller
+        if controller.is_running:
+            text = " ".join(filter(None, ("The agent is at work.", hint("chat.abort stops it."))))
+            self.notice(text, "warning")
+            return
+        from cinch_tui.screens.sessions import pick_session
+
+        options = controller.options
+        chosen = await pick_session(controller.app, options.paths.data, options.cwd, controller.agent.session_id)
+        if chosen:
+            await controller.load_session(chosen)
 
     async def load_session(self, session_id: str) -> None:
         await self._controller.load_session(session_id)
@@ -193,7 +208,7 @@ class ChatCommandHost(AgentCommandHost):
     # The model
 
     def model_names(self) -> Sequence[str]:
-        from cinch_tui.command_host import reports as reports
+        from cinch_tui.reports import summaries as reports
 
         offered = [offer.name for offer in self._market.offers] if self._market else []
         return tuple(dict.fromkeys([*offered, *reports.model_names()]))
@@ -231,25 +246,24 @@ class ChatCommandHost(AgentCommandHost):
         model = await asyncio.to_thread(self._controller.assembly.connect, name, level)
         self._controller.agent.set_model(model)
         self.notice(f"The model is {model.spec.name} from the next reply on.")
-        await warm(self._controller.agent.state)
 
     def ask_again(self) -> None:
         if self._controller.agent.retry_now():
             return
         if self._controller.is_running:
             raise CinchError("the model is at work: there is no wait to cut short")
-        self._controller.screen.go_on()
+        self._controller.view.continue_run()
 
     async def examine(self, names: Sequence[str]) -> str:
         from cinch_tui.doctor.report import report_block
         from cinch_tui.models.last_choice import Choice
 
         options, spec = self._controller.options, self._controller.agent.state.model.spec
-        self._controller.screen.widgets.note("asking services…")
+        self._controller.view.widgets.set_status(note="asking services…")
         try:
             return await report_block(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
         finally:
-            self._controller.screen.widgets.note("")
+            self._controller.view.widgets.set_status(note="")
 
     # Several models at once
 
@@ -266,11 +280,11 @@ class ChatCommandHost(AgentCommandHost):
                 await model.info.load()
         except CinchError:
             typed = f"/parallel {' '.join(models)} -- {prompt}" if prompt else f"/parallel {' '.join(models)}"
-            self._controller.screen.prompt.restore(typed)
+            self._controller.view.prompt.restore(typed)
             raise
         self._controller.sender.parallel_run = parallel_run = ParallelRun(self._controller, connected)
         if prompt:
-            self._controller.screen.send(prompt)
+            self._controller.view.send(prompt)
         else:
             self.notice(f"The next prompt goes to {', '.join(parallel_run.names)}; /parallel off takes that back.")
 
@@ -289,7 +303,7 @@ class ChatCommandHost(AgentCommandHost):
         from cinch_tui.transcript.aside_block import SideQuestionBlock
 
         controller, block = self._controller, SideQuestionBlock(question)
-        transcript = controller.screen.widgets.transcript
+        transcript = controller.view.widgets.transcript
         transcript.add(block)
 
         def tell(text: str) -> None:
@@ -302,7 +316,7 @@ class ChatCommandHost(AgentCommandHost):
         finally:
             block.finish(ending)
             transcript.changed(block)
-            controller.show_figures()
+            controller.show_usage()
 
     def stop_aside(self) -> bool:
         return self._asides.stop()
@@ -312,32 +326,31 @@ class ChatCommandHost(AgentCommandHost):
     def panels(self) -> Sequence[tuple[str, str, bool]]:
         from cinch_tui.panels.registry import PANELS
 
-        panels = self._controller.screen.panels
+        panels = self._screen.panels
         return [(spec.name, spec.summary, panels.is_shown(spec)) for spec in PANELS]
 
     def toggle_panel(self, name: str) -> None:
-        self._controller.screen.panels.toggle(name)
+        self._screen.panels.toggle(name)
 
     def open_panel(self, name: str) -> None:
-        self._controller.screen.panels.turn_to(name, focus=True)
+        self._screen.panels.turn_to(name, focus=True)
 
     # Approval
 
     def set_approval(self, mode: ApprovalMode) -> None:
-        from cinch_tui.command_host.setting_effects import set_approval
-
-        set_approval(self._controller, mode)
+        self._controller.agent.state.approval = mode
+        self._controller.show_permissions()
 
     def grant(self, tool: str) -> bool:
         known = super().grant(tool)
-        show_grants(self._controller)
+        self._controller.show_permissions()
         return known
 
     def revoke(self, grant: str | None) -> Sequence[str]:
         revoked = super().revoke(grant)
-        show_grants(self._controller)
+        self._controller.show_permissions()
         return revoked
 
 
 if TYPE_CHECKING:
-    _: type[CommandHost] = ChatCommandHost
+    _: type[ScreenHost] = ChatCommandHost

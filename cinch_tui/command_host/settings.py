@@ -1,4 +1,4 @@
-"""Opens the settings for a person, with what the screen needs of the app: its themes, its models, its editor."""
+"""Opens the settings screen, with the themes, models and editor of the app."""
 
 from __future__ import annotations
 
@@ -9,45 +9,56 @@ from typing import TYPE_CHECKING
 from textual.app import SuspendNotSupported
 
 from cinch_tui.app.theme_switch import pick_theme
-from cinch_tui.command_host.setting_effects import apply, live, theme_switch_of
 from cinch_tui.config.private_file import write_private
 from cinch_tui.config.store import SettingStore
 from cinch_tui.config.text import example_text
 from cinch_tui.models.model_catalog import ModelCatalog, pick_model, used_in
+from cinch_tui.reports.summaries import agent_settings
+from cinch_tui.screens.setting_effects import theme_switch_of
 from cinch_tui.screens.settings import Hands, SettingsScreen
 from cinch_tui.terminal.editor import editor_command, run_there
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
-    from cinch_tui.config.settings import Settings
     from cinch_tui.controller.controller import SessionController
 
 
+def live_settings(controller: SessionController) -> dict[str, object]:
+    """Return the values in effect in this session, which may differ from the settings, by name."""
+    view = controller.view
+    return {
+        **agent_settings(controller.agent),
+        "ui.theme": theme_switch_of(controller.app).shown,
+        "ui.timestamps": view.widgets.transcript.ways.stamps,
+        "ui.vim": view.prompt.uses_vim,
+        "ui.show_thinking": view.widgets.shows_thinking,
+    }
+
+
 async def open_settings(controller: SessionController) -> None:
-    """Show them until the person has done with them; to be called in a worker.
+    """Show the settings until the user closes them; to be called in a worker.
 
     Raises:
-        CinchError: there is no agent yet.
+        CinchError: There is no agent yet.
     """
     agent = controller.agent
 
-    def take_effect(settings: Settings, touched: frozenset[str]) -> None:
-        apply(controller, settings, touched)
-
     async def theme() -> str | None:
-        return await pick_theme(controller.app, theme_switch_of(controller))
+        return await pick_theme(controller.app, theme_switch_of(controller.app))
 
     async def model() -> str | None:
-        market = ModelCatalog(controller.assembly.keys)
-        return await pick_model(controller.app, market, agent.state.model.spec, used_in(agent.history.messages))
+        catalog = ModelCatalog(controller.assembly.keys)
+        return await pick_model(controller.app, catalog, agent.state.model.spec, used_in(agent.history.messages))
 
     pickers = {"ui.theme": theme, "model.name": model}
-    hands = Hands(take_effect, lambda path: _edit(controller, path), pickers, lambda: live(controller))
+    hands = Hands(
+        controller.change_settings, lambda path: _edit(controller, path), pickers, lambda: live_settings(controller)
+    )
     await controller.app.push_screen_wait(SettingsScreen(SettingStore(controller.options.sources), hands))
 
 
 def _edit(controller: SessionController, path: Path) -> None:
-    """Open the file where the person writes; it begins as the example, all commented out."""
+    """Open the file in the user's editor; a new one begins as the example, commented out."""
     try:
         argv = editor_command(controller.settings.ui.editor, os.environ)
         if not argv:

@@ -286,3 +286,17 @@ class CommandHost(
     Protocol,
 ):
     """All of it."""
+
+
+class ScreenHost(CommandHost, Protocol):
+    """Command host of the full-screen app."""
+
+    async def keep_key(self, provider: str, secret: str) -> None: ...
+
+    def next_colours(self) -> None:
+        """Switch to the next of the user's theme, white and black."""
+        ...
+
+    async def next_model(self) -> None:
+        """Switch to the next model that settings name or that this conversation used."""
+        ...

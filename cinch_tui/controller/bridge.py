@@ -1,13 +1,12 @@
-"""Harness events onto the screen: the only crossing.
+"""Bridge from agent events to the widgets of the chat screen.
 
-Called directly by the agent's bus, in the app's own event loop: one message per streamed token would cost more than the
-token. Widgets coalesce what they are told and paint on their own time.
+The agent's bus calls it directly, in the app's event loop: one Textual message per streamed token would cost more than
+the token. Widgets coalesce changes and paint on their own schedule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cinch_tui.app.hints import app_hints
@@ -56,28 +55,28 @@ from harness.ports.provider import BlockDelta, BlockEnd, BlockStart
 from harness.views import TerminalView, TextView, TodoView, View
 
 if TYPE_CHECKING:
-    from cinch_tui.screens.chat_widgets import ChatWidgets
+    from cinch_tui.widgets.chat_widgets import ChatWidgets
 
 
 PLAN_HINT = "Plan mode is on; /plan accept carries out the plan in this reply."
 SHOWN_ELSEWHERE = ("todo", "ask_user", "submit_plan")
-"""Tools that have a panel or a dialog of their own."""
+"""Tools with their own panel or dialog."""
 QUESTIONS = ("ask_user", "submit_plan")
-"""Tools whose call waits for the person until it ends."""
+"""Tools whose calls wait for the user."""
 
 
 class Bridge:
-    """Subscribe `receive` to an agent's bus. `widgets` is the set of widgets it speaks to."""
+    """Updates widgets; subscribe `receive` to an agent's bus."""
 
     def __init__(self, widgets: ChatWidgets) -> None:
         self._widgets = widgets
         self._streaming: dict[int, ReplyBlock | ThinkingBlock] = {}
-        self._said: list[ReplyBlock | ThinkingBlock] = []
+        self._reply_blocks: list[ReplyBlock | ThinkingBlock] = []
         self._tools: dict[str, ToolBlock] = {}
         self._retry = RetryNotice(widgets)
         self._questions = 0
         self._model = ""
-        self._full = 0
+        self._tokens_before = 0
         self._handlers: dict[type[Event], Callable[..., None]] = {
             AgentStart: self._agent_started,
             AgentEnd: self._agent_ended,
@@ -95,11 +94,11 @@ class Bridge:
             UsageUpdate: self._usage_updated,
             ContextWarning: self._context_warned,
             RetryScheduled: self._retry.show,
-            SubagentEvent: self._subagent_told,
+            SubagentEvent: self._subagent_reported,
             ModelFallback: self._fell_back,
             ModelRouted: self._routed,
-            CompactionStart: self._makes_room,
-            CompactionEnd: self._made_room,
+            CompactionStart: self._compaction_started,
+            CompactionEnd: self._compaction_ended,
             InputRejected: self._input_rejected,
             ModeChanged: self._mode_changed,
             ModelChanged: self._model_changed,
@@ -112,12 +111,8 @@ class Bridge:
         if handler:
             handler(event)
 
-    def _set(self, **changes: object) -> None:
-        status = self._widgets.status
-        status.status = replace(status.status, **changes)
-
     def forget(self) -> None:
-        """The conversation on the screen was replaced."""
+        """Drop references to blocks after another conversation was shown."""
         self._streaming.clear()
         self._tools.clear()
 
@@ -125,16 +120,16 @@ class Bridge:
         del event
         self._questions = 0
         self._model = self._widgets.status.status.model
-        self._set(state="running", note="", turn=0)
+        self._widgets.set_status(state="running", note="", turn=0)
 
     def _turn_started(self, event: TurnStart) -> None:
         del event
-        self._set(turn=self._widgets.status.status.turn + 1)
+        self._widgets.set_status(turn=self._widgets.status.status.turn + 1)
 
     def _agent_ended(self, event: AgentEnd) -> None:
-        # Whichever model answered, the next prompt goes to the chosen one.
+        # Routing and fallback models apply to one run only.
         model = self._model or self._widgets.status.status.model
-        self._set(state=_STATES.get(event.stop_reason, "idle"), note="", model=model)
+        self._widgets.set_status(state=_STATES.get(event.stop_reason, "idle"), note="", model=model)
         self._widgets.tool_panel.clear()
         self._retry.drop()
         if event.stop_reason == "aborted":
@@ -151,8 +146,8 @@ class Bridge:
     def _message_started(self, event: MessageStart) -> None:
         if event.role == "assistant":
             self._streaming.clear()
-            self._said.clear()
-            # The calls before it are over, and stand in the conversation.
+            self._reply_blocks.clear()
+            # The calls of the previous turn have ended; the transcript shows them.
             self._widgets.tool_panel.retire()
 
     def _message_updated(self, event: MessageUpdate) -> None:
@@ -175,11 +170,11 @@ class Bridge:
             self._streaming[index] = ThinkingBlock()
         else:
             return
-        self._said.append(self._streaming[index])
+        self._reply_blocks.append(self._streaming[index])
         self._widgets.transcript.add(self._streaming[index])
 
     def _reply(self, text: str = "") -> ReplyBlock:
-        """What is said while nothing is changed is not to be taken for what was done."""
+        """Create a reply; in plan mode it is marked, since it describes changes that were not made."""
         reply = ReplyBlock(text)
         reply.tag = PLANNED if self._widgets.status.status.plan else ""
         return reply
@@ -193,7 +188,7 @@ class Bridge:
     def _message_ended(self, event: MessageEnd) -> None:
         message = event.message
         if isinstance(message, UserMessage):
-            # What the person ran was shown when they ran it.
+            # The output of the user's own command was shown when it ran.
             if not is_report(message):
                 self._widgets.transcript.extend(said_blocks(message))
             return
@@ -201,15 +196,15 @@ class Bridge:
             return
         for index in tuple(self._streaming):
             self._finish_block(index)
-        if not self._said:
-            self._show_whole(message)
+        if not self._reply_blocks:
+            self._show_unstreamed(message)
         if sources := sources_of(message.content):
             self._widgets.transcript.add(SourcesBlock(sources))
         if message.stop_reason == "error" and message.error:
             self._widgets.notice(app_hints(message.error), "error")
 
-    def _show_whole(self, message: AssistantMessage) -> None:
-        """A reply that was not streamed: it was chosen among several."""
+    def _show_unstreamed(self, message: AssistantMessage) -> None:
+        """Show a reply that was not streamed: it was chosen among parallel replies."""
         for content in message.content:
             match content:
                 case Text(text) if text:
@@ -221,27 +216,27 @@ class Bridge:
 
     def _message_discarded(self, event: MessageDiscarded) -> None:
         del event
-        for block in self._said:
+        for block in self._reply_blocks:
             self._widgets.transcript.drop(block)
-        self._said.clear()
+        self._reply_blocks.clear()
         self._streaming.clear()
 
     def _approval_requested(self, event: ToolApprovalRequested) -> None:
         del event
-        self._asked()
+        self._question_opened()
 
     def _approval_resolved(self, event: ToolApprovalResolved) -> None:
         del event
-        self._answered()
+        self._question_closed()
 
-    def _asked(self) -> None:
+    def _question_opened(self) -> None:
         self._questions += 1
-        self._set(note="needs input")
+        self._widgets.set_status(note="needs input")
 
-    def _answered(self) -> None:
-        """Sub-agents may ask before another of them has its answer."""
+    def _question_closed(self) -> None:
+        """Count down: several subagents may wait for an answer at once."""
         self._questions = max(0, self._questions - 1)
-        self._set(note="needs input" if self._questions else "")
+        self._widgets.set_status(note="needs input" if self._questions else "")
 
     def _tool_started(self, event: ToolExecutionStart) -> None:
         block = ToolBlock(event.call.id, event.label, event.summary)
@@ -252,7 +247,7 @@ class Bridge:
         else:
             self._widgets.transcript.add_fresh(block)
         if event.call.name in QUESTIONS:
-            self._asked()
+            self._question_opened()
         if event.call.name not in SHOWN_ELSEWHERE:
             self._widgets.tool_panel.started(event.call.id, event.label, event.summary)
 
@@ -270,9 +265,9 @@ class Bridge:
         if block is None:
             return
         if result.tool_name in QUESTIONS:
-            self._answered()
+            self._question_closed()
         if block.view is not None and result.view is not None:
-            # What it was at is over; the last of what came out is worth its place.
+            # The last line of output is more useful now than what the tool was doing.
             self._widgets.tool_panel.updated(result.call_id, _last_line(result.view))
         show_result(block, result)
         block.duration = event.duration
@@ -283,7 +278,7 @@ class Bridge:
 
     def _hook_ran(self, event: HookRan) -> None:
         if event.result is not None:
-            # A call that is blocked has neither a start nor an end.
+            # A blocked call has neither a start nor an end event.
             block = ToolBlock(event.call_id, event.result.tool_name, "")
             show_result(block, event.result)
             self._widgets.transcript.add(block)
@@ -296,42 +291,42 @@ class Bridge:
             return
         self._widgets.notice("The context window is nearly full; /new starts afresh.", "warning")
 
-    def _subagent_told(self, event: SubagentEvent) -> None:
-        """What a person should know of a sub-agent besides its progress, which its call shows."""
+    def _subagent_reported(self, event: SubagentEvent) -> None:
+        """Show what the user needs to know of a subagent besides its progress, which its call shows."""
         match event.event:
             case ToolApprovalRequested() | ToolApprovalResolved() | RetryScheduled() | Notice() | SubagentEvent():
                 self.receive(event.event)
             case ToolExecutionStart(call=call) if call.name in QUESTIONS:
-                self._asked()
+                self._question_opened()
             case ToolExecutionEnd(result=result) if result.tool_name in QUESTIONS:
-                self._answered()
+                self._question_closed()
             case MessageStart(role="assistant"):
                 self._retry.drop()
             case _:
                 pass
 
     def _mode_changed(self, event: ModeChanged) -> None:
-        self._set(plan=event.mode == PLAN.name)
+        self._widgets.set_status(plan=event.mode == PLAN.name)
 
     def _model_changed(self, event: ModelChanged) -> None:
         self._model = event.spec.name
         self._widgets.show_model(event.spec.name)
 
     def _routed(self, event: ModelRouted) -> None:
-        self._set(model=event.spec.name)
+        self._widgets.set_status(model=event.spec.name)
 
     def _fell_back(self, event: ModelFallback) -> None:
         self._retry.drop()
         text = f"{_sentence(event.error)} {event.spec.name} goes on in place of {event.failed.name}."
         self._widgets.notice(text, "warning")
-        self._set(model=event.spec.name)
+        self._widgets.set_status(model=event.spec.name)
 
-    def _makes_room(self, event: CompactionStart) -> None:
-        self._full = event.tokens
+    def _compaction_started(self, event: CompactionStart) -> None:
+        self._tokens_before = event.tokens
 
-    def _made_room(self, event: CompactionEnd) -> None:
-        # Where there was nothing to leave out, the service has the word.
-        if event.reason == "window" or not (event.dropped or event.tokens < self._full):
+    def _compaction_ended(self, event: CompactionEnd) -> None:
+        # If nothing could be left out, the provider reports the overflow.
+        if event.reason == "window" or not (event.dropped or event.tokens < self._tokens_before):
             return
         older = "1 older message is" if event.dropped == 1 else f"{event.dropped:,} older messages are"
         what = f"{older} left out of what it sees" if event.dropped else "it sees less of the longest messages"

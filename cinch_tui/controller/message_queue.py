@@ -1,4 +1,4 @@
-"""What was said to the agent and waits: shown, changed, taken back."""
+"""Queued steering and follow-up messages: shown, edited, reordered, taken back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cinch_tui.user_input import Words, joined, words_in
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
+    from cinch_tui.controller.view import ControllerContext
     from cinch_tui.widgets.queue_line import QueueLine
     from harness.events import Event
     from harness.inbox import Queue
@@ -19,29 +19,30 @@ TOO_LATE = "The agent has heard that already."
 
 
 @dataclass(frozen=True, slots=True)
-class QueuedMessage:
-    """A message that is being changed in the prompt, and the place that it has."""
+class EditedMessage:
+    """A queued message that is being edited in the prompt."""
 
     message: UserMessage
     queue: Queue
     place: int
+    """Its index in the queue."""
 
 
 class MessageQueue:
-    def __init__(self, controller: SessionController) -> None:
+    def __init__(self, controller: ControllerContext) -> None:
         self._controller = controller
-        self._held: QueuedMessage | None = None
+        self._edited: EditedMessage | None = None
 
-    def follow(self, event: Event | None) -> None:
-        """Show what waits, if the event, or none, may have changed it."""
+    def receive(self, event: Event) -> None:
+        """Show the queue after events that may have changed it; subscribed to the agent's bus."""
         from harness.events import AgentEnd, MessageEnd
         from harness.messages import UserMessage
 
-        heard = isinstance(event, MessageEnd) and isinstance(event.message, UserMessage)
-        if event is None or heard or isinstance(event, AgentEnd):
-            self._show()
+        is_delivered = isinstance(event, MessageEnd) and isinstance(event.message, UserMessage)
+        if is_delivered or isinstance(event, AgentEnd):
+            self.show()
 
-    def _show(self) -> None:
+    def show(self) -> None:
         from cinch_tui.widgets.queue_line import NEXT, WaitingRow
 
         rows = [
@@ -49,83 +50,83 @@ class MessageQueue:
             for kind, queue in self._queues().items()
             for message in queue.messages
         ]
-        screen = self._controller.screen
-        screen.widgets.queue.show(rows)
-        screen.prompt.something_waits = bool(rows)
-        screen.prompt.steering_waits = any(row.kind == NEXT for row in rows)
+        view = self._controller.view
+        view.widgets.queue.show(rows)
+        view.prompt.something_waits = bool(rows)
+        view.prompt.steering_waits = any(row.kind == NEXT for row in rows)
 
     def take_back(self) -> bool:
-        """Put all that waits back into the prompt; whether there was anything."""
-        waiting = self._controller.agent.drain_queues()
-        if waiting:
-            self._controller.screen.prompt.restore(joined([words_in(message) for message in waiting]))
-        self._show()
-        return bool(waiting)
+        """Move all queued messages back into the prompt; return True if there were any."""
+        drained = self._controller.agent.drain_queues()
+        if drained:
+            self._controller.view.prompt.restore(joined([words_in(message) for message in drained]))
+        self.show()
+        return bool(drained)
 
-    def obey(self, asked: QueueLine.Asked) -> None:
-        """Do what was asked for with one of them."""
+    def apply(self, request: QueueLine.Asked) -> None:
+        """Edit, remove or move a queued message, as the user asked in the queue line."""
         for queue in self._queues().values():
-            if queue.place(asked.id) is not None:
-                self._change(queue, asked)
-                self._show()
+            if queue.place(request.id) is not None:
+                self._change(queue, request)
+                self.show()
                 return
-        self._controller.screen.notify(TOO_LATE)
-        self._show()
+        self._controller.app.notify(TOO_LATE)
+        self.show()
 
-    def _change(self, queue: Queue, asked: QueueLine.Asked) -> None:
-        match asked.wish:
+    def _change(self, queue: Queue, request: QueueLine.Asked) -> None:
+        match request.wish:
             case "edit":
-                self._edit(queue, asked.id)
+                self._edit(queue, request.id)
             case "remove":
-                if message := queue.remove(asked.id):
-                    self._controller.set_aside(words_in(message))
+                if message := queue.remove(request.id):
+                    self._controller.add_to_history(words_in(message))
             case "earlier":
-                queue.move(asked.id, -1)
+                queue.move(request.id, -1)
             case "later":
-                queue.move(asked.id, 1)
+                queue.move(request.id, 1)
             case "switch":
-                self._switch(queue, asked.id)
+                self._switch(queue, request.id)
 
     def _switch(self, queue: Queue, message_id: str) -> None:
-        """What was to be heard next waits for the end, and the other way round."""
+        """Turn a steering message into a follow-up, or the other way round."""
         inbox = self._controller.agent.inbox
         if message := queue.remove(message_id):
             (inbox.follow_up if queue is inbox.steering else inbox.steering).put(message)
 
     def _edit(self, queue: Queue, message_id: str) -> None:
-        """It does not wait meanwhile: what is half changed must not be heard. What was being changed waits again."""
-        self.left_as_it_was()
+        """Move a message to the prompt; out of the queue, so that a half-edited one is never delivered."""
+        self.cancel_edit()
         place = queue.place(message_id)
         message = queue.remove(message_id)
         if message is not None:
-            self._held = QueuedMessage(message, queue, place or 0)
-            self._controller.screen.prompt.revise(words_in(message))
+            self._edited = EditedMessage(message, queue, place or 0)
+            self._controller.view.prompt.revise(words_in(message))
 
-    def revised(self, words: Words) -> None:
-        """What is in the prompt goes to the place of what it was; where no run is on any more, to the agent."""
+    def finish_edit(self, words: Words) -> None:
+        """Put the edited message back in its place, or send it if the run has ended."""
         from harness.agent.prompt import user_messages
 
-        held, self._held = self._held, None
-        if held is None:
+        edited, self._edited = self._edited, None
+        if edited is None:
             return
         if not words.text.strip():
-            self._controller.set_aside(words_in(held.message))
+            self._controller.add_to_history(words_in(edited.message))
         elif self._controller.is_running:
             for message in user_messages(words.prompt):
-                held.queue.put(message, held.place)
+                edited.queue.put(message, edited.place)
         else:
-            self._controller.screen.send(words)
-        self._show()
+            self._controller.view.send(words)
+        self.show()
 
-    def left_as_it_was(self) -> None:
-        held, self._held = self._held, None
-        if held is None:
+    def cancel_edit(self) -> None:
+        edited, self._edited = self._edited, None
+        if edited is None:
             return
         if self._controller.is_running:
-            held.queue.put(held.message, held.place)
+            edited.queue.put(edited.message, edited.place)
         else:
-            self._controller.screen.prompt.restore(words_in(held.message))
-        self._show()
+            self._controller.view.prompt.restore(words_in(edited.message))
+        self.show()
 
     def _queues(self) -> dict[str, Queue]:
         from cinch_tui.widgets.queue_line import NEXT

@@ -1,4 +1,4 @@
-"""Several models that answer one prompt at once: each in a block of its own, until the person picks an answer."""
+"""Parallel run: several models answer one prompt, each in its own block, until the user picks an answer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.keys.keymap import hint
-from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.transcript.branch_block import VariantBlock
+from cinch_tui.user_dialogs.pickers import pick_index
 from harness.context.citations import sources_markdown, sources_of
 from harness.errors import CinchError
 from harness.events import (
@@ -30,8 +30,8 @@ from harness.ports.provider import BlockDelta, BlockStart
 from harness.ports.selection import Selection, candidates
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
-    from cinch_tui.screens.chat_widgets import ChatWidgets
+    from cinch_tui.controller.view import ControllerContext
+    from cinch_tui.widgets.chat_widgets import ChatWidgets
     from harness.agent.prompt import Prompt
     from harness.messages import Message
     from harness.ports.provider import Model
@@ -46,24 +46,19 @@ READ_ON = "None is picked yet: /parallel pick asks again"
 
 
 class ParallelRun:
-    """The next prompt goes to these models; the session goes on with the answer that the person picks."""
+    """Sends the next prompt to several models; the session continues with the answer that the user picks."""
 
-    def __init__(self, controller: SessionController, models: Sequence[Model]) -> None:
+    def __init__(self, controller: ControllerContext, models: Sequence[Model]) -> None:
         self._controller = controller
         self._models = models
-        self._names = numbered([model.spec.name for model in models])
-        self._asked_again = asyncio.Event()
-        self._waits = False
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
+        self.names: Sequence[str] = numbered([model.spec.name for model in models])
+        self._pick_requested = asyncio.Event()
+        self._is_waiting = False
 
     async def ask(self, said: Prompt) -> None:
-        """Ask all of them and let the person pick; returns at the end of the run."""
+        """Ask all models and let the user pick; return at the end of the run."""
         agent = self._controller.agent
-        view = VariantView(self._controller.screen.widgets, self._names)
-        unsubscribe = agent.subscribe(view.receive)
+        unsubscribe = agent.subscribe(VariantView(self._controller.view.widgets, self.names).receive)
         prompt = f"{agent.state.system_prompt}\n\n{BESIDE_OTHERS}"
         try:
             await run_parallel(
@@ -71,16 +66,16 @@ class ParallelRun:
             )
         finally:
             unsubscribe()
-            # Also what came to nothing is paid for.
-            self._controller.show_figures()
+            # Failed answers cost something, too.
+            self._controller.show_usage()
             for model in self._models:
                 await model.provider.close()
 
     async def choose(self, prompts: Sequence[Message], outcomes: Sequence[Outcome]) -> Selection:
-        """The person is the judge, and may read for as long as they like."""
+        """Let the user pick an answer, however long it takes."""
         del prompts
-        # Set back at the end of the run.
-        self._controller.screen.widgets.note("needs input")
+        # The end of the run resets it.
+        self._controller.view.widgets.set_status(note="needs input")
         while True:
             index = await self._pick(candidates(outcomes))
             if index is not None:
@@ -89,37 +84,28 @@ class ParallelRun:
             await self._wait()
 
     def pick_again(self) -> None:
-        """Raises:
-        CinchError: there is nothing to pick from.
+        """Reopen the list of answers.
+
+        Raises:
+            CinchError: There are no answers to pick from.
         """
-        if not self._waits:
+        if not self._is_waiting:
             raise CinchError("there are no answers to pick from")
-        self._asked_again.set()
+        self._pick_requested.set()
 
     async def _wait(self) -> None:
-        self._asked_again.clear()
-        self._waits = True
+        self._pick_requested.clear()
+        self._is_waiting = True
         try:
-            await self._asked_again.wait()
+            await self._pick_requested.wait()
         finally:
-            self._waits = False
+            self._is_waiting = False
 
     async def _pick(self, outcomes: Sequence[Outcome]) -> int | None:
-        items = [Item(self._names[each.index], each.result.text, each.index) for each in outcomes]
+        answers = [(self.names[each.index], each.result.text) for each in outcomes]
         title = " ".join(filter(None, (WHICH, hint("picker.cancel lets you read first."))))
-        picker = Picker(title, items, grace=self._controller.grace())
-        answered: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-
-        def settle(index: int | None) -> None:
-            if not answered.done():
-                answered.set_result(index)
-
-        await self._controller.app.push_screen(picker, settle)
-        try:
-            return await answered
-        except asyncio.CancelledError:
-            picker.withdraw()
-            raise
+        chosen = await pick_index(self._controller.app, title, answers, grace=self._controller.grace())
+        return None if chosen is None else outcomes[chosen].index
 
 
 class VariantView:
@@ -174,7 +160,7 @@ class VariantView:
                 pass
 
     def _settle(self, end: ParallelEnd) -> None:
-        """What goes on is shown as the conversation's own; the rest can be unfolded."""
+        """Mark the chosen answer, and fold all: the conversation shows it as its own reply."""
         chosen = self._blocks.get(end.selected_run_id)
         for block in self._blocks.values():
             if not block.finished:
@@ -188,7 +174,7 @@ class VariantView:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """The names, with a number where one comes again."""
+    """Return the names, with numbers where a name occurs more than once."""
     return [
         f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
         for place, name in enumerate(names)
@@ -211,7 +197,6 @@ def _turn(block: VariantBlock, event: MessageStart | MessageEnd | MessageDiscard
 
 def _end(block: VariantBlock, end: AgentEnd) -> None:
     if end.stop_reason in ("error", "aborted"):
-        # The end of what was said, so that it can be read whole.
         block.append(f"\n\n{end.error or 'Stopped.'}")
         block.finish()
         block.label("failed", "failed" if end.stop_reason == "error" else "stopped")
@@ -222,9 +207,9 @@ def _end(block: VariantBlock, end: AgentEnd) -> None:
 
 
 def _tool_line(label: str, summary: str) -> str:
-    """A paragraph of Markdown, whatever the model called for."""
-    what = summary.replace("`", "'").replace("\n", " ")
-    return f"\n\n▸ {label} `{what}`\n\n" if what.strip() else f"\n\n▸ {label}\n\n"
+    """Return a tool call as a paragraph of Markdown."""
+    arguments = summary.replace("`", "'").replace("\n", " ")
+    return f"\n\n▸ {label} `{arguments}`\n\n" if arguments.strip() else f"\n\n▸ {label}\n\n"
 
 
 if TYPE_CHECKING:

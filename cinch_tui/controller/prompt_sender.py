@@ -1,4 +1,4 @@
-"""What is said to the agent: now, to the run that is on, or for its end."""
+"""Sending to the agent: a prompt, a steering message, or a follow-up message."""
 
 from __future__ import annotations
 
@@ -12,39 +12,36 @@ from harness.errors import CinchError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cinch_tui.controller.controller import SessionController
     from cinch_tui.controller.parallel_run import ParallelRun
+    from cinch_tui.controller.view import ControllerContext
     from harness.messages import UserContent
 
 
 class PromptSender:
-    """`parallel_run`, where there is one, has the next prompt."""
-
-    def __init__(self, controller: SessionController) -> None:
+    def __init__(self, controller: ControllerContext) -> None:
         self._controller = controller
         self._ready = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
         self.parallel_run: ParallelRun | None = None
+        """Models that get the next prompt instead of the session's model."""
         self.queue = MessageQueue(controller)
 
     @property
     def is_ready(self) -> bool:
-        """Whether what is sent goes to the agent at once."""
+        """True once the agent exists, so that prompts are sent at once."""
         return self._ready.is_set()
 
     async def until_ready(self) -> None:
-        """Until there is an agent."""
         await self._ready.wait()
 
     def begin(self) -> None:
-        """There is an agent: what was sent before goes to it."""
+        """Send the prompts that were submitted before the agent existed."""
         self._ready.set()
 
     async def run(self, words: Words | None) -> None:
-        """Prompt the agent, or with None let it go on, and wait for its end; what could not be said goes back into the
-        prompt.
+        """Prompt the agent, or continue with None, and wait for the end of the run.
 
-        Prompts that were sent before the agent was there wait for their turn.
+        Prompts submitted before the agent exists wait for it. What could not be sent goes back into the prompt.
         """
         await self.until_ready()
         async with self._one_at_a_time:
@@ -53,17 +50,16 @@ class PromptSender:
     async def _prompt(self, words: Words | None) -> None:
         controller = self._controller
         try:
-            await self._say(words)
+            await self._send(words)
         except CinchError as error:
             controller.notice(str(error), "error")
             if words is not None:
-                controller.screen.prompt.restore(words)
+                controller.view.prompt.restore(words)
         if self.queue.take_back():
             controller.notice("What you typed meanwhile is back in the prompt.")
         await controller.show_branch()
 
-    async def _say(self, words: Words | None) -> None:
-        """To the agent, or, where that was asked for, to several models at once."""
+    async def _send(self, words: Words | None) -> None:
         if words is None:
             await self._controller.agent.continue_run()
             return
@@ -76,29 +72,29 @@ class PromptSender:
             self.parallel_run = None
 
     def steer(self, words: Words) -> None:
-        self._send_meanwhile(words, self._controller.agent.steer)
+        self._queue(words, self._controller.agent.steer)
 
     def follow_up(self, words: Words) -> None:
-        self._send_meanwhile(words, self._controller.agent.follow_up)
+        self._queue(words, self._controller.agent.follow_up)
 
-    def _send_meanwhile(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
+    def _queue(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
         if "@" in words.text:
-            self._controller.screen.run_worker(self._send_with_files(words, send), group="attach")
+            self._controller.app.run_worker(self._queue_with_files(words, send), group="attach")
         else:
             send(words.prompt)
-            self.queue.follow(None)
+            self.queue.show()
 
-    async def _send_with_files(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
+    async def _queue_with_files(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
         prompt = await self._with_files(words)
         if self._controller.is_running:
             send(prompt)
-            self.queue.follow(None)
+            self.queue.show()
         else:
-            # The run ended meanwhile.
-            self._controller.screen.prompt.restore(words)
+            # The run ended while the files were read.
+            self._controller.view.prompt.restore(words)
 
     async def _with_files(self, words: Words) -> str | tuple[UserContent, ...]:
-        """What the words say, with the files that they name."""
+        """Return the prompt with the files it mentions."""
         if "@" not in words.text:
             return words.prompt
         from cinch_tui.attached_files import attach_files

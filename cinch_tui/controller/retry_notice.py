@@ -1,4 +1,4 @@
-"""What a person sees while the model is to be asked again: why, and for how long yet."""
+"""Notice shown while a failed model call waits for its retry, with the reason and a countdown."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from harness.agent.retry import in_words
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from cinch_tui.screens.chat_widgets import ChatWidgets
     from cinch_tui.transcript.blocks import NoticeBlock
+    from cinch_tui.widgets.chat_widgets import ChatWidgets
     from harness.events import RetryScheduled
 
-WORTH_COUNTING = 3.0
-"""Seconds; a shorter wait is over before anybody has read how to end it."""
+MIN_COUNTDOWN_S = 3.0
+"""Seconds; a shorter wait is over before anyone has read how to end it."""
 
 
 class RetryNotice:
-    """One notice at most; it counts the seconds and goes when it is dropped."""
+    """At most one notice, which counts down the seconds until it is dropped."""
 
     def __init__(self, widgets: ChatWidgets) -> None:
         self._widgets = widgets
@@ -33,30 +33,30 @@ class RetryNotice:
     def show(self, event: RetryScheduled) -> None:
         self.drop()
         self._event, self._due = event, time.monotonic() + event.delay
-        self._block = self._widgets.notice(_told(event, event.delay), "warning")
-        self._widgets.note(f"retry {event.attempt}/{event.max_retries}")
-        if event.delay >= WORTH_COUNTING:
-            self._timer = self._widgets.transcript.set_interval(1.0, self._count)
+        self._block = self._widgets.notice(_text(event, event.delay), "warning")
+        self._widgets.set_status(note=f"retry {event.attempt}/{event.max_retries}")
+        if event.delay >= MIN_COUNTDOWN_S:
+            self._timer = self._widgets.transcript.set_interval(1.0, self._update)
 
     def drop(self) -> None:
         if self._timer is not None:
             self._timer.stop()
         if self._block is not None:
             self._widgets.transcript.drop(self._block)
-            self._widgets.note("")
+            self._widgets.set_status(note="")
         self._block = self._timer = self._event = None
 
-    def _count(self) -> None:
+    def _update(self) -> None:
         if self._block is not None and self._event is not None:
-            self._block.text = _told(self._event, self._due - time.monotonic())
+            self._block.text = _text(self._event, self._due - time.monotonic())
             self._widgets.transcript.changed(self._block)
 
 
-def _told(event: RetryScheduled, left: float) -> str:
-    why = event.error if event.error.endswith((".", "!", "?", "…")) else f"{event.error}."
-    again = f"{event.attempt} of {event.max_retries}"
-    if event.delay < WORTH_COUNTING:
-        return f"{why} Trying again in {in_words(event.delay)} ({again})."
-    wait = f"in {math.ceil(left)} s" if left > 0 else "now"
-    ways = ", ".join(filter(None, ("/retry asks at once", "/model takes another", hint("chat.abort stops"))))
-    return f"{why} Trying again {wait} ({again}): {ways}."
+def _text(event: RetryScheduled, seconds_left: float) -> str:
+    reason = event.error if event.error.endswith((".", "!", "?", "…")) else f"{event.error}."
+    attempt = f"{event.attempt} of {event.max_retries}"
+    if event.delay < MIN_COUNTDOWN_S:
+        return f"{reason} Trying again in {in_words(event.delay)} ({attempt})."
+    wait = f"in {math.ceil(seconds_left)} s" if seconds_left > 0 else "now"
+    options = ", ".join(filter(None, ("/retry asks at once", "/model takes another", hint("chat.abort stops"))))
+    return f"{reason} Trying again {wait} ({attempt}): {options}."

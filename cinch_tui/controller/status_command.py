@@ -1,7 +1,7 @@
-"""A person's own command that has a line in the status bar: it gets JSON, and the first line that it prints is shown.
+"""Status command: a user's command whose first line of output is shown in the status bar.
 
-Harmless whatever it does: it runs after a turn and no more often than is set, gets no terminal, and is killed with all
-that it started when its time is up.
+It receives JSON on stdin. It runs at most once per configured interval, after a turn, without a terminal, and is killed
+with all its children when its time is up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,36 +21,37 @@ from harness.events import AgentEnd, Event, TurnEnd
 if TYPE_CHECKING:
     from cinch_tui.controller.controller import SessionController
 
-Facts: TypeAlias = Mapping[str, str | int | float | None]
+StatusInput: TypeAlias = Mapping[str, str | int | float | None]
 
-PATIENCE = 3.0
-SHOWN = 200
+TIMEOUT_S = 3.0
+MAX_CHARS = 200
 
 
 class StatusCommand:
-    def __init__(self, command: str, cwd: Path, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, command: str, cwd: Path, interval: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """Create a command that runs at most once in `interval` seconds."""
         self._command = command
         self._cwd = cwd
-        self._seconds = seconds
+        self._interval = interval
         self._clock = clock
         self._ran_at: float | None = None
-        self._is_on = False
+        self._is_running = False
 
-    async def line(self, facts: Facts) -> str | None:
-        """What it says now; None where it is not its time, or it does not end."""
+    async def line(self, status: StatusInput) -> str | None:
+        """Run the command and return its first line; None if it is not due, fails to start, or times out."""
         now = self._clock()
-        is_early = self._ran_at is not None and now - self._ran_at < self._seconds
-        if not self._command or self._is_on or is_early:
+        is_early = self._ran_at is not None and now - self._ran_at < self._interval
+        if not self._command or self._is_running or is_early:
             return None
-        self._ran_at, self._is_on = now, True
+        self._ran_at, self._is_running = now, True
         try:
-            return await self._said(json.dumps(facts).encode())
+            return await self._run(json.dumps(status).encode())
         except OSError:
             return None
         finally:
-            self._is_on = False
+            self._is_running = False
 
-    async def _said(self, facts: bytes) -> str | None:
+    async def _run(self, stdin: bytes) -> str | None:
         process = await asyncio.create_subprocess_shell(
             self._command,
             cwd=self._cwd,
@@ -63,46 +63,45 @@ class StatusCommand:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT_S):
                 with suppress(ConnectionError):
-                    process.stdin.write(facts + b"\n")
+                    process.stdin.write(stdin + b"\n")
                     process.stdin.close()
-                said = await process.stdout.readline()
+                line = await process.stdout.readline()
         except (TimeoutError, ValueError):
-            # Its time was up, or its line had no end.
+            # ValueError: the line is longer than the buffer of the stream.
             return None
         finally:
-            # The group outlives its leader where something was left in the background.
+            # The process group outlives its leader if the command left something in the background.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-        return said.decode(errors="replace").strip()[:SHOWN]
+        return line.decode(errors="replace").strip()[:MAX_CHARS]
 
 
-def show_after_turns(controller: SessionController) -> Callable[[Event], None]:
-    """Hears the agent, and has the command's line shown."""
-    # What is set may change at any time; what is set has one command that remembers when it ran.
+def status_line_updater(controller: SessionController) -> Callable[[Event], None]:
+    """Return a subscriber that runs the configured status command after turns and shows its line."""
+    # The setting may change at any time; each command remembers when it ran.
     commands: dict[tuple[str, float], StatusCommand] = {}
 
     async def show(command: StatusCommand) -> None:
-        line = await command.line(facts_of(controller))
+        line = await command.line(status_input(controller))
         if line is not None:
-            bar = controller.screen.widgets.status
-            bar.status = replace(bar.status, told=line)
+            controller.view.widgets.set_status(told=line)
 
-    def hear(event: Event) -> None:
+    def receive(event: Event) -> None:
         ui = controller.settings.ui
         if ui.status_command and isinstance(event, TurnEnd | AgentEnd):
             wanted = (ui.status_command, ui.status_seconds)
             command = commands.setdefault(wanted, StatusCommand(wanted[0], controller.options.cwd, wanted[1]))
-            controller.screen.run_worker(show(command), group="status")
+            controller.app.run_worker(show(command), group="status")
 
-    return hear
+    return receive
 
 
-def facts_of(controller: SessionController) -> Facts:
-    """What the command is told."""
-    agent, status = controller.agent, controller.screen.widgets.status.status
+def status_input(controller: SessionController) -> StatusInput:
+    """Return what the command receives as JSON."""
+    agent, status = controller.agent, controller.view.widgets.status.status
     return {
         "session_id": agent.session_id,
         "cwd": str(controller.options.cwd),

@@ -11,7 +11,11 @@ from cinch_tui.notifications.channels import Notification, show_on_desktop, writ
 from cinch_tui.notifications.watch import Notifications
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
+    from textual.app import App
+
+    from cinch_tui.config.options import Options
+    from cinch_tui.config.settings import UiSettings
+    from cinch_tui.notifications.presence import Presence
     from harness.events import Event
 
 
@@ -23,15 +27,14 @@ class UserNotified(Message):
         self.sequence = sequence
 
 
-def calling(controller: SessionController) -> Callable[[Event], None]:
-    """What the person of this controller is called by."""
-    ui, environ = controller.settings.ui, controller.options.environ
+def calling(app: App[object], presence: Presence, options: Options, ui: UiSettings) -> Callable[[Event], None]:
+    """Return a subscriber to an agent's bus that notifies a user who looks elsewhere."""
 
     def call(words: str) -> None:
-        about = Notification.about(controller.options.cwd.name, words)
-        if sequence := written(ui.notify, about, environ):
-            controller.app.post_message(UserNotified(sequence))
+        about = Notification.about(options.cwd.name, words)
+        if sequence := written(ui.notify, about, options.environ):
+            app.post_message(UserNotified(sequence))
         if "desktop" in ui.notify and "off" not in ui.notify:
             show_on_desktop(about)
 
-    return Notifications(controller.presence, call, ui.notify_after_s).receive
+    return Notifications(presence, call, ui.notify_after_s).receive

@@ -1,4 +1,4 @@
-"""The panel of sub-agents."""
+"""Panel of subagents."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.keys.keymap import hint
-from cinch_tui.panels.panel import StillPanel
+from cinch_tui.panels.panel import StaticPanel
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.status_bar import format_count, format_elapsed
 from harness.events import Event, MessageUpdate, SubagentEvent
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
-    from cinch_tui.panels.panel import Panel
+    from cinch_tui.panels.panel import Panel, PanelContext
     from cinch_tui.panels.sub_agents import SubAgent
 
 _MARKS = {"running": "●", "done": "✓", "failed": "✗", "stopped": "■"}
 
 
-class AgentsPanel(StillPanel):
+class AgentsPanel(StaticPanel):
     empty = "No sub-agent has worked in this session."
 
-    def __init__(self, controller: SessionController) -> None:
-        self._controller = controller
+    def __init__(self, context: PanelContext) -> None:
+        self._context = context
 
     @property
     def hint(self) -> str:
@@ -34,7 +33,7 @@ class AgentsPanel(StillPanel):
     def is_live(self) -> bool:
         return any(agent.state == "running" for agent in self._agents)
 
-    def concerns(self, event: Event) -> bool:
+    def affected_by(self, event: Event) -> bool:
         while isinstance(event, SubagentEvent):
             event = event.event
             if not isinstance(event, SubagentEvent | MessageUpdate):
@@ -47,19 +46,19 @@ class AgentsPanel(StillPanel):
     async def open(self, key: str) -> None:
         from cinch_tui.screens.reader import Reader
 
-        agent = self._controller.screen.panels.sub_agents.find(key)
+        agent = self._context.sub_agents.find(key)
         if agent is None:
             return
-        await self._controller.app.push_screen_wait(Reader(one_line(agent.name), lambda: agent.story))
+        await self._context.open_screen(Reader(one_line(agent.name), lambda: agent.story))
 
     async def stop(self, key: str) -> None:
-        agent = self._controller.screen.panels.sub_agents.find(key)
+        agent = self._context.sub_agents.find(key)
         if agent is not None:
-            self._controller.agent.cancel_call(agent.call_id, agent.caller)
+            self._context.agent.cancel_call(agent.call_id, agent.caller)
 
     @property
     def _agents(self) -> list[SubAgent]:
-        return self._controller.screen.panels.sub_agents.newest_first
+        return self._context.sub_agents.newest_first
 
 
 def _row(agent: SubAgent) -> ItemRow:

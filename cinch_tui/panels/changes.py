@@ -1,4 +1,4 @@
-"""The panel of the files that this session changed."""
+"""Panel of the files that this session changed."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.changes import FileChange, Ledger
 from cinch_tui.keys.keymap import hint
-from cinch_tui.panels.panel import StillPanel
+from cinch_tui.panels.panel import StaticPanel
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemRow
 from harness.events import AgentEnd, Event, SubagentEvent, ToolExecutionEnd
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
-    from cinch_tui.panels.panel import Panel
+    from cinch_tui.panels.panel import Panel, PanelContext
 
 
-class ChangesPanel(StillPanel):
+class ChangesPanel(StaticPanel):
     empty = "This session has changed no file."
 
-    def __init__(self, controller: SessionController) -> None:
-        self._controller = controller
+    def __init__(self, context: PanelContext) -> None:
+        self._context = context
 
     @property
     def hint(self) -> str:
         return hint("panel.open the diff")
 
-    def concerns(self, event: Event) -> bool:
+    def affected_by(self, event: Event) -> bool:
         while isinstance(event, SubagentEvent):
             event = event.event
         return isinstance(event, ToolExecutionEnd | AgentEnd)
@@ -42,10 +41,10 @@ class ChangesPanel(StillPanel):
         from cinch_tui.screens.changes import ChangesScreen
 
         screen = ChangesScreen(self._ledger(), "session", at=key)
-        await self._controller.app.push_screen_wait(screen)
+        await self._context.open_screen(screen)
 
     def _ledger(self) -> Ledger:
-        assembly = self._controller.assembly
+        assembly = self._context.assembly
         return Ledger(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
 
 

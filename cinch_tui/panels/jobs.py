@@ -1,4 +1,4 @@
-"""The panel of commands in the background."""
+"""Panel of background jobs."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.keys.keymap import hint
-from cinch_tui.panels.panel import StillPanel
+from cinch_tui.panels.panel import StaticPanel
 from cinch_tui.transcript.plain import one_line
 from cinch_tui.widgets.item_list import ItemRow
 from cinch_tui.widgets.status_bar import format_elapsed
 from harness.events import Event, JobEnded, JobStarted
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
-    from cinch_tui.panels.panel import Panel
+    from cinch_tui.panels.panel import Panel, PanelContext
     from harness.jobs import Job
 
 TITLE_CHARS = 30
-"""Of a command, where its last line of output needs room as well."""
+"""Length of a command beside its last line of output."""
 
 _MARKS = {"running": "●", "ended": "✓", "killed": "■", "failed": "✗"}
 
 
-class JobsPanel(StillPanel):
+class JobsPanel(StaticPanel):
     empty = "No command has gone on in the background."
 
-    def __init__(self, controller: SessionController) -> None:
-        self._controller = controller
+    def __init__(self, context: PanelContext) -> None:
+        self._context = context
 
     @property
     def hint(self) -> str:
@@ -35,28 +34,28 @@ class JobsPanel(StillPanel):
 
     @property
     def is_live(self) -> bool:
-        return bool(self._controller.agent.jobs.running)
+        return bool(self._context.agent.jobs.running)
 
-    def concerns(self, event: Event) -> bool:
+    def affected_by(self, event: Event) -> bool:
         return isinstance(event, JobStarted | JobEnded)
 
     async def rows(self) -> Sequence[ItemRow]:
-        return [_row(job) for job in self._controller.agent.jobs.all[::-1]]
+        return [_row(job) for job in self._context.agent.jobs.all[::-1]]
 
     async def open(self, key: str) -> None:
         from cinch_tui.screens.reader import Reader
 
-        job = self._controller.agent.jobs.find(key)
+        job = self._context.agent.jobs.find(key)
         if job is None:
             return
 
         def text() -> str:
             return f"{job.id}: {job.fate}\n\n{job.errand.printed.whole()}"
 
-        await self._controller.app.push_screen_wait(Reader(one_line(job.errand.title), text))
+        await self._context.open_screen(Reader(one_line(job.errand.title), text))
 
     async def stop(self, key: str) -> None:
-        self._controller.agent.jobs.kill(key)
+        self._context.agent.jobs.kill(key)
 
 
 def _row(job: Job) -> ItemRow:

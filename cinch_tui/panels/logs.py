@@ -1,4 +1,4 @@
-"""The panel of the program's own log."""
+"""Panel of cinch's own log."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING
 
 from cinch_tui.cli.log import RecentRecords, recent_records
 from cinch_tui.keys.keymap import hint
-from cinch_tui.panels.panel import StillPanel
+from cinch_tui.panels.panel import StaticPanel
 from cinch_tui.transcript.plain import one_line, printed
 from cinch_tui.widgets.item_list import ItemRow
 from harness.agent.guardrails import without_secrets
 from harness.events import Event
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
-    from cinch_tui.panels.panel import Panel
+    from cinch_tui.panels.panel import Panel, PanelContext
 
 LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
 
 
-class LogsPanel(StillPanel):
-    def __init__(self, controller: SessionController) -> None:
-        self._controller = controller
+class LogsPanel(StaticPanel):
+    def __init__(self, context: PanelContext) -> None:
+        self._context = context
         self._kept: RecentRecords = recent_records()
         self._level = logging.DEBUG
         self._shown: dict[str, logging.LogRecord] = {}
@@ -45,12 +44,12 @@ class LogsPanel(StillPanel):
     def follows(self) -> bool:
         return True
 
-    def concerns(self, event: Event) -> bool:
+    def affected_by(self, event: Event) -> bool:
         del event
         return False
 
     async def rows(self) -> Sequence[ItemRow]:
-        # Nothing else tells one record from another of the same moment; it stays its own as long as it is kept here.
+        # Records of the same moment differ in their id only, which stays unique while they are kept here.
         self._shown = {str(id(record)): record for record in self._kept.records if record.levelno >= self._level}
         return [_row(key, record) for key, record in self._shown.items()]
 
@@ -61,11 +60,11 @@ class LogsPanel(StillPanel):
         if record is None:
             return
         trace = f"\n{logging.Formatter().formatException(record.exc_info)}" if record.exc_info else ""
-        text = printed(without_secrets(f"{_said(record)}{trace}"))
+        text = printed(without_secrets(f"{_message(record)}{trace}"))
         heading = f"{_clock(record)} {record.levelname} {record.name}"
-        await self._controller.app.push_screen_wait(Reader(one_line(heading), lambda: text))
+        await self._context.open_screen(Reader(one_line(heading), lambda: text))
 
-    def turn(self) -> None:
+    def next_filter(self) -> None:
         self._level = LEVELS[(LEVELS.index(self._level) + 1) % len(LEVELS)]
 
     @property
@@ -74,15 +73,15 @@ class LogsPanel(StillPanel):
 
 
 def _row(key: str, record: logging.LogRecord) -> ItemRow:
-    text = one_line(without_secrets(_said(record)))
+    text = one_line(without_secrets(_message(record)))
     return ItemRow(f"{_clock(record)} {record.levelname[0]} {text}", record.name.rpartition(".")[2], key=key)
 
 
-def _said(record: logging.LogRecord) -> str:
+def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
     except (TypeError, ValueError):
-        # Whoever noted it gave other values than its words have places for.
+        # The arguments do not match the format string.
         return str(record.msg)
 
 

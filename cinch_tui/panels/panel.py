@@ -1,59 +1,84 @@
-"""Port: what the area beside the conversation shows."""
+"""Port: a panel beside the conversation, and what it may use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from cinch_tui.widgets.item_list import ItemRow
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from textual.screen import Screen
+
+    from cinch_tui.assembly import Assembly
+    from cinch_tui.panels.sub_agents import SubAgents
+    from cinch_tui.widgets.item_list import ItemRow
+    from harness.agent.agent import Agent
     from harness.events import Event
 
 
+@dataclass(frozen=True, slots=True)
+class PanelContext:
+    """What a panel reads, and how it opens a screen."""
+
+    assembly: Assembly
+    sub_agents: SubAgents
+    open_screen: Callable[[Screen[None]], Awaitable[None]]
+    """Open a screen and wait until it is closed; to be called in a worker."""
+
+    @property
+    def agent(self) -> Agent:
+        return self.assembly.agent
+
+
 class Panel(Protocol):
-    """A list of lines, each with a key by which it is known. `empty` stands where there are none; `hint` says what can
-    be pressed."""
+    """A list of rows, each identified by a key."""
 
     @property
-    def empty(self) -> str: ...
+    def empty(self) -> str:
+        """Text shown when there are no rows."""
+        ...
 
     @property
-    def hint(self) -> str: ...
+    def hint(self) -> str:
+        """Keys that can be pressed."""
+        ...
 
     @property
     def is_live(self) -> bool:
-        """Whether time alone changes what it shows, so that it is drawn anew each second while it is seen."""
+        """True if the rows change with time alone; they are then updated every second."""
         ...
 
     @property
     def follows(self) -> bool:
-        """Whether its end is what matters, so that the cursor goes there."""
+        """True if the newest rows are at the end, where the cursor then goes."""
         ...
 
-    def concerns(self, event: Event) -> bool:
-        """Whether this may have changed what it shows."""
+    def affected_by(self, event: Event) -> bool:
+        """Return True if this event may have changed the rows."""
         ...
 
     async def rows(self) -> Sequence[ItemRow]:
-        """Its lines as they are now; never asked for while it is hidden."""
+        """Return the current rows; not called while the panel is hidden."""
         ...
 
     async def open(self, key: str) -> None:
-        """Show more of the line of that key, where there is one yet."""
+        """Show the details of a row, if it still exists."""
         ...
 
     async def stop(self, key: str) -> None:
-        """End what the line of that key stands for, where there is one yet."""
+        """Stop what a row shows, if it still runs."""
         ...
 
-    def turn(self) -> None:
-        """Look at it another way, where there is one."""
+    def next_filter(self) -> None:
+        """Switch to the next filter, if there are any."""
         ...
 
 
-class StillPanel:
-    """What most panels have in common."""
+class StaticPanel:
+    """Defaults for a panel that changes with events only."""
 
     @property
     def is_live(self) -> bool:
@@ -64,7 +89,7 @@ class StillPanel:
         return False
 
     async def stop(self, key: str) -> None:
-        """There is nothing to end."""
+        """Do nothing: the rows show nothing that runs."""
 
-    def turn(self) -> None:
-        """There is no other way to look at it."""
+    def next_filter(self) -> None:
+        """Do nothing: there are no filters."""

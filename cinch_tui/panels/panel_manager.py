@@ -1,4 +1,4 @@
-"""Which panels are shown: opened and closed by the person, remembered, and drawn anew when something concerns them."""
+"""Panel manager: opens, closes and updates panels, and remembers which are open."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cinch_tui.panels.panel import PanelContext
 from cinch_tui.panels.registry import ABOVE_PROMPT, BESIDE, PANELS, PanelSpec, find_panel
-from cinch_tui.panels.remembered import Shown, recall_panels, remember_panels
+from cinch_tui.panels.remembered import PanelLayout, recall_panels, remember_panels
 from cinch_tui.panels.sub_agents import SubAgents
 from harness.errors import CinchError
 from harness.events import AgentEnd, AgentStart, Event, JobEnded, JobStarted, SubagentEvent
@@ -25,12 +26,12 @@ TICK_SECONDS = 1.0
 
 
 class PanelManager:
-    """What is hidden costs nothing: its panel is not built, nothing is asked of it, and no timer runs."""
+    """A hidden panel costs nothing: it is not created, not queried, and has no timer."""
 
     def __init__(self, controller: SessionController) -> None:
         self._controller = controller
         self._file = controller.options.paths.panels_file
-        self._shown = Shown()
+        self._layout = PanelLayout()
         self._panel: Panel | None = None
         self._area: PanelArea | None = None
         self._ticker: Timer | None = None
@@ -39,19 +40,19 @@ class PanelManager:
     @property
     def beside(self) -> str:
         """The panel beside the conversation; empty for none."""
-        return self._shown.beside
+        return self._layout.beside
 
     async def open(self) -> None:
-        """Show what was shown last time."""
+        """Show the panels that were open last time."""
         kept = await asyncio.to_thread(recall_panels, self._file)
-        self._shown = replace(kept, beside="")
+        self._layout = replace(kept, beside="")
         self._show_above()
         spec = find_panel(kept.beside)
         if spec is not None and spec.source:
             self._show(spec)
 
     def is_shown(self, spec: PanelSpec) -> bool:
-        return spec.name == self.beside if spec.source else spec.name not in self._shown.closed
+        return spec.name == self.beside if spec.source else spec.name not in self._layout.closed
 
     def toggle(self, name: str) -> None:
         """Raises:
@@ -61,8 +62,8 @@ class PanelManager:
         if spec is None:
             raise CinchError(f"there is no panel {name!r}; there are {', '.join(each.name for each in PANELS)}")
         if not spec.source:
-            closed = set(self._shown.closed) ^ {name}
-            self._shown = replace(self._shown, closed=tuple(each for each in ABOVE_PROMPT if each in closed))
+            closed = set(self._layout.closed) ^ {name}
+            self._layout = replace(self._layout, closed=tuple(each for each in ABOVE_PROMPT if each in closed))
             self._show_above()
             self._remember()
         elif name == self.beside:
@@ -71,7 +72,7 @@ class PanelManager:
             self.turn_to(name)
 
     def turn_to(self, name: str, *, focus: bool = False) -> None:
-        """Show this panel beside the conversation, and no other."""
+        """Show this panel beside the conversation, instead of any other."""
         spec = find_panel(name)
         assert spec is not None
         self._show(spec)
@@ -80,19 +81,19 @@ class PanelManager:
             self._area.focus()
 
     def close(self) -> None:
-        """Show none beside the conversation."""
-        self._shown = replace(self._shown, beside="")
+        """Close the panel beside the conversation."""
+        self._layout = replace(self._layout, beside="")
         self._panel = None
         self._stop_ticking()
         if self._area is not None:
             if self._area.has_focus:
-                self._controller.screen.prompt.focus()
+                self._controller.view.prompt.focus()
             self._area.remove()
             self._area = None
         self._remember()
 
     def cycle(self, by: int = 1, *, may_close: bool = True) -> None:
-        """The panel after the one that is shown; after the last one none, or the first again."""
+        """Show the next panel; after the last one none, or the first one again."""
         names = [*(spec.name for spec in BESIDE), *([""] if may_close else [])]
         after = names[(names.index(self.beside) + by) % len(names)] if self.beside in names else names[0]
         if after:
@@ -102,31 +103,31 @@ class PanelManager:
 
     @property
     def stops(self) -> list[Widget]:
-        """What can have the keys, in their order."""
-        tools = self._controller.screen.widgets.tool_panel
+        """Widgets that can take the focus, in order."""
+        tools = self._controller.view.widgets.tool_panel
         return [*([tools] if tools.display else []), *([self._area] if self._area else [])]
 
-    def hear(self, event: Event) -> None:
-        """Something happened in the agent."""
-        self.sub_agents.hear(event)
+    def receive(self, event: Event) -> None:
+        """Update what an event of the agent affects; subscribed to its bus."""
+        self.sub_agents.receive(event)
         if isinstance(event, JobStarted):
             self._controller.notice(f"{event.job_id} goes on in the background: {event.title}. /jobs shows it.")
         elif isinstance(event, JobEnded):
-            self._tell_end(event)
-        if self._panel is not None and (self._panel.concerns(event) or _is_counted(event)):
+            self._announce_end(event)
+        if self._panel is not None and (self._panel.affected_by(event) or _changes_counts(event)):
             self.refresh()
 
     def forget(self) -> None:
-        """The conversation was replaced by another."""
+        """Drop the subagents of the previous conversation."""
         self.sub_agents.clear()
         self.refresh()
 
     def refresh(self) -> None:
         if self._panel is not None:
-            self._controller.screen.run_worker(partial(self._fill, self._panel), group="panel", exclusive=True)
+            self._controller.app.run_worker(partial(self._fill, self._panel), group="panel", exclusive=True)
 
-    async def do(self, deed: Deed, key: str) -> None:
-        """What the person wants of a line, or of the panel."""
+    async def perform(self, deed: Deed, key: str) -> None:
+        """Perform an action of the user on a row or on the panel."""
         if self._panel is None:
             return
         match deed:
@@ -135,7 +136,7 @@ class PanelManager:
             case "stop":
                 await self._panel.stop(key)
             case "turn":
-                self._panel.turn()
+                self._panel.next_filter()
             case "next" | "previous":
                 self.cycle(1 if deed == "next" else -1, may_close=False)
             case "close":
@@ -143,20 +144,21 @@ class PanelManager:
         self.refresh()
 
     def _show(self, spec: PanelSpec) -> None:
-        # Loaded when the first panel is opened.
+        # Imported when the first panel is opened.
         from cinch_tui.widgets.panel_area import PanelArea
 
-        self._shown = replace(self._shown, beside=spec.name)
-        self._panel = spec.build(self._controller)
+        self._layout = replace(self._layout, beside=spec.name)
+        context = PanelContext(self._controller.assembly, self.sub_agents, self._controller.app.push_screen_wait)
+        self._panel = spec.build(context)
         if self._area is None:
             self._area = PanelArea()
-            self._controller.screen.widgets.stage.mount(self._area)
+            self._controller.view.widgets.stage.mount(self._area)
         self.refresh()
 
     def _show_above(self) -> None:
-        widgets = self._controller.screen.widgets
+        widgets = self._controller.view.widgets
         for name, widget in (("tools", widgets.tool_panel), ("todo", widgets.todo_panel)):
-            widget.set_class(name in self._shown.closed, "-closed")
+            widget.set_class(name in self._layout.closed, "-closed")
 
     async def _fill(self, panel: Panel) -> None:
         try:
@@ -187,21 +189,21 @@ class PanelManager:
             self._ticker.stop()
             self._ticker = None
 
-    def _tell_end(self, event: JobEnded) -> None:
+    def _announce_end(self, event: JobEnded) -> None:
         job = self._controller.agent.jobs.find(event.job_id)
         if job is not None and job.killer != "leaving":
             failed = event.state == "failed" or bool(event.exit_code)
             self._controller.notice(f"{job.id} {job.fate}: {job.errand.title}", "warning" if failed else "info")
 
     def _remember(self) -> None:
-        file, shown = self._file, self._shown
-        self._controller.screen.run_worker(
-            lambda: remember_panels(file, shown), thread=True, group="remember", exclusive=True
+        file, layout = self._file, self._layout
+        self._controller.app.run_worker(
+            lambda: remember_panels(file, layout), thread=True, group="remember", exclusive=True
         )
 
 
-def _is_counted(event: Event) -> bool:
-    """Whether the titles of the panels, which tell how many run, say otherwise now."""
+def _changes_counts(event: Event) -> bool:
+    """Return True if the counts in the titles of the panels may have changed."""
     while isinstance(event, SubagentEvent):
         event = event.event
         if isinstance(event, AgentStart | AgentEnd):

@@ -1,4 +1,4 @@
-"""Every panel there is: a line here, and a file beside this one, make one."""
+"""Table of all panels."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
-    from cinch_tui.panels.panel import Panel
+    from cinch_tui.panels.panel import Panel, PanelContext
 
 
 @dataclass(frozen=True, slots=True)
 class PanelSpec:
-    """`source` is the class that fills it, as "module:class"; empty for what comes and goes above the prompt."""
+    """A panel that can be shown and hidden."""
 
     name: str
     title: str
     summary: str
     source: str = ""
+    """The class that fills it, as "module:class"; empty for the widgets above the prompt."""
 
-    def build(self, controller: SessionController) -> Panel:
-        """Its module is loaded when it is first shown."""
+    def build(self, context: PanelContext) -> Panel:
+        """Create the panel; imports its module."""
         module, _, kind = self.source.partition(":")
-        return getattr(import_module(f"cinch_tui.panels.{module}"), kind)(controller)
+        return getattr(import_module(f"cinch_tui.panels.{module}"), kind)(context)
 
 
 PANELS: tuple[PanelSpec, ...] = (
@@ -37,7 +37,7 @@ PANELS: tuple[PanelSpec, ...] = (
 )
 ABOVE_PROMPT = tuple(spec.name for spec in PANELS if not spec.source)
 BESIDE = tuple(spec for spec in PANELS if spec.source)
-"""Those that share the area beside the conversation; one is shown at a time."""
+"""Panels that share the area beside the conversation; one is shown at a time."""
 
 
 def find_panel(name: str) -> PanelSpec | None:

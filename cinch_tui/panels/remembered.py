@@ -1,4 +1,4 @@
-"""Which panels a person has opened or closed, from one start to the next."""
+"""Panels that the user has opened or closed, kept between starts."""
 
 from __future__ import annotations
 
@@ -15,32 +15,35 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """`beside` is the panel beside the conversation, empty for none; `closed` are those above the prompt that are not
-    wanted."""
+class PanelLayout:
+    """Names of the panels that are open and closed."""
 
     beside: str = ""
+    """Panel beside the conversation; empty for none."""
     closed: tuple[str, ...] = ()
+    """Panels above the prompt that the user has closed."""
 
 
-def recall_panels(file: Path) -> Shown:
-    """What was kept; nothing is opened and nothing closed where that cannot be read."""
+def recall_panels(file: Path) -> PanelLayout:
+    """Return the saved layout, or the default if it cannot be read."""
     try:
         data: object = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return Shown()
+        return PanelLayout()
     if not isinstance(data, Mapping):
-        return Shown()
-    # Whoever wrote it, each field is looked at.
+        return PanelLayout()
+    # The file may have been edited: validate each field.
     kept = cast("Mapping[str, object]", data)
     beside, closed = kept.get("beside"), kept.get("closed")
     names = cast("list[object]", closed) if isinstance(closed, list) else []
-    return Shown(beside if isinstance(beside, str) else "", tuple(name for name in names if isinstance(name, str)))
+    return PanelLayout(
+        beside if isinstance(beside, str) else "", tuple(name for name in names if isinstance(name, str))
+    )
 
 
-def remember_panels(file: Path, shown: Shown) -> None:
-    """Keep it; a disk that refuses costs only that."""
+def remember_panels(file: Path, layout: PanelLayout) -> None:
+    """Save the layout; a failure is logged."""
     try:
-        write_private(file, json.dumps({"beside": shown.beside, "closed": list(shown.closed)}) + "\n")
+        write_private(file, json.dumps({"beside": layout.beside, "closed": list(layout.closed)}) + "\n")
     except OSError as error:
         logger.warning("the choice of panels cannot be kept: %s", error)

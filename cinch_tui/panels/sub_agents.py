@@ -1,4 +1,4 @@
-"""What is known of the sub-agents of a session, as their events tell it."""
+"""Subagents of a session and their last steps, collected from events."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from harness.events import (
 from harness.lazy_dataclass import dataclass
 from harness.messages import AssistantMessage, Message, UserMessage
 
-MOST = 40
-STEPS = 400
-SAID_CHARS = 4_000
+MAX_AGENTS = 40
+MAX_STEPS = 400
+"""Steps kept of each subagent."""
+MAX_MESSAGE_CHARS = 4_000
 
 SubAgentState: TypeAlias = Literal["running", "done", "failed", "stopped"]
 _ENDS: dict[str, SubAgentState] = {"error": "failed", "aborted": "stopped"}
@@ -30,20 +31,25 @@ _ENDS: dict[str, SubAgentState] = {"error": "failed", "aborted": "stopped"}
 
 @dataclass(slots=True)
 class SubAgent:
-    """`call_id` is the call that began it, made by the agent of the session `caller`; `doing` is the call it is at."""
+    """A subagent, running or finished."""
 
     session_id: str
     call_id: str
+    """Tool call that started it."""
     caller: str
+    """Session id of the agent that made this call."""
     name: str
     depth: int
+    """0 for a subagent of the session's own agent."""
     state: SubAgentState = "running"
     turns: int = 0
     tokens: int = 0
     doing: str = ""
+    """Tool call in progress; empty for none."""
     began: float = field(default_factory=time.monotonic)
     ended: float = 0.0
-    steps: deque[str] = field(default_factory=lambda: deque[str](maxlen=STEPS))
+    """Monotonic time of its end; 0 while it runs."""
+    steps: deque[str] = field(default_factory=lambda: deque[str](maxlen=MAX_STEPS))
 
     @property
     def seconds(self) -> float:
@@ -51,12 +57,12 @@ class SubAgent:
 
     @property
     def story(self) -> str:
-        """What it was told, did and said."""
+        """Its task, steps and replies."""
         return "\n".join(self.steps)
 
 
 class SubAgents:
-    """Hears of all events; keeps the newest sub-agents, each with its last steps."""
+    """The newest subagents, each with its last steps; subscribe `receive` to the agent's bus."""
 
     def __init__(self) -> None:
         self._agents: dict[str, SubAgent] = {}
@@ -64,7 +70,7 @@ class SubAgents:
 
     @property
     def newest_first(self) -> list[SubAgent]:
-        """Each above those that work for it."""
+        """All subagents, each above its own subagents."""
         return [agent for root in reversed(self._roots) for agent in (root, *self._below(root))]
 
     def find(self, session_id: str) -> SubAgent | None:
@@ -74,7 +80,7 @@ class SubAgents:
         self._agents.clear()
         self._named.clear()
 
-    def hear(self, event: Event, depth: int = 0) -> None:
+    def receive(self, event: Event, depth: int = 0) -> None:
         match event:
             case ToolExecutionStart(call=call, summary=summary):
                 self._named[event.session_id, call.id] = summary
@@ -89,7 +95,7 @@ class SubAgents:
                     )
                     self._forget_old()
                 _note(agent, inner)
-                self.hear(inner, depth + 1)
+                self.receive(inner, depth + 1)
             case _:
                 pass
 
@@ -103,7 +109,7 @@ class SubAgents:
 
     def _forget_old(self) -> None:
         over = [session for session, agent in self._agents.items() if agent.state != "running"]
-        for session in over[: max(0, len(self._agents) - MOST)]:
+        for session in over[: max(0, len(self._agents) - MAX_AGENTS)]:
             del self._agents[session]
 
 
@@ -121,7 +127,7 @@ def _note(agent: SubAgent, event: Event) -> None:
             first = result.text.strip().partition("\n")[0]
             agent.steps.append(f"  {'✗' if result.is_error else '✓'} {first[:200]}")
         case MessageEnd(message=message):
-            agent.steps.extend(_said(message))
+            agent.steps.extend(_message_lines(message))
         case AgentEnd(stop_reason=reason, error=error, stop_message=stopped):
             agent.state = _ENDS.get(reason, "done")
             agent.ended = time.monotonic()
@@ -131,7 +137,7 @@ def _note(agent: SubAgent, event: Event) -> None:
             pass
 
 
-def _said(message: Message) -> list[str]:
-    text = message.text.strip()[:SAID_CHARS] if isinstance(message, UserMessage | AssistantMessage) else ""
+def _message_lines(message: Message) -> list[str]:
+    text = message.text.strip()[:MAX_MESSAGE_CHARS] if isinstance(message, UserMessage | AssistantMessage) else ""
     mark = "> " if isinstance(message, UserMessage) else ""
     return ["", *(f"{mark}{line}" for line in text.splitlines()), ""] if text else []

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from cinch_tui.command_host.agent import AgentCommandHost, Place
-from cinch_tui.command_host.reports import model_names
-from cinch_tui.command_host.session_text import when
-from cinch_tui.command_host.side_questions import Asides
+from cinch_tui.commands.side_questions import Asides
 from cinch_tui.models.offers import Answer, ask, ask_local, known_offers, pulled_offers
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.showing import view_lines, without_marks
+from cinch_tui.reports.session_export import when
+from cinch_tui.reports.summaries import model_names
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -94,13 +94,13 @@ class PlainCommandHost(AgentCommandHost):
 
     async def show_settings(self) -> None:
         # Few look at them here.
-        from cinch_tui.command_host.reports import live_settings
         from cinch_tui.config.store import SettingStore, settings_text
+        from cinch_tui.reports.summaries import agent_settings
 
-        self.show("Settings", settings_text(SettingStore(self._talk.options.sources), live_settings(self._talk.agent)))
+        self.show("Settings", settings_text(SettingStore(self._talk.options.sources), agent_settings(self._talk.agent)))
 
     async def show_context(self) -> None:
-        from cinch_tui.command_host.reports import context_report
+        from cinch_tui.reports.summaries import context_report
 
         self.show("Context", context_report(self._talk.agent, self._talk.assembly.instructions))
 
@@ -183,7 +183,7 @@ class PlainCommandHost(AgentCommandHost):
 
     async def pick_session(self) -> None:
         # Reading sessions is loaded where one is wanted.
-        from cinch_tui.command_host.session_details import place_of
+        from cinch_tui.reports.session_list import place_of
         from harness.session.index import list_sessions
 
         options = self._talk.options

@@ -1,4 +1,4 @@
-"""What fills the model's window: its zones, and each message with what it takes and whether it is cached."""
+"""Context screen: the sections of the context window, and each message with its tokens and cache state."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Static
 
-from cinch_tui.command_host.context_text import LEGEND, line_of, place_of, share, summary, whole_text, zones_of
 from cinch_tui.keys.keymap import bindings, hint
+from cinch_tui.reports.context import LEGEND, line_of, place_of, section_sizes, share, summary, whole_text
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.widgets.diff_view import ViewPane
 from cinch_tui.widgets.item_list import ItemList, ItemRow
@@ -23,7 +23,9 @@ from harness.context.breakdown import Breakdown, ContextInputs, ContextSegment, 
 from harness.views import TextView
 
 if TYPE_CHECKING:
-    from cinch_tui.controller.controller import SessionController
+    from textual.app import App
+
+    from cinch_tui.assembly import Assembly
 
 PAGE = 10
 BAR = 24
@@ -33,23 +35,23 @@ _INKS = {"free": "$foreground 30%", "room for the reply": "$secondary"}
 _CELLS = {"free": "░", "room for the reply": "▒"}
 
 
-async def open_context(controller: SessionController) -> None:
-    """Show what the next request would carry; to be called in a worker."""
-    agent = controller.agent
-    frame = context_inputs(agent.state, controller.assembly.instructions, agent.options.window)
+async def open_context(app: App[object], assembly: Assembly) -> None:
+    """Show the context of the next model call; to be called in a worker."""
+    agent = assembly.agent
+    frame = context_inputs(agent.state, assembly.instructions, agent.options.window)
     whole = await asyncio.to_thread(breakdown, agent.history.messages, frame)
-    await controller.app.push_screen_wait(ContextScreen(whole, lambda piece: whole_text(piece, texts_of(frame))))
+    await app.push_screen_wait(ContextScreen(whole, lambda piece: whole_text(piece, texts_of(frame))))
 
 
 def texts_of(frame: ContextInputs) -> list[tuple[Section, str]]:
-    """What is sent before all messages."""
+    """Return what is sent before the messages, by section."""
     tools = "\n\n".join(f"{tool.name}: {tool.description}" for tool in frame.tools)
     own = frame.system.replace(frame.instructions, "") if frame.instructions else frame.system
     return [("tools", tools), ("system", own), ("instructions", frame.instructions)]
 
 
 class ContextScreen(Dialog[None]):
-    """The list first; one that is read takes its place until it is closed."""
+    """A list of messages; the text of one replaces it while it is read."""
 
     CSS_PATH = stylesheets("context")
     FIRST_FOCUS = "#pieces"
@@ -66,7 +68,7 @@ class ContextScreen(Dialog[None]):
         with Vertical(id="dialog") as dialog:
             dialog.border_subtitle = hint(*_HINT)
             yield Static(self._heading(), id="heading")
-            yield Static(self._zones(), id="zones")
+            yield Static(self._sections(), id="zones")
             yield ItemList(id="pieces")
             yield ViewPane(TextView(""), id="text")
             yield Static(LEGEND, classes="hint")
@@ -119,10 +121,10 @@ class ContextScreen(Dialog[None]):
             return Content.styled(line_of(self._current), "bold")
         return Content.assemble(("Context", "bold"), f"  {summary(self._whole)}")
 
-    def _zones(self) -> Content:
-        zones = zones_of(self._whole)
+    def _sections(self) -> Content:
+        sections = section_sizes(self._whole)
         whole = self._whole.size or self._whole.used
-        width = max(len(name) for name, _ in zones) if zones else 0
+        width = max(len(name) for name, _ in sections) if sections else 0
         lines = (
             Content.assemble(
                 f"{name:<{width}}  ",
@@ -130,13 +132,13 @@ class ContextScreen(Dialog[None]):
                 ("·" * (BAR - cells_of(tokens, whole)), "$foreground 20%"),
                 f" {tokens:>9,}  {share(tokens, whole)}",
             )
-            for name, tokens in zones
+            for name, tokens in sections
         )
         return Content("\n").join(lines)
 
 
 def cells_of(tokens: int, whole: int) -> int:
-    """How long the bar is; what there is of it is seen."""
+    """Return the length of a bar: at least one cell for any tokens."""
     if not tokens or not whole:
         return 0
     return max(1, min(BAR, round(BAR * tokens / whole)))

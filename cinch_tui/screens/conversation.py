@@ -1,4 +1,4 @@
-"""The keys of the conversation, and what it tells: folding, paging, searching, copying."""
+"""Keys and messages of the conversation: folding, paging, searching, copying."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual import work
+from textual import on, work
 
-from cinch_tui.controller.channels import toggle_channels
 from cinch_tui.controller.controller import NOT_READY
 from cinch_tui.screens.paced import PacedScreen
+from cinch_tui.screens.to_the_chat import Covered, ScrollConversation, TypedAhead
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from textual.app import App
     from textual.events import Key, Paste
 
-    from cinch_tui.command_host.chat import ChatCommandHost
+    from cinch_tui.commands.host import ScreenHost
     from cinch_tui.controller.controller import SessionController
-    from cinch_tui.screens.chat_widgets import ChatWidgets
     from cinch_tui.transcript.styles import ImageWay
     from cinch_tui.transcript.view import Transcript
+    from cinch_tui.widgets.chat_widgets import ChatWidgets
     from cinch_tui.widgets.prompt.prompt import Prompt
     from cinch_tui.widgets.search_bar import SearchBar
 
@@ -30,18 +30,20 @@ WIDTHS: list[tuple[int, str]] | None = [(0, "-narrow"), (80, "-wide")]
 HEIGHTS: list[tuple[int, str]] | None = [(0, "-short"), (17, "-tall")]
 
 COPY, OPEN = "Copy", "Open"
+MIN_ROWS = 1
+"""Rows that a docked dialog leaves to the conversation."""
 
 
 class ConversationScreen(PacedScreen):
-    """A screen that has a conversation, once there is a widgets, and a prompt under it."""
+    """A screen with a prompt and, after the first paint, a conversation."""
 
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(self, controller: SessionController, front: ChatCommandHost, prompt: Prompt) -> None:
+    def __init__(self, controller: SessionController, host: ScreenHost, prompt: Prompt) -> None:
         super().__init__()
         self._controller = controller
-        self._front = front
+        self._host = host
         self.prompt = prompt
         self._widgets: ChatWidgets | None = None
 
@@ -57,12 +59,12 @@ class ConversationScreen(PacedScreen):
         return self._controller.presence.is_at_the_keys
 
     def on_screen_resume(self) -> None:
-        """Who was in another window when a dialog came has the focus taken from the prompt, and not given back."""
+        """Focus the prompt: Textual does not return the focus if a dialog opened while the terminal was unfocused."""
         if self._widgets is not None and self.focused is None:
             self.prompt.focus()
 
     def on_key(self, event: Key) -> None:
-        """A click beside the screen, while it changes its size, takes the focus from everything."""
+        """Insert what is typed while nothing has the focus: a click during a resize removes it from everything."""
         if self._widgets is not None and self.focused is None:
             self.prompt.insert(event.character if event.is_printable and event.character else "")
 
@@ -70,10 +72,27 @@ class ConversationScreen(PacedScreen):
         if self._widgets is not None and self.focused is None:
             self.prompt.insert(event.text)
 
-    # By their names, since the classes come later.
+    @on(TypedAhead)
+    def _typed_ahead(self, message: TypedAhead) -> None:
+        self.prompt.insert(message.text)
+
+    @on(Covered)
+    def _covered(self, message: Covered) -> None:
+        """Keep the end of the conversation above a docked dialog, which covers the prompt and its neighbours."""
+        # The bottom of the stage does not help: its margin moves it, and a resize may not have reached it yet.
+        below = [each for each in self.children if each.display and each is not self.widgets.stage]
+        rows = sum(each.outer_size.height for each in below)
+        most = self.size.height - rows - MIN_ROWS
+        self.widgets.stage.styles.margin = (0, 0, max(0, min(message.rows - rows, most)), 0)
+
+    @on(ScrollConversation)
+    def _scroll_conversation(self, message: ScrollConversation) -> None:
+        self.widgets.transcript.scroll_relative(y=message.lines, animate=False)
+
+    # Handlers found by name: the classes of the messages are imported after the first paint.
 
     def furnish(self, transcript: Transcript) -> None:
-        """What the person wants to see of a conversation, before there is any."""
+        """Configure the transcript as the settings say."""
         from cinch_tui.terminal.pictures import first_way
         from cinch_tui.transcript.pictured import Gallery
         from cinch_tui.transcript.styles import Ways
@@ -81,14 +100,14 @@ class ConversationScreen(PacedScreen):
         app, ui = self._controller.app, self._controller.settings.ui
         way = first_way(ui.images, None if app.no_color else app.console.color_system)
         transcript.ways = Ways(ui.timestamps, str(self._controller.options.cwd), way)
-        # Textual has no other way to tell a terminal something that is not painted.
+        # Textual has no other way to send a terminal what is not painted.
         driver = app._driver  # pyright: ignore[reportPrivateUsage]
         if driver is not None and not app.is_headless:
             transcript.gallery = Gallery(driver.write)
-        app.app_resume_signal.subscribe(self, self._back_from_the_shell)  # pyright: ignore[reportUnknownMemberType] as its App
+        app.app_resume_signal.subscribe(self, self._resumed)  # pyright: ignore[reportUnknownMemberType] as its App
 
-    def _back_from_the_shell(self, app: App[object]) -> None:
-        """Terminals forget the pictures of a screen that was left."""
+    def _resumed(self, app: App[object]) -> None:
+        """Send pictures again: terminals forget them while the app is suspended."""
         del app
         self.widgets.transcript.show_pictures_again()
 
@@ -98,7 +117,7 @@ class ConversationScreen(PacedScreen):
 
     @work(group="pictures")
     async def on_transcript_picture_seen(self) -> None:
-        """Nothing is asked of a terminal that has no picture to show."""
+        """Query the terminal's support for pictures once there is one to show."""
         from cinch_tui.terminal.pictures import may_be_asked, tmux_hands_on
         from cinch_tui.transcript.kitty import QUERY
 
@@ -127,11 +146,11 @@ class ConversationScreen(PacedScreen):
         url = await self._controller.app.push_screen_wait(Picker("Links of this block", items))
         if not url:
             return
-        chosen = await self._controller.pick(url, [(COPY, "the address"), (OPEN, "in the browser or the editor")])
+        chosen = await self._host.pick(url, [(COPY, "the address"), (OPEN, "in the browser or the editor")])
         if chosen == OPEN:
             self._open(url)
         elif chosen == COPY:
-            self._front.copy(url)
+            self._host.copy(url)
 
     async def on_transcript_picture_opened(self, message: Transcript.PictureOpened) -> None:
         from cinch_tui.terminal.opening import NO_VIEWER, show_on_desktop
@@ -142,8 +161,8 @@ class ConversationScreen(PacedScreen):
             self._controller.notice(f"{NO_VIEWER}; the picture is in {file}")
 
     def _open(self, url: str) -> None:
-        """A file in the editor, all else where the person sits; where nothing can, the address is copied."""
-        # Few links are opened, and none before the first paint.
+        """Open a file in the editor and anything else on the desktop; copy the address if that is not possible."""
+        # Imported late: few links are opened.
         from cinch_tui.terminal.opening import NO_VIEWER, edit_at, show_on_desktop
         from cinch_tui.transcript.links import place_in_file
 
@@ -154,13 +173,13 @@ class ConversationScreen(PacedScreen):
                 self._controller.notice(failure, "error")
         elif not show_on_desktop(url):
             self._controller.notice(f"{NO_VIEWER}; the address is copied: {url}")
-            self._front.copy(url)
+            self._host.copy(url)
 
     def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
         self.prompt.unseen = message.count
 
     def on_transcript_grabbed(self, message: Transcript.Grabbed) -> None:
-        self._front.copy(message.text)
+        self._host.copy(message.text)
 
     def on_transcript_keys_changed(self, message: Transcript.KeysChanged) -> None:
         self.prompt.field.keys_elsewhere = message.hint
@@ -191,7 +210,7 @@ class ConversationScreen(PacedScreen):
         self.prompt.focus()
 
     def leave_search(self) -> bool:
-        """End a search that was left open when the keys went elsewhere; whether there was one."""
+        """Close an open search bar that has lost the focus; return True if there was one."""
         from cinch_tui.widgets.search_bar import SearchBar
 
         bars = [bar for bar in self.query(SearchBar) if bar.is_open]
@@ -234,7 +253,7 @@ class ConversationScreen(PacedScreen):
         self.widgets.transcript.action_next_prompt()
 
     async def action_search(self) -> None:
-        # Few conversations are searched, and none before the first paint.
+        # Imported late: few conversations are searched.
         from cinch_tui.widgets.search_bar import SearchBar
 
         bars = self.query(SearchBar)
@@ -243,22 +262,23 @@ class ConversationScreen(PacedScreen):
         self.query_one(SearchBar).open()
 
     def action_toggle_channels(self) -> None:
-        toggle_channels(self._controller)
+        state = "shown" if self.widgets.toggle_channels() else "hidden"
+        self._controller.app.notify(f"Thoughts and what the program tells the model are {state}.", markup=False)
 
     def action_next_colours(self) -> None:
-        self._front.next_colours()
+        self._host.next_colours()
 
     @work(group="next-approval", exclusive=True)
     async def action_next_approval(self) -> None:
         from cinch_tui.commands.approval import next_approval
 
-        await self._controller.sender.until_ready()
-        next_approval(self._front)
+        await self._controller.until_ready()
+        next_approval(self._host)
 
     @work(group="next-model", exclusive=True)
     async def action_next_model(self) -> None:
-        await self._controller.sender.until_ready()
-        await self._front.next_model()
+        await self._controller.until_ready()
+        await self._host.next_model()
 
     def action_page_up(self) -> None:
         self.widgets.transcript.action_page_up()

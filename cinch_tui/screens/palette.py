@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from cinch_tui.keys.keymap import label_of
 from cinch_tui.keys.table import KEYS
@@ -12,7 +12,8 @@ from cinch_tui.screens.picker import Item, Picker
 
 if TYPE_CHECKING:
     from cinch_tui.commands.registry import Registry
-    from cinch_tui.screens.chat import ChatScreen
+    from cinch_tui.user_input import Said
+    from cinch_tui.widgets.prompt.prompt import Prompt
 
 Run: TypeAlias = Callable[[], object]
 
@@ -39,6 +40,18 @@ WITHOUT_COMMAND = (
 """Ids of keys whose action has no command."""
 
 
+class Chat(Protocol):
+    """The chat screen, as the palette uses it."""
+
+    prompt: Prompt
+
+    def take(self, said: Said) -> None: ...
+
+    async def run_action(self, action: str) -> None: ...
+
+    def call_later(self, callback: Callable[..., object], *args: object) -> bool: ...
+
+
 class Palette(Picker[Run]):
     """Answers with what is to be run."""
 
@@ -46,21 +59,21 @@ class Palette(Picker[Run]):
         super().__init__("Commands", items)
 
 
-def palette(chat: ChatScreen, registry: Registry, screenshot: Run) -> Palette:
+def palette(chat: Chat, registry: Registry, screenshot: Run) -> Palette:
     """A command that needs an argument is begun in the prompt."""
     return Palette(
         [*_commands(chat, registry), *_actions(chat), Item("Screenshot", "save a picture of the screen", screenshot)]
     )
 
 
-def _commands(chat: ChatScreen, registry: Registry) -> Iterator[Item[Run]]:
+def _commands(chat: Chat, registry: Registry) -> Iterator[Item[Run]]:
     for command in registry.commands:
         begin = partial(chat.prompt.insert, f"{command.name} ")
         run = begin if "<" in command.usage else partial(chat.take, command.name)
         yield Item(command.usage, _with_key(command.summary, KEYS_OF_COMMANDS.get(command.name, "")), run)
 
 
-def _actions(chat: ChatScreen) -> Iterator[Item[Run]]:
+def _actions(chat: Chat) -> Iterator[Item[Run]]:
     by_id = {key.id: key for key in KEYS}
     for key_id in WITHOUT_COMMAND:
         key = by_id[key_id]

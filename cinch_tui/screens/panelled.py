@@ -1,4 +1,4 @@
-"""The keys of the panels around the conversation, and what they tell."""
+"""Keys and messages of the panels around the conversation."""
 
 from __future__ import annotations
 
@@ -15,39 +15,48 @@ from harness.errors import CinchError
 
 if TYPE_CHECKING:
     from cinch_tui.panels.panel_manager import PanelManager
+    from cinch_tui.transcript.block import Block
     from cinch_tui.widgets.panel_area import PanelArea
     from cinch_tui.widgets.tool_panel import ToolPanel
 
 
 ESCAPE_DELAY = 0.5
-"""Seconds in which a key may still be meant for a list that has just become empty."""
+"""Seconds in which Esc may still be meant for a list that has just become empty."""
 
 
 class PanelledScreen(ConversationScreen):
-    """A conversation with panels, once there is an agent."""
+    """A conversation with panels, which open once the agent exists."""
 
     _panels: PanelManager | None = None
     _emptied_at = -math.inf
 
     @property
     def panels(self) -> PanelManager:
-        """Raises `CinchError` before there is an agent."""
+        """Raises `CinchError` until the agent exists."""
         if self._panels is None:
             raise CinchError(NOT_READY)
         return self._panels
 
-    async def open_panels(self) -> PanelManager:
-        """Show the panels as they were last time."""
-        # Nothing of it shows before there is an agent.
+    async def open_panels(self) -> None:
+        """Open the panels of last time, and update them with the events of the agent."""
         from cinch_tui.panels.panel_manager import PanelManager
 
         self._panels = PanelManager(self._controller)
         await self._panels.open()
-        return self._panels
+        self._controller.agent.subscribe(self._panels.receive)
+
+    def replace_conversation(self, blocks: list[Block]) -> None:
+        """Show these blocks instead of the current conversation."""
+        if self._panels is not None:
+            self._panels.forget()
+        self.widgets.show(blocks)
+
+    async def pick_session(self) -> None:
+        await self._host.pick_session()
 
     @property
     def has_panel(self) -> bool:
-        """Whether something stands beside the conversation."""
+        """Return True if a panel is open beside the conversation."""
         return self._panels is not None and bool(self._panels.beside)
 
     def action_next_panel(self) -> None:
@@ -55,7 +64,7 @@ class PanelledScreen(ConversationScreen):
             self._panels.cycle()
 
     def action_focus_panel(self) -> None:
-        """Into what runs, then into the panel, then back."""
+        """Move the focus from the prompt to the running calls, then to the panel, then back."""
         if self._panels is None:
             return
         stops = [*self._panels.stops, self.prompt]
@@ -73,7 +82,7 @@ class PanelledScreen(ConversationScreen):
 
     @property
     def has_just_lost_list(self) -> bool:
-        """True for a moment after the focused list became empty: an Esc that comes now was meant to leave it."""
+        """Return True for a moment after the focused list became empty: Esc was meant to leave it."""
         return time.monotonic() - self._emptied_at < ESCAPE_DELAY
 
     @on(PanelTyped)
@@ -81,7 +90,7 @@ class PanelledScreen(ConversationScreen):
         self.prompt.focus()
         self.prompt.insert(message.text)
 
-    # By their names, since the classes come later.
+    # Handlers found by name: the classes of the messages are imported after the first paint.
 
     def on_tool_panel_done(self, message: ToolPanel.Done) -> None:
         agent, widgets = self._controller.agent, self.widgets
@@ -97,4 +106,4 @@ class PanelledScreen(ConversationScreen):
 
     @work(group="command")
     async def on_panel_area_done(self, message: PanelArea.Done) -> None:
-        await self.panels.do(message.deed, message.key)
+        await self.panels.perform(message.deed, message.key)

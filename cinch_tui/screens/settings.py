@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.command_host.setting_effects import when
+from cinch_tui.config.effect_time import effect_time
 from cinch_tui.config.names import Key, value_of
 from cinch_tui.config.settings import Settings
 from cinch_tui.config.store import Overview, SettingStore, Standing
@@ -245,7 +245,7 @@ class SettingsScreen(Dialog[None]):
         if held := [each for each in standings if each.over and each.key.name not in free]:
             self._tell(f"kept in your file; here it is still {held[0].value} ({held[0].source})")
         elif free:
-            times = {when(name) for name in free}
+            times = {effect_time(name) for name in free}
             self._tell(f"saved; applies {times.pop()}" if len(times) == 1 else "saved")
 
     def _look_again(self) -> bool:

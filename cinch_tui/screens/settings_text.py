@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from cinch_tui.command_host.setting_effects import when
+from cinch_tui.config.effect_time import effect_time
 from cinch_tui.config.store import Standing
 from cinch_tui.config.text import shown_value
 from cinch_tui.fuzzy_match import rank_matches
@@ -83,7 +83,7 @@ def _about(standing: Standing) -> Iterator[Sequence[tuple[str, str] | str]]:
     if standing.is_held_back:
         yield (("the project's file sets it too, and is not trusted: cinch config trust", "$text-warning"),)
     choices = f"{', '.join(key.choices)} · " if key.choices else ""
-    yield (f"{choices}default {shown_value(key.default)} · {key.variable} · applies {when(key.name)}",)
+    yield (f"{choices}default {shown_value(key.default)} · {key.variable} · applies {effect_time(key.name)}",)
 
 
 def _name(standing: Standing, *, whole: bool) -> str:

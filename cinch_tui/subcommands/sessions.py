@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from cinch_tui.command_host.session_text import FORMATS, as_text, when
+from cinch_tui.reports.session_export import FORMATS, as_text, when
 from harness.errors import CinchError, ConfigError, SessionError
 from harness.lazy_dataclass import dataclass
 from harness.messages import new_id

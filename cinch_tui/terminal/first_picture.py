@@ -1,4 +1,4 @@
-"""Keeps how the empty screen looks, for the first frame of the next start."""
+"""Saves how the empty screen looks, as the first frame of the next start."""
 
 from __future__ import annotations
 
@@ -16,23 +16,38 @@ from cinch_tui.app.start_banner import FOLDER_ROW
 from cinch_tui.config.private_file import write_private
 from cinch_tui.terminal.first_frame import Picture, picture_file, state_folder
 from cinch_tui.transcript.plain import one_line
+from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.style import Style
     from textual.app import App
+    from textual.screen import Screen
+    from textual.widget import Widget
+    from textual.widgets import TextArea
 
     from cinch_tui.config.options import Options
-    from cinch_tui.screens.chat import ChatScreen
     from cinch_tui.widgets.status_bar import Status
 
 
-def keep_picture(app: App[object], screen: ChatScreen, status: Status, options: Options) -> None:
-    """Keep this screen, unless it is kept already. It shows nothing that was said."""
-    field = screen.prompt.field
+@dataclass(frozen=True, slots=True)
+class EmptyScreen:
+    """The chat screen before the first prompt, as it is saved."""
+
+    screen: Screen[object]
+    field: TextArea
+    """Text field of the prompt."""
+    transcript: Widget
+    status: Status
+    """State of the status bar."""
+
+
+def keep_picture(app: App[object], empty: EmptyScreen, options: Options) -> None:
+    """Save this screen, unless the same picture is saved already."""
+    screen, field, status = empty.screen, empty.field, empty.status
     room = field.content_region
     lines = screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage] - as Textual's own screenshots
     body = "".join(f"\x1b[{number};1H{line.render(app.console)}" for number, line in enumerate(lines, 1))
-    heading = screen.widgets.transcript.content_region
+    heading = empty.transcript.content_region
     picture = Picture(
         (room.y + 1, room.x + 1, room.width),
         (heading.y + 1 + FOLDER_ROW, heading.x + 1, heading.width),
@@ -40,7 +55,7 @@ def keep_picture(app: App[object], screen: ChatScreen, status: Status, options: 
         (
             _sequence(app, field.rich_style),
             _sequence(app, field.get_component_rich_style("text-area--cursor")),
-            _sequence(app, screen.widgets.transcript.get_component_rich_style("transcript--muted")),
+            _sequence(app, empty.transcript.get_component_rich_style("transcript--muted")),
         ),
         body.encode(),
     )
@@ -49,12 +64,12 @@ def keep_picture(app: App[object], screen: ChatScreen, status: Status, options: 
 
 
 def forget_pictures(options: Options) -> None:
-    """They show colours that are worn no more."""
+    """Delete the saved pictures, whose colours are outdated."""
     rmtree(Path(state_folder(options.environ)) / "first-frame", ignore_errors=True)
 
 
 def _sequence(app: App[object], style: Style) -> bytes:
-    """What chooses the colours of a style, where there are any."""
+    """Return the escape sequence that selects the colours of a style."""
     shown = Strip([Segment("x", style)])
     for each in app.get_line_filters():
         shown = shown.apply_filter(each, Color(0, 0, 0))
@@ -62,10 +77,10 @@ def _sequence(app: App[object], style: Style) -> bytes:
 
 
 def _write(path: Path, encoded: bytes) -> None:
-    # It only makes the next start look quicker.
+    # A missing picture only makes the next start look slower.
     with suppress(OSError):
         if path.exists() and path.read_bytes() == encoded:
-            # The settings that were changed since look the same.
+            # A newer modification time marks the picture as current after settings changed.
             path.touch()
         else:
             write_private(path, encoded.decode())

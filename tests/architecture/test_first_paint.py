@@ -14,7 +14,7 @@ NOT_YET = {
     "cinch_tui.config.file",
     "cinch_tui.rendering.code",
     "cinch_tui.rendering.diff",
-    "cinch_tui.screens.chat_widgets",
+    "cinch_tui.widgets.chat_widgets",
     "cinch_tui.screens.dialog",
     "cinch_tui.transcript.view",
     "cinch_tui.widgets.tool_panel",

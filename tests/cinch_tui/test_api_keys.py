@@ -44,7 +44,7 @@ def server(monkeypatch: pytest.MonkeyPatch):
 
 
 def notices(app: CinchApp) -> str:
-    blocks = app.controller.screen.widgets.transcript.blocks
+    blocks = app.controller.view.widgets.transcript.blocks
     return "\n".join(block.text for block in blocks if isinstance(block, NoticeBlock))
 
 
@@ -195,8 +195,8 @@ async def test_prompt_with_a_key_is_asked_about_before_it_is_sent_or_kept(
         if sent:
             await until(pilot, lambda: server.prompts)
         else:
-            await until(pilot, lambda: app.controller.screen.prompt.text)
-        assert app.controller.screen.prompt.text == restored
+            await until(pilot, lambda: app.controller.view.prompt.text)
+        assert app.controller.view.prompt.text == restored
 
     assert before == []
     assert bool(server.prompts) == sent

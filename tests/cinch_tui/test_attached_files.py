@@ -44,14 +44,14 @@ async def said(project: Path, prompt: str) -> CinchApp:
     app = chat(project)
     async with app.run_test(size=(100, 40)) as pilot:
         await ready(pilot, app)
-        app.controller.screen.take(prompt)
+        app.controller.view.take(prompt)
         await until(pilot, lambda: app.controller.agent.history.prompts() and not app.controller.is_running)
         await pilot.pause()
     return app
 
 
 def shown(app: CinchApp, kind: type[NoticeBlock] | type[UserBlock]) -> str:
-    return "\n".join(block.text for block in app.controller.screen.widgets.transcript.blocks if isinstance(block, kind))
+    return "\n".join(block.text for block in app.controller.view.widgets.transcript.blocks if isinstance(block, kind))
 
 
 def sent(server: ModelServer) -> str:

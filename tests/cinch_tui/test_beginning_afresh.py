@@ -7,7 +7,7 @@ from fakes.chat import chat, ready, until
 from fakes.model_server import ModelServer
 from fakes.script import Hang, Reply
 
-from cinch_tui.command_host.setting_effects import live
+from cinch_tui.command_host.settings import live_settings
 
 
 @pytest.mark.parametrize("command", ["/new", "/reset"])
@@ -24,7 +24,7 @@ async def test_what_is_begun_afresh_does_not_tell_how_the_one_before_ended(
             await until(pilot, lambda: server.requests and app.controller.is_running)
             await pilot.press("escape")
             await until(pilot, lambda: not app.controller.is_running)
-            bar = app.controller.screen.widgets.status
+            bar = app.controller.view.widgets.status
             await until(pilot, lambda: bar.status.state == "aborted")
             await pilot.press(*command, "enter")
             await until(pilot, lambda: bar.status.state == "idle")
@@ -38,10 +38,10 @@ async def test_what_a_command_or_a_key_changed_for_this_session_is_known(
 
     async with app.run_test() as pilot:
         await ready(pilot, app)
-        before = live(app.controller)
+        before = live_settings(app.controller)
         await pilot.press(*"#approve off", "enter", "f3")
         await until(pilot, lambda: app.controller.agent.state.approval == "off")
-        after = live(app.controller)
+        after = live_settings(app.controller)
 
     changed = {name: value for name, value in after.items() if before[name] != value}
     assert changed == {"approval.mode": "off", "ui.theme": "mono-white"}

@@ -5,10 +5,10 @@ from fakes.chat import until
 from fakes.widget_app import WidgetApp
 
 from cinch_tui.controller.bridge import Bridge
-from cinch_tui.screens.chat_widgets import ChatWidgets
 from cinch_tui.transcript.blocks import NoticeBlock
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.transcript.tool_lines import metric
+from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import StatusBar, parts_of
 from harness.events import (
     AgentEnd,

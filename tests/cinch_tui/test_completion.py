@@ -10,9 +10,9 @@ import pytest
 from fakes.recording_front import RecordingFront
 from fakes.talk import written
 
-from cinch_tui.command_host.session_choices import SessionChoices
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Choice
+from cinch_tui.commands.session_choices import SessionChoices
 from cinch_tui.user_input import Words
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, CommandCompletion, Completion, best
 from cinch_tui.widgets.prompt.history import PromptHistory

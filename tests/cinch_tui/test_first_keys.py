@@ -81,7 +81,7 @@ async def test_who_is_in_the_middle_of_a_sentence_is_given_longer(monkeypatch: p
         app.controller.presence = Presence(lambda: now)
         app.controller.presence.typed()
         with_nothing_typed = app.controller.grace()
-        app.controller.screen.prompt.text = "yes, and then"
+        app.controller.view.prompt.text = "yes, and then"
         in_mid_sentence = app.controller.grace()
         now += COMPOSING
         long_ago = app.controller.grace()

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from fakes.chat import chat, ready, until
 
-from cinch_tui.controller.channels import shows_thinking
 from cinch_tui.widgets.status_bar import StatusLine
 
 
@@ -20,7 +19,7 @@ async def test_the_status_line_tells_that_thoughts_are_hidden(monkeypatch: pytes
 
         await pilot.press("f5")
         await until(pilot, lambda: "thinking hidden" in str(line.render()))
-        assert not shows_thinking(app.controller)
+        assert not app.controller.view.widgets.shows_thinking
 
         await pilot.press("f5")
         await until(pilot, lambda: "thinking hidden" not in str(line.render()))

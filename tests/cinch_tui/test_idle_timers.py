@@ -37,7 +37,7 @@ async def test_no_timer_runs_when_a_run_is_over_and_the_spinner_alone_while_a_mo
     app = chat(tmp_path, "--approve", "off")
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        screen = app.controller.screen
+        screen = app.controller.view
         await until(pilot, lambda: not running(app))
 
         screen.send("look")

@@ -19,13 +19,13 @@ async def test_ctrl_d_held_down_erases_the_text_and_does_not_quit(tmp_path: Path
     app = chat(tmp_path)
     async with app.run_test() as pilot:
         await ready(pilot, app)
-        app.controller.screen.prompt.text = "abc"
+        app.controller.view.prompt.text = "abc"
         await pilot.press("home")
         for _ in range(30):
             app.post_message(Key("ctrl+d", None))
         await pilot.pause()
 
-        assert app.controller.screen.prompt.text == ""
+        assert app.controller.view.prompt.text == ""
         assert app.is_running
 
 
@@ -34,7 +34,7 @@ async def test_ctrl_d_twice_in_an_empty_prompt_quits(tmp_path: Path):
     async with app.run_test() as pilot:
         await ready(pilot, app)
         await pilot.press("ctrl+d")
-        assert app.controller.screen.widgets.status.status.note == "Ctrl+D again quits"
+        assert app.controller.view.widgets.status.status.note == "Ctrl+D again quits"
         pressed_at = time.monotonic()
         await until(pilot, lambda: time.monotonic() - pressed_at > REPEATED_WITHIN)
         await pilot.press("ctrl+d")

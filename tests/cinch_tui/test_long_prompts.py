@@ -42,7 +42,7 @@ async def test_up_brings_back_the_placeholder_of_a_paste(monkeypatch: pytest.Mon
         app = chat(tmp_path)
         async with app.run_test() as pilot:
             await ready(pilot, app)
-            prompt = app.controller.screen.prompt
+            prompt = app.controller.view.prompt
             await pilot.press(*"see ")
             prompt.field.post_message(Paste(PASTED))
             await until(pilot, lambda: "pasted" in prompt.field.text)
@@ -53,4 +53,4 @@ async def test_up_brings_back_the_placeholder_of_a_paste(monkeypatch: pytest.Mon
 
             assert prompt.field.text == "see [pasted 300 lines]"
             assert prompt.text.strip() == f"see {PASTED}".strip()
-            assert app.controller.screen.widgets.transcript.blocks[0].folded
+            assert app.controller.view.widgets.transcript.blocks[0].folded

@@ -21,7 +21,7 @@ async def test_second_enter_after_a_mistyped_command_does_not_quit(
         await until(pilot, lambda: isinstance(app.screen, ShortList) and not app.screen.waiting)
         await pilot.press("enter")
         await until(pilot, lambda: not isinstance(app.screen, ShortList))
-        await until(pilot, lambda: app.controller.screen.prompt.text == typed)
+        await until(pilot, lambda: app.controller.view.prompt.text == typed)
 
         assert app.is_running
         assert not app._exit
@@ -50,7 +50,7 @@ async def test_letters_typed_after_a_mistyped_command_go_to_the_prompt_and_a_dig
         await pilot.press(*"/aprove off", "enter")
         await until(pilot, lambda: isinstance(app.screen, ShortList) and not app.screen.waiting)
         await pilot.press(*"fix")
-        await until(pilot, lambda: app.controller.screen.prompt.text == "fix" and not app.screen.waiting)
+        await until(pilot, lambda: app.controller.view.prompt.text == "fix" and not app.screen.waiting)
         assert isinstance(app.screen, ShortList)
         await pilot.press("1")
         await until(pilot, lambda: app.controller.agent.state.approval == "off")

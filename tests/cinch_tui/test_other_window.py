@@ -48,11 +48,11 @@ async def test_keys_reach_the_prompt_after_an_approval_that_came_while_one_was_i
         app.post_message(AppFocus())
         await until_listening(pilot)
         await pilot.press("y")
-        await until(pilot, lambda: app.screen is app.controller.screen)
+        await until(pilot, lambda: app.screen is app.controller.view)
 
         await pilot.press(*"and", "space", *"then")
 
-        assert app.controller.screen.prompt.text == "and then"
+        assert app.controller.view.prompt.text == "and then"
 
 
 async def test_keys_reach_a_question_after_a_list_that_was_closed_while_one_was_in_another_window():
@@ -91,7 +91,7 @@ async def test_keys_reach_the_prompt_after_a_click_beside_the_screen(app: CinchA
 
         await pilot.press(*"and", "space", *"then")
 
-        assert app.controller.screen.prompt.text == "and then"
+        assert app.controller.view.prompt.text == "and then"
 
 
 async def test_a_paste_reaches_the_prompt_after_a_click_beside_the_screen(app: CinchApp):
@@ -103,7 +103,7 @@ async def test_a_paste_reaches_the_prompt_after_a_click_beside_the_screen(app: C
         app.post_message(Paste("one\ntwo"))
         await pilot.pause()
 
-        assert app.controller.screen.prompt.text == "one\ntwo"
+        assert app.controller.view.prompt.text == "one\ntwo"
 
 
 async def test_keys_reach_a_list_after_a_click_beside_the_screen():

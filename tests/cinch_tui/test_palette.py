@@ -42,7 +42,7 @@ async def test_palette_begins_a_command_that_needs_an_argument_in_the_prompt(app
     async with app.run_test(size=(100, 30)) as pilot:
         await search_palette(pilot, app, "/btw")
         await pilot.press("enter")
-        await until(pilot, lambda: app.controller.screen.prompt.text == "/btw ")
+        await until(pilot, lambda: app.controller.view.prompt.text == "/btw ")
 
 
 async def test_palette_runs_actions_that_only_have_a_key(app: CinchApp):

@@ -7,8 +7,8 @@ import pytest
 
 from cinch_tui.cli.log import KEPT_RECENT, MOST_RECENT, RecentRecords, recent_records
 from cinch_tui.panels.registry import BESIDE, PANELS, find_panel
-from cinch_tui.panels.remembered import Shown, recall_panels, remember_panels
-from cinch_tui.panels.sub_agents import MOST, SubAgents
+from cinch_tui.panels.remembered import PanelLayout, recall_panels, remember_panels
+from cinch_tui.panels.sub_agents import MAX_AGENTS, SubAgents
 from harness.agent.guardrails import without_secrets
 from harness.events import (
     AgentEnd,
@@ -33,18 +33,18 @@ def inside(event: Event, call_id: str = "1", caller: str = "main") -> SubagentEv
 
 def test_a_sub_agent_is_known_by_its_call_and_told_by_its_events():
     agents = SubAgents()
-    agents.hear(begins("main", "1", "scout"))
-    agents.hear(inside(TurnStart(session_id="child")))
-    agents.hear(inside(begins("child", "7", "at all")))
+    agents.receive(begins("main", "1", "scout"))
+    agents.receive(inside(TurnStart(session_id="child")))
+    agents.receive(inside(begins("child", "7", "at all")))
     doing = agents.newest_first[0].doing
-    agents.hear(
+    agents.receive(
         inside(ToolExecutionEnd(result=ToolResult("7", "look", (Text("no"),), is_error=True), session_id="child"))
     )
-    agents.hear(
+    agents.receive(
         inside(UsageUpdate(usage=Usage(), total=Usage(input=90, output=10), context=0, window=0, session_id="child"))
     )
-    agents.hear(inside(MessageEnd(message=AssistantMessage((Text("Nothing there."),)), session_id="child")))
-    agents.hear(inside(AgentEnd(stop_reason="stop", session_id="child")))
+    agents.receive(inside(MessageEnd(message=AssistantMessage((Text("Nothing there."),)), session_id="child")))
+    agents.receive(inside(AgentEnd(stop_reason="stop", session_id="child")))
 
     (scout,) = agents.newest_first
     assert doing == "Look at all"
@@ -55,10 +55,10 @@ def test_a_sub_agent_is_known_by_its_call_and_told_by_its_events():
 
 def test_sub_agents_of_sub_agents_stand_under_them_and_the_newest_comes_first():
     agents = SubAgents()
-    agents.hear(inside(TurnStart(session_id="old"), "1"))
-    agents.hear(inside(begins("old", "1", "below"), "1"))
-    agents.hear(inside(inside(TurnStart(session_id="nested"), "1", "old"), "1"))
-    agents.hear(inside(TurnStart(session_id="new"), "2"))
+    agents.receive(inside(TurnStart(session_id="old"), "1"))
+    agents.receive(inside(begins("old", "1", "below"), "1"))
+    agents.receive(inside(inside(TurnStart(session_id="nested"), "1", "old"), "1"))
+    agents.receive(inside(TurnStart(session_id="new"), "2"))
 
     assert [(agent.caller, agent.depth) for agent in agents.newest_first] == [("main", 0), ("main", 0), ("old", 1)]
     assert agents.newest_first[2].name == "below"
@@ -66,13 +66,13 @@ def test_sub_agents_of_sub_agents_stand_under_them_and_the_newest_comes_first():
 
 def test_of_many_sub_agents_the_newest_are_kept_and_those_that_run():
     agents = SubAgents()
-    agents.hear(inside(TurnStart(session_id="runs")))
-    for number in range(2 * MOST):
-        agents.hear(inside(TurnStart(session_id=str(number))))
-        agents.hear(inside(AgentEnd(stop_reason="aborted", session_id=str(number))))
+    agents.receive(inside(TurnStart(session_id="runs")))
+    for number in range(2 * MAX_AGENTS):
+        agents.receive(inside(TurnStart(session_id=str(number))))
+        agents.receive(inside(AgentEnd(stop_reason="aborted", session_id=str(number))))
 
     kept = agents.newest_first
-    assert len(kept) == MOST
+    assert len(kept) == MAX_AGENTS
     assert kept[-1].state == "running"
     assert kept[0].state == "stopped"
     assert agents.find(kept[0].session_id) is kept[0]
@@ -82,9 +82,9 @@ def test_of_many_sub_agents_the_newest_are_kept_and_those_that_run():
 def test_choices_of_panels_are_kept_for_their_owner_alone(tmp_path: Path):
     file = tmp_path / "state" / "panels.json"
 
-    remember_panels(file, Shown("jobs", ("todo",)))
+    remember_panels(file, PanelLayout("jobs", ("todo",)))
 
-    assert recall_panels(file) == Shown("jobs", ("todo",))
+    assert recall_panels(file) == PanelLayout("jobs", ("todo",))
     assert file.stat().st_mode & 0o777 == 0o600
 
 
@@ -94,15 +94,15 @@ def test_choices_that_cannot_be_read_open_and_close_nothing(tmp_path: Path, text
     if text is not None:
         file.write_text(text)
 
-    assert recall_panels(file) == Shown()
+    assert recall_panels(file) == PanelLayout()
 
 
 def test_a_disk_that_refuses_costs_only_the_choice(tmp_path: Path):
     (tmp_path / "state").write_text("a file where the folder should be")
 
-    remember_panels(tmp_path / "state" / "panels.json", Shown("jobs"))
+    remember_panels(tmp_path / "state" / "panels.json", PanelLayout("jobs"))
 
-    assert recall_panels(tmp_path / "state" / "panels.json") == Shown()
+    assert recall_panels(tmp_path / "state" / "panels.json") == PanelLayout()
 
 
 def test_only_the_last_records_are_kept():

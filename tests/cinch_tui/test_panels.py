@@ -58,18 +58,18 @@ async def test_the_chosen_call_is_cancelled_and_the_agent_goes_on(start):
     async with app.run_test(size=(100, 30)) as pilot:
         await say(pilot, app, "go", lambda: "begun" in calls(app))
         await pilot.press("f9")
-        chosen = app.controller.screen.widgets.tool_panel.has_focus
+        chosen = app.controller.view.widgets.tool_panel.has_focus
         await pilot.press("x")
         await until(pilot, lambda: not app.controller.is_running)
 
-        blocks = app.controller.screen.widgets.transcript.blocks
+        blocks = app.controller.view.widgets.transcript.blocks
         assert chosen
         stopped = next(block for block in blocks if isinstance(block, ToolBlock))
         assert re.fullmatch(r"begun\n\[interrupted after \d\.\d s by the user\]", stopped.text)
         assert isinstance(stopped.view, TerminalView)
         assert stopped.view.output == "begun\n"
         assert blocks[-1].source.strip() == "Then not."
-        assert app.controller.screen.prompt.field.has_focus
+        assert app.controller.view.prompt.field.has_focus
 
 
 async def test_a_running_command_goes_to_the_background_and_is_killed_in_its_panel(start):
@@ -101,7 +101,7 @@ async def test_the_output_of_a_job_is_read_while_it_grows(start, tmp_path: Path)
         await until(pilot, lambda: "second" in app.screen._shown)
         await pilot.press("escape", "escape")
 
-        assert app.controller.screen.prompt.field.has_focus
+        assert app.controller.view.prompt.field.has_focus
 
 
 async def test_enter_shows_the_chosen_call_in_the_conversation(start):
@@ -111,7 +111,7 @@ async def test_enter_shows_the_chosen_call_in_the_conversation(start):
         await pilot.press("f9", "enter")
         await pilot.pause()
 
-        transcript = app.controller.screen.widgets.transcript
+        transcript = app.controller.view.widgets.transcript
         assert transcript.has_focus
         assert isinstance(transcript._selected, ToolBlock)
         assert transcript._selected.summary.startswith("echo begun")
@@ -139,9 +139,7 @@ async def test_a_sub_agent_is_shown_at_its_work_read_and_stopped(start):
     delegate = Reply(calls=[("delegate_sub_agent", {"task": "Look at all.", "name": "scout"})])
     app = start(delegate, Reply(calls=[bash(SLEEPER)]), Reply("stopped"))
     async with app.run_test(size=(120, 30)) as pilot:
-        await say(
-            pilot, app, "go", lambda: "begun" in str(app.controller.screen.widgets.transcript.blocks) or calls(app)
-        )
+        await say(pilot, app, "go", lambda: "begun" in str(app.controller.view.widgets.transcript.blocks) or calls(app))
         await say(pilot, app, "/agents", lambda: lines(app) and "Run command" in lines(app)[0])
         shown = lines(app)[0]
         await pilot.press("enter")
@@ -179,19 +177,19 @@ async def test_what_is_shown_is_remembered_for_the_next_start_and_what_is_hidden
     file = app.controller.options.paths.panels_file
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        hidden = (area(app), app.controller.screen.panels._panel, app.controller.screen.panels._ticker)
+        hidden = (area(app), app.controller.view.panels._panel, app.controller.view.panels._ticker)
         await say(pilot, app, "/panel todo", lambda: file.exists())
         await say(pilot, app, "/logs", lambda: json.loads(file.read_text())["beside"] == "logs")
     again = start()
     async with again.run_test(size=(100, 30)) as pilot:
         await ready(pilot, again)
         await until(pilot, lambda: area(again))
-        closed = again.controller.screen.widgets.todo_panel.has_class("-closed")
+        closed = again.controller.view.widgets.todo_panel.has_class("-closed")
         await pilot.press("f9", "q")
         await until(pilot, lambda: area(again) is None)
 
-        assert again.controller.screen.panels._ticker is None
-        assert again.controller.screen.prompt.field.has_focus
+        assert again.controller.view.panels._ticker is None
+        assert again.controller.view.prompt.field.has_focus
     assert hidden == (None, None, None)
     assert closed
 
@@ -208,7 +206,7 @@ async def test_a_panel_is_beside_the_conversation_where_there_is_room_and_never_
         await say(pilot, app, "/logs", lambda: len(lines(app)) >= 50)
         await pilot.pause()
 
-        shown, transcript = area(app), app.controller.screen.widgets.transcript
+        shown, transcript = area(app), app.controller.view.widgets.transcript
         assert shown is not None
         assert (shown.region.y == transcript.region.y) is beside
         if beside:
@@ -226,10 +224,10 @@ async def test_f10_goes_through_all_panels_and_ends_with_none(start):
         for _ in range(5):
             await pilot.press("f10")
             await pilot.pause()
-            seen.append(app.controller.screen.panels.beside)
+            seen.append(app.controller.view.panels.beside)
 
         assert seen == ["changes", "jobs", "agents", "logs", ""]
-        assert app.controller.screen.prompt.field.has_focus
+        assert app.controller.view.prompt.field.has_focus
 
 
 async def test_a_letter_that_means_nothing_in_a_panel_goes_on_in_the_prompt(start):
@@ -239,7 +237,7 @@ async def test_a_letter_that_means_nothing_in_a_panel_goes_on_in_the_prompt(star
         for key in ("h", "i", "q"):
             # As fast as a terminal sends what was typed ahead: nobody waits for the prompt to have the keys.
             area(app).post_message(Key(key, key))
-        await until(pilot, lambda: app.controller.screen.prompt.text == "hiq")
+        await until(pilot, lambda: app.controller.view.prompt.text == "hiq")
 
         assert area(app)
 
@@ -251,12 +249,12 @@ async def test_who_leaves_is_told_of_the_jobs_that_end_with_it(start):
         await until(pilot, lambda: not app.controller.is_running)
         await pilot.press("ctrl+c")
 
-        assert app.controller.screen.widgets.status.status.note == "Ctrl+C again quits and stops 1 background job"
+        assert app.controller.view.widgets.status.status.note == "Ctrl+C again quits and stops 1 background job"
         await pilot.press("ctrl+q")
         await pilot.pause()
         assert [toast.message for toast in app._notifications] == ["Ctrl+Q again quits and stops 1 background job."]
         assert not app._exit
-        app.controller.screen.take("/quit")
+        app.controller.view.take("/quit")
         await until(pilot, lambda: app._exit)
     assert not app.controller.agent.jobs.running
     assert stopped_jobs(app.controller.assembly) == f"Stopped 1 background job: {SLEEPER}"

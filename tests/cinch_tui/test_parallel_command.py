@@ -67,7 +67,7 @@ async def started(app: CinchApp) -> AsyncIterator[Pilot[object]]:
 
 
 async def say(pilot: Pilot[object], app: CinchApp, text: str) -> None:
-    app.controller.screen.prompt.restore(text)
+    app.controller.view.prompt.restore(text)
     await pilot.press("enter")
 
 
@@ -76,7 +76,7 @@ def picks(app: CinchApp) -> bool:
 
 
 def blocks(app: CinchApp, kind: type) -> list:
-    return [block for block in app.controller.screen.widgets.transcript.blocks if type(block) is kind]
+    return [block for block in app.controller.view.widgets.transcript.blocks if type(block) is kind]
 
 
 def history(app: CinchApp) -> list[str]:
@@ -124,11 +124,11 @@ async def test_while_an_answer_is_to_be_picked_the_status_says_who_is_waited_for
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/quick anthropic/quick -- why?")
         await until(pilot, lambda: picks(app))
-        waiting = app.controller.screen.widgets.status.status.note
+        waiting = app.controller.view.widgets.status.status.note
         await pilot.press("enter")
         await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
-        assert (waiting, app.controller.screen.widgets.status.status.note) == ("needs input", "")
+        assert (waiting, app.controller.view.widgets.status.status.note) == ("needs input", "")
 
 
 async def test_they_may_look_but_not_change_anything(app: CinchApp, server: ModelServer):
@@ -172,7 +172,7 @@ async def test_a_model_that_cannot_be_had_is_told_and_nothing_is_lost(app: Cinch
         (notice,) = blocks(app, NoticeBlock)
         assert notice.level == "error"
         assert "nobody" in notice.text
-        assert app.controller.screen.prompt.text == "/parallel anthropic/quick nobody/known -- why is it slow?"
+        assert app.controller.view.prompt.text == "/parallel anthropic/quick nobody/known -- why is it slow?"
         assert (asked(server), app.controller.sender.parallel_run, history(app)) == ([], None, [])
 
 
@@ -183,13 +183,13 @@ async def test_one_model_alone_is_refused_and_nothing_is_lost(app: CinchApp, typ
         await until(pilot, lambda: blocks(app, NoticeBlock))
 
         assert "two models or more" in blocks(app, NoticeBlock)[0].text
-        assert app.controller.screen.prompt.text == typed
+        assert app.controller.view.prompt.text == typed
 
 
 async def test_when_all_fail_each_says_why_and_the_prompt_stays(app: CinchApp):
     async with started(app) as pilot:
         await say(pilot, app, "/parallel anthropic/broken anthropic/broken -- why?")
-        await until(pilot, lambda: app.controller.screen.widgets.status.status.state == "error")
+        await until(pilot, lambda: app.controller.view.widgets.status.status.state == "error")
 
         assert [(block.state, block.folded) for block in blocks(app, VariantBlock)] == [("failed", False)] * 2
         assert all("401" in block.source for block in blocks(app, VariantBlock))
@@ -249,7 +249,7 @@ async def test_escape_while_they_answer_stops_all_and_keeps_the_prompt(app: Cinc
 
         assert history(app) == ["why?"]
         assert [block.state for block in blocks(app, VariantBlock)] == ["done", "failed"]
-        assert app.controller.screen.widgets.status.status.tokens_out > 0
+        assert app.controller.view.widgets.status.status.tokens_out > 0
         assert not any(block.folded for block in blocks(app, VariantBlock))
         assert app.controller.sender.parallel_run is None
 
@@ -261,7 +261,7 @@ async def test_stopping_takes_the_question_down(app: CinchApp):
         await pilot.press("ctrl+c")
         await until(pilot, lambda: app.controller.sender.parallel_run is None)
 
-        assert app.screen is app.controller.screen
+        assert app.screen is app.controller.view
         assert history(app) == ["why?"]
 
 

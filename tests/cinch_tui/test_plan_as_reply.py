@@ -23,7 +23,7 @@ async def test_plan_written_as_a_reply_is_accepted_and_carried_out(tmp_path: Pat
             await ready(pilot, app)
             agent = app.controller.agent
             await say(pilot, app, "/plan", lambda: agent.state.mode is PLAN)
-            blocks = app.controller.screen.widgets.transcript.blocks
+            blocks = app.controller.view.widgets.transcript.blocks
             await say(pilot, app, "plan it", lambda: any(isinstance(each, NoticeBlock) for each in blocks))
             await until(pilot, lambda: not agent.is_running)
             hints = [each.text for each in blocks if isinstance(each, NoticeBlock)]

@@ -147,7 +147,7 @@ async def test_when_the_chosen_message_is_taken_no_key_acts_on_another(server: M
     async with waiting(tmp_path) as (app, pilot):
         await pilot.press("alt+q")
         app.controller.agent.inbox.steering.take()
-        app.controller.sender.queue.follow(None)
+        app.controller.sender.queue.show()
         await pilot.press("d", "e", "s", "K")
         await pilot.pause()
 
@@ -195,7 +195,7 @@ async def test_queued_message_is_sent_now_and_the_run_continues_with_it(
 async def test_escape_stops_the_run_when_only_a_follow_up_is_queued(server: ModelServer, tmp_path: Path) -> None:
     async with waiting(tmp_path) as (app, pilot):
         app.controller.agent.inbox.steering.clear()
-        app.controller.sender.queue.follow(None)
+        app.controller.sender.queue.show()
         assert "sends it now" not in str(screen(app).widgets.queue.render())
 
         await pilot.press("enter")
@@ -216,7 +216,7 @@ async def test_escape_right_after_the_focused_list_became_empty_does_not_stop_th
         await pilot.press("alt+q")
         app.controller.agent.inbox.steering.clear()
         app.controller.agent.inbox.follow_up.clear()
-        app.controller.sender.queue.follow(None)
+        app.controller.sender.queue.show()
         await until(pilot, lambda: screen(app).prompt.field.has_focus)
 
         await pilot.press("escape", "x")

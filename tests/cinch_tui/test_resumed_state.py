@@ -34,7 +34,7 @@ async def test_todo_list_and_totals_of_a_continued_session_are_those_it_had(
 
     async with app.run_test() as pilot:
         await ready(pilot, app)
-        widgets = app.controller.screen.widgets
+        widgets = app.controller.view.widgets
         await until(pilot, lambda: widgets.todo_panel.todo.items)
 
         assert widgets.todo_panel.todo == STEPS
@@ -71,7 +71,7 @@ async def test_replies_of_plan_mode_are_marked_in_a_resumed_session(
     async with app.run_test() as pilot:
         await ready(pilot, app)
         await app.controller.load_session(path.stem)
-        transcript = app.controller.screen.widgets.transcript
+        transcript = app.controller.view.widgets.transcript
 
         tags = [block.tag for block in transcript.blocks if isinstance(block, ReplyBlock)]
         assert tags == ["PLAN", "", "PLAN"]

@@ -34,10 +34,10 @@ async def crowded(
             for number in range(6):
                 await type_text(pilot, f"next {number}")
                 await pilot.press("enter")
-            await until(pilot, lambda: len(app.controller.screen.widgets.queue.rows) == 6)
-            app.controller.screen.panels.turn_to("logs")
+            await until(pilot, lambda: len(app.controller.view.widgets.queue.rows) == 6)
+            app.controller.view.panels.turn_to("logs")
             await until(pilot, lambda: area(app))
-            app.controller.screen.prompt.restore("\n".join(f"line {number}" for number in range(12)))
+            app.controller.view.prompt.restore("\n".join(f"line {number}" for number in range(12)))
             await pilot.pause()
             yield app, pilot
 
@@ -47,7 +47,7 @@ async def test_what_stands_around_the_conversation_leaves_it_room_and_nothing_is
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ):
     async with crowded(tmp_path, monkeypatch, size) as (app, _):
-        screen, widgets = app.controller.screen, app.controller.screen.widgets
+        screen, widgets = app.controller.view, app.controller.view.widgets
 
         assert widgets.todo_panel.region.height >= 1
         assert widgets.queue.region.height >= 1
@@ -61,10 +61,10 @@ async def test_a_panel_on_a_small_screen_takes_its_room_only_while_it_has_the_ke
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with crowded(tmp_path, monkeypatch, (40, 10)) as (app, pilot):
-        panel, transcript = area(app), app.controller.screen.widgets.transcript
+        panel, transcript = area(app), app.controller.view.widgets.transcript
         assert panel is not None
         hidden = panel.region.height
-        app.controller.screen.prompt.take()
+        app.controller.view.prompt.take()
         await pilot.pause()
         closed = panel.region.height
         await pilot.press("f9")
@@ -84,7 +84,7 @@ async def test_of_what_waits_the_rest_is_counted_where_not_all_has_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     async with crowded(tmp_path, monkeypatch, (80, 24)) as (app, pilot):
-        queue = app.controller.screen.widgets.queue
+        queue = app.controller.view.widgets.queue
         four = str(queue.render())
         await pilot.resize_terminal(40, 10)
         await pilot.pause()

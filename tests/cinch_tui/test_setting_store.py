@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.command_host.setting_effects import AT_ONCE, NEXT_PROMPT, NEXT_START, when
+from cinch_tui.config.effect_time import AT_ONCE, NEXT_PROMPT, NEXT_START, effect_time
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.names import keys
 from cinch_tui.config.settings import Value
@@ -159,4 +159,4 @@ def test_all_settings_are_told_without_a_screen(tmp_path: Path):
     [("ui.theme", AT_ONCE), ("approval.mode", AT_ONCE), ("limits.max_turns", NEXT_PROMPT), ("ui.plain", NEXT_START)],
 )
 def test_when_a_change_counts_is_known(name: str, then: str):
-    assert when(name) == then
+    assert effect_time(name) == then

@@ -9,13 +9,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from cinch_tui.app.app import CinchApp
-from cinch_tui.command_host.setting_effects import AT_ONCE, NEXT_PROMPT, NEXT_START, apply, when
+from cinch_tui.config.effect_time import APPLIED_BY_VIEW, AT_ONCE, NEXT_PROMPT, NEXT_START, effect_time
 from cinch_tui.config.names import build, keys
 from cinch_tui.config.settings import Value
-from cinch_tui.controller.channels import shows_thinking
 from cinch_tui.rendering.styles import diff_styles
 from cinch_tui.screens.context import ContextScreen
 from cinch_tui.screens.picker import Picker
+from cinch_tui.screens.setting_effects import SettingEffects
 from cinch_tui.screens.settings import SettingsScreen
 from cinch_tui.widgets.help_panel import HelpPanel
 from cinch_tui.widgets.status_bar import StatusLine
@@ -36,11 +36,11 @@ EFFECTS: list[tuple[str, Value, Callable[[CinchApp], object], object]] = [
     ("ui.theme", "high-contrast", lambda app: app.theme, "high-contrast"),
     ("ui.motion", "reduced", lambda app: app.animation_level, "none"),
     ("ui.status", ("model",), line, "anthropic/played"),
-    ("ui.show_thinking", False, lambda app: shows_thinking(app.controller), False),
-    ("ui.timestamps", True, lambda app: app.controller.screen.widgets.transcript.ways.stamps, True),
+    ("ui.show_thinking", False, lambda app: app.controller.view.widgets.shows_thinking, False),
+    ("ui.timestamps", True, lambda app: app.controller.view.widgets.transcript.ways.stamps, True),
     ("ui.status_command", "date", lambda app: app.controller.settings.ui.status_command, "date"),
-    ("ui.side_by_side", 100, lambda app: diff_styles(app.controller.screen.widgets.transcript).split_from, 90),
-    ("ui.side_by_side", 0, lambda app: diff_styles(app.controller.screen.widgets.transcript).split_from, 1_000_000),
+    ("ui.side_by_side", 100, lambda app: diff_styles(app.controller.view.widgets.transcript).split_from, 90),
+    ("ui.side_by_side", 0, lambda app: diff_styles(app.controller.view.widgets.transcript).split_from, 1_000_000),
     ("model.thinking", "high", lambda app: app.controller.agent.state.model.spec.thinking, "high"),
     ("model.max_tokens", 77, lambda app: app.controller.agent.state.max_tokens, 77),
     ("approval.mode", "on", lambda app: (app.controller.agent.state.approval, "approve:on" in line(app)), ("on", True)),
@@ -62,18 +62,24 @@ async def test_a_setting_that_need_not_wait_takes_effect(
 
     async with app.run_test(size=(120, 30)) as pilot:
         await ready(pilot, app)
-        apply(app.controller, build({"model.name": "anthropic/played", name: value}), {name})
+        app.controller.change_settings(build({"model.name": "anthropic/played", name: value}), {name})
         await until(pilot, lambda: seen(app) == expected)
 
-    assert when(name) in (AT_ONCE, NEXT_PROMPT)
+    assert effect_time(name) in (AT_ONCE, NEXT_PROMPT)
 
 
 def test_every_setting_says_when_a_change_counts():
-    assert {when(name) for name in keys()} == {AT_ONCE, NEXT_PROMPT, NEXT_START}
+    assert {effect_time(name) for name in keys()} == {AT_ONCE, NEXT_PROMPT, NEXT_START}
+
+
+def test_every_setting_of_the_view_has_an_effect(tmp_path: Path):
+    app = chat(tmp_path)
+
+    assert SettingEffects(app, app.controller, app.controller.options).names == APPLIED_BY_VIEW
 
 
 async def say(pilot: Pilot[object], app: CinchApp, text: str) -> None:
-    app.controller.screen.prompt.insert(text)
+    app.controller.view.prompt.insert(text)
     await pilot.press("enter")
 
 
@@ -134,7 +140,7 @@ async def test_help_stands_beside_the_conversation_where_there_is_room(tmp_path:
         await say(pilot, app, "#help")
         await until(pilot, lambda: len(app.screen_stack) > 1 or app.screen.query(HelpPanel))
         shown = bool(app.screen_stack[0].query(HelpPanel))
-        room = app.controller.screen.prompt.size.width
+        room = app.controller.view.prompt.size.width
         if beside:
             await pilot.press("escape")
             await until(pilot, lambda: not app.screen.query(HelpPanel))
@@ -152,10 +158,10 @@ async def test_help_beside_the_conversation_leaves_a_terminal_that_becomes_narro
         await until(pilot, lambda: app.screen.query(HelpPanel))
         await pilot.resize_terminal(40, 10)
         await pilot.pause()
-        narrow = app.controller.screen.prompt.size.width
+        narrow = app.controller.view.prompt.size.width
         await pilot.resize_terminal(120, 30)
         await pilot.pause()
-        wide = app.controller.screen.prompt.size.width
+        wide = app.controller.view.prompt.size.width
 
     assert (narrow, wide) == (40, 84)
 
@@ -172,7 +178,7 @@ async def test_the_mode_is_picked(tmp_path: Path, keys_pressed: str, approval: s
         await until(pilot, lambda: not isinstance(app.screen, Picker))
         await app.workers.wait_for_complete()
 
-        status = app.controller.screen.widgets.status.status
+        status = app.controller.view.widgets.status.status
         assert (status.approval, status.plan) == (approval, plan)
 
 
@@ -181,5 +187,5 @@ async def test_what_cannot_begin_stays_in_the_prompt(tmp_path: Path):
 
     async with app.run_test(size=(100, 30)) as pilot:
         await ready(pilot, app)
-        app.controller.screen.take("#load")
-        await until(pilot, lambda: app.controller.screen.prompt.text == "#load")
+        app.controller.view.take("#load")
+        await until(pilot, lambda: app.controller.view.prompt.text == "#load")

@@ -29,11 +29,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 
 
 def ran(app: CinchApp) -> list[ToolBlock]:
-    return [block for block in app.controller.screen.widgets.transcript.blocks if isinstance(block, ToolBlock)]
+    return [block for block in app.controller.view.widgets.transcript.blocks if isinstance(block, ToolBlock)]
 
 
 async def enter(pilot: Pilot[object], app: CinchApp, text: str) -> None:
-    app.controller.screen.prompt.text = text
+    app.controller.view.prompt.text = text
     await pilot.press("enter")
 
 
@@ -123,7 +123,7 @@ async def test_key_stops_the_command_and_what_it_printed_stays(server: ModelServ
         await ready(pilot, app)
         await enter(pilot, app, "!echo begun; sleep 60; echo over > over")
         await until(pilot, lambda: ran(app) and "begun" in ran(app)[0].source)
-        field = app.controller.screen.prompt.query_one(PromptInput)
+        field = app.controller.view.prompt.query_one(PromptInput)
         told = str(field.placeholder)
         await pilot.press(key)
         await until(pilot, lambda: ran(app)[0].status == "failed")
@@ -142,7 +142,7 @@ async def test_command_runs_while_the_agent_works_and_is_no_follow_up(server: Mo
         await until(pilot, lambda: server.requests and not app.controller.is_running)
         await enter(pilot, app, "two")
         await until(pilot, lambda: app.controller.is_running)
-        app.controller.screen.prompt.text = "!echo meanwhile"
+        app.controller.view.prompt.text = "!echo meanwhile"
         await pilot.press("alt+enter")
         await until(pilot, lambda: ran(app) and ran(app)[0].status == "done")
 

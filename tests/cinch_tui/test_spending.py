@@ -32,8 +32,8 @@ def app(server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 async def test_what_a_sub_agent_uses_is_shown_as_it_works_and_when_it_is_stopped(app: CinchApp, server: ModelServer):
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.controller.sender.is_ready)
-        bar = app.controller.screen.widgets.status
-        app.controller.screen.prompt.restore("go")
+        bar = app.controller.view.widgets.status
+        app.controller.view.prompt.restore("go")
         await pilot.press("enter")
         await until(pilot, lambda: len(server.requests) == 4)
         at_work = bar.status.tokens_in

@@ -47,7 +47,7 @@ async def test_it_runs_no_more_often_than_set(tmp_path: Path, clock: Clock):
 async def test_one_that_does_not_end_is_killed_with_its_children(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(status_command, "PATIENCE", 0.3)
+    monkeypatch.setattr(status_command, "TIMEOUT_S", 0.3)
     command = StatusCommand("sleep 60 & echo $! > child; wait", tmp_path, 5, clock)
 
     line = await command.line({})

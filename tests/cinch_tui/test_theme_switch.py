@@ -111,7 +111,7 @@ async def test_edited_theme_is_shown_at_the_next_key_where_the_terminal_tells_of
         await pilot.press("q")
         await until(pilot, lambda: app.current_theme.background == "#202020")
 
-        assert app.controller.screen.prompt.text == "q"
+        assert app.controller.view.prompt.text == "q"
 
 
 async def test_theme_is_previewed_put_back_and_kept(own: Path, tmp_path: Path):

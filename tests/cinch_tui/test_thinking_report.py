@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinch_tui.command_host.reports import thinking_in_effect
+from cinch_tui.reports.summaries import thinking_in_effect
 from harness.agent.agent import Agent
 from providers import connect
 

@@ -38,11 +38,11 @@ def starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[CinchApp,
 
 
 def notices(app: CinchApp) -> list[str]:
-    return [block.text for block in app.controller.screen.widgets.transcript.blocks if isinstance(block, NoticeBlock)]
+    return [block.text for block in app.controller.view.widgets.transcript.blocks if isinstance(block, NoticeBlock)]
 
 
 async def furnished(pilot: Pilot[object], app: CinchApp) -> None:
-    await until(pilot, lambda: app.controller._screen is not None)
+    await until(pilot, lambda: app.controller._view is not None)
 
 
 async def test_a_command_runs_as_soon_as_there_is_an_agent(starting: tuple[CinchApp, Gate]):
@@ -51,7 +51,7 @@ async def test_a_command_runs_as_soon_as_there_is_an_agent(starting: tuple[Cinch
     async with app.run_test() as pilot:
         await furnished(pilot, app)
         await pilot.press(*"#approve on", "enter")
-        early = (app.controller.screen.prompt.text, notices(app))
+        early = (app.controller.view.prompt.text, notices(app))
         open_gate()
         await ready(pilot, app)
         await until(pilot, lambda: app.controller.agent.state.approval == "on")
@@ -67,7 +67,7 @@ async def test_a_line_for_the_shell_runs_as_soon_as_there_is_an_agent(starting: 
         await pilot.press(*"!!echo hi", "enter")
         open_gate()
         await ready(pilot, app)
-        blocks = app.controller.screen.widgets.transcript.blocks
+        blocks = app.controller.view.widgets.transcript.blocks
         await until(pilot, lambda: [each for each in blocks if isinstance(each, ToolBlock) and each.status == "done"])
 
         assert notices(app) == []
@@ -129,5 +129,5 @@ async def test_text_typed_while_no_session_is_found_is_the_prompt_of_a_new_one(
         await until(pilot, lambda: notices(app))
 
         assert notices(app) == ["There is no session in this folder yet: a new one is started."]
-        assert app.controller.screen.prompt.text == "typed early"
+        assert app.controller.view.prompt.text == "typed early"
         assert app.controller.refusal == ""

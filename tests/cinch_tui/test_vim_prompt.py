@@ -116,15 +116,15 @@ async def test_the_command_turns_it_on_from_now_on(tmp_path: Path, monkeypatch: 
     first = chat(tmp_path)
     async with first.run_test() as pilot:
         await ready(pilot, first)
-        first.controller.screen.take("/vim")
-        await until(pilot, lambda: first.controller.screen.prompt.uses_vim)
+        first.controller.view.take("/vim")
+        await until(pilot, lambda: first.controller.view.prompt.uses_vim)
         await until(pilot, first.controller.options.sources.user_file.exists)
 
     second = chat(tmp_path)
     async with second.run_test() as pilot:
         await ready(pilot, second)
 
-        assert second.controller.screen.prompt.uses_vim
+        assert second.controller.view.prompt.uses_vim
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ SLEEPER = "echo begun; sleep 300"
 
 
 def area(app: CinchApp) -> PanelArea | None:
-    found = app.controller.screen.query(PanelArea)
+    found = app.controller.view.query(PanelArea)
     return found.first() if found else None
 
 
@@ -25,13 +25,13 @@ def lines(app: CinchApp) -> list[str]:
 
 
 def calls(app: CinchApp) -> str:
-    panel = app.controller.screen.widgets.tool_panel
+    panel = app.controller.view.widgets.tool_panel
     return str(panel.render()) if panel.has_calls else ""
 
 
 async def say(pilot: Pilot[object], app: CinchApp, text: str, seen: Callable[[], object]) -> None:
     """Send a prompt or a command, and wait for what comes of it."""
     await ready(pilot, app)
-    app.controller.screen.prompt.restore(text)
+    app.controller.view.prompt.restore(text)
     await pilot.press("enter")
     await until(pilot, seen)

@@ -81,7 +81,7 @@ async def nothing_said(pilot: Pilot[object], app: CinchApp) -> None:
 
 
 async def conversation(pilot: Pilot[object], app: CinchApp) -> None:
-    widgets = app.controller.screen.widgets
+    widgets = app.controller.view.widgets
     widgets.show(talk())
     widgets.status.status = replace(widgets.status.status, tokens_in=12_345, tokens_out=987, cost=0.1234)
     widgets.status.update_context(130_000, 200_000)
@@ -90,8 +90,8 @@ async def conversation(pilot: Pilot[object], app: CinchApp) -> None:
 
 
 async def tools(pilot: Pilot[object], app: CinchApp) -> None:
-    app.controller.screen.widgets.show(work())
-    await app.controller.screen.widgets.transcript.drained()
+    app.controller.view.widgets.show(work())
+    await app.controller.view.widgets.transcript.drained()
     await pilot.pause()
 
 
@@ -104,15 +104,15 @@ async def streaming(pilot: Pilot[object], app: CinchApp) -> None:
 async def queued(pilot: Pilot[object], app: CinchApp) -> None:
     await streaming(pilot, app)
     await pilot.press("alt+enter", *"commit", "alt+enter", *"more")
-    app.controller.screen.widgets.todo_panel.todo = TODO
+    app.controller.view.widgets.todo_panel.todo = TODO
     await pilot.pause()
 
 
 async def panels(pilot: Pilot[object], app: CinchApp) -> None:
     await tools(pilot, app)
-    app.controller.screen.widgets.tool_panel._clock = lambda: NOW
-    app.controller.screen.widgets.tool_panel.started("1", "Run command", "make serve")
-    app.controller.screen.widgets.tool_panel.updated("1", "listening on 8000")
+    app.controller.view.widgets.tool_panel._clock = lambda: NOW
+    app.controller.view.widgets.tool_panel.started("1", "Run command", "make serve")
+    app.controller.view.widgets.tool_panel.updated("1", "listening on 8000")
     await pilot.press("f10")
     await until(pilot, lambda: app.screen.query(PanelArea))
     app.screen.query_one(PanelArea).fill([ItemRow(name, detail) for name, detail in CHANGED], "", follow=False)
@@ -122,7 +122,7 @@ async def panels(pilot: Pilot[object], app: CinchApp) -> None:
 async def searching(pilot: Pilot[object], app: CinchApp) -> None:
     await tools(pilot, app)
     await pilot.press("ctrl+f", *"price")
-    await app.controller.screen.widgets.transcript.drained()
+    await app.controller.view.widgets.transcript.drained()
     await pilot.pause(0.1)
 
 
@@ -134,8 +134,8 @@ async def completing(pilot: Pilot[object], app: CinchApp) -> None:
 
 async def pasted(pilot: Pilot[object], app: CinchApp) -> None:
     await conversation(pilot, app)
-    app.controller.screen.prompt.text = "Here is what I saw,\nand what it says in 中文:\n"
-    app.controller.screen.prompt.insert("line\n" * 40)
+    app.controller.view.prompt.text = "Here is what I saw,\nand what it says in 中文:\n"
+    app.controller.view.prompt.insert("line\n" * 40)
     await pilot.pause()
 
 

@@ -81,12 +81,12 @@ class InProcess:
         await self._type(
             pilot, "", lambda: isinstance(self.app.screen, ChatScreen) and not self.app.controller.is_running
         )
-        prompt = self.app.controller.screen.prompt
+        prompt = self.app.controller.view.prompt
         await self._type(pilot, SIGN, lambda: prompt.field.has_focus and SIGN in prompt.text)
         prompt.text = ""
         await self._take(pilot, Step(SEARCH, pause=0.3))
         await self._take(pilot, Step("\x1b", pause=ESC_IS_ALONE))
-        await self._type(pilot, "/new\r", lambda: not self.app.controller.screen.widgets.transcript.blocks)
+        await self._type(pilot, "/new\r", lambda: not self.app.controller.view.widgets.transcript.blocks)
         prompt.text = ""
         await until(pilot, lambda: not self.app.screen.query("Toast"))
 

@@ -75,7 +75,7 @@ async def worn(pilot: Pilot[object], app: CinchApp, theme: str) -> Painting:
     before, now = None, paint(app)
     async with asyncio.timeout(30):
         while before != now:
-            await app.controller.screen.widgets.transcript.drained()
+            await app.controller.view.widgets.transcript.drained()
             await pilot.pause(STILL)
             before, now = now, paint(app)
     return now

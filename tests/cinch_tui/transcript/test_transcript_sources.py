@@ -9,14 +9,14 @@ from fakes.widget_app import WidgetApp
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
-from cinch_tui.command_host.reports import source
 from cinch_tui.commands.host import TranscriptPart
 from cinch_tui.controller.bridge import Bridge
-from cinch_tui.screens.chat_widgets import ChatWidgets
+from cinch_tui.reports.summaries import source
 from cinch_tui.transcript.block import Block
 from cinch_tui.transcript.blocks import ReplyBlock, UserBlock
 from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.transcript.sources import SourcesBlock
+from cinch_tui.widgets.chat_widgets import ChatWidgets
 from cinch_tui.widgets.status_bar import StatusBar
 from harness.context.citations import Source
 from harness.events import MessageDiscarded, MessageEnd, MessageStart, MessageUpdate

@@ -1,4 +1,4 @@
-"""The widgets of the chat that show what happens."""
+"""Widgets of the chat screen above the prompt, and its status bar."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ from harness.views import TodoView
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from cinch_tui.transcript.block import Block
+    from cinch_tui.transcript.block import Block, Channel
     from harness.messages import Usage
 
 STYLES = [Path(__file__).parent.parent / "styles" / f"{name}.tcss" for name in ("transcript", "code", "panel")]
 
 
+_THINKING: frozenset[Channel] = frozenset(("thinking",))
+_REMINDERS: frozenset[Channel] = frozenset(("reminder",))
+
+
 @dataclass(frozen=True, slots=True)
 class ChatWidgets:
+    """Widgets that show the conversation and what the agent does."""
+
     stage: Stage
     transcript: Transcript
     tool_panel: ToolPanel
@@ -41,7 +47,7 @@ class ChatWidgets:
 
     @property
     def above_prompt(self) -> list[Widget]:
-        """What stands above the prompt, from top to bottom."""
+        """Widgets above the prompt, from top to bottom."""
         return [self.stage, self.todo_panel, self.tool_panel, self.queue]
 
     def notice(self, text: str, level: NoticeLevel = "info") -> NoticeBlock:
@@ -49,19 +55,18 @@ class ChatWidgets:
         self.transcript.add(block)
         return block
 
-    def note(self, text: str) -> None:
-        """A word in the status bar."""
-        self.status.status = replace(self.status.status, note=text)
+    def set_status(self, **changes: object) -> None:
+        """Change these fields of the status bar."""
+        self.status.status = replace(self.status.status, **changes)
 
     def show_model(self, name: str) -> None:
-        """The model in use, in the status bar and in the start banner."""
-        self.status.status = replace(self.status.status, model=name)
+        """Show the model in the status bar and in the start banner."""
+        self.set_status(model=name)
         if self.transcript.banner:
             self.transcript.banner = replace(self.transcript.banner, model=name)
 
     def show_usage(self, total: Usage, context: int, window: int) -> None:
-        self.status.status = replace(
-            self.status.status,
+        self.set_status(
             tokens_in=total.input + total.cache_read + total.cache_write,
             tokens_out=total.output,
             cost=total.cost.total if total.cost else None,
@@ -69,9 +74,29 @@ class ChatWidgets:
         self.status.update_context(context, window)
 
     def show(self, blocks: list[Block]) -> None:
+        """Show these blocks instead of the current conversation."""
         self.transcript.clear()
         self.transcript.extend(blocks)
         self.transcript.follow()
         self.todo_panel.todo = TodoView(())
         self.tool_panel.clear()
         self.queue.show(())
+
+    @property
+    def shows_thinking(self) -> bool:
+        return "thinking" not in self.transcript.hidden_channels
+
+    def show_thinking(self, *, shown: bool) -> None:
+        """Show or hide the thinking of the model."""
+        others = self.transcript.hidden_channels - _THINKING
+        self._hide(others if shown else others | _THINKING)
+
+    def toggle_channels(self) -> bool:
+        """Show thinking and reminders, or hide both if neither is hidden; return True if they are shown now."""
+        shown = bool(self.transcript.hidden_channels)
+        self._hide(frozenset() if shown else _THINKING | _REMINDERS)
+        return shown
+
+    def _hide(self, channels: frozenset[Channel]) -> None:
+        self.transcript.hidden_channels = channels
+        self.set_status(hides=bool(channels & _THINKING))

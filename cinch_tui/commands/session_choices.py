@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.command_host.session_details import ago
 from cinch_tui.commands.registry import Choice
+from cinch_tui.reports.session_list import ago
 from cinch_tui.transcript.plain import one_line
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FENCED = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}(?P=fence)[`~]*[ \t]*$", re.M | re.S)
 
 
-def live_settings(agent: Agent) -> dict[str, object]:
+def agent_settings(agent: Agent) -> dict[str, object]:
     """How the agent is set in this session, whatever the settings say, by their names."""
     spec = agent.state.model.spec
     return {"model.name": spec.name, "model.thinking": spec.thinking, "approval.mode": agent.state.approval}
@@ -67,7 +67,7 @@ def usage_report(agent: Agent) -> str:
 
 def context_report(agent: Agent, instructions: str) -> str:
     """What fills the model's window, message by message."""
-    from cinch_tui.command_host.context_text import report
+    from cinch_tui.reports.context import report
     from harness.context.breakdown import breakdown, context_inputs
 
     frame = context_inputs(agent.state, instructions, agent.options.window)

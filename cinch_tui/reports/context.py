@@ -24,7 +24,7 @@ NAMES: dict[Section, str] = {
 _SHOWN = 200
 
 
-def zones_of(breakdown: Breakdown) -> list[tuple[str, int]]:
+def section_sizes(breakdown: Breakdown) -> list[tuple[str, int]]:
     """What each zone takes, with what is free and what is kept for the reply, where the window is known."""
     zones = [(NAMES[zone], tokens) for zone in SECTIONS if (tokens := breakdown.tokens_in(zone))]
     if gone := breakdown.tokens_in("left out"):
@@ -68,7 +68,7 @@ def whole_text(piece: ContextSegment, before: Sequence[tuple[Section, str]]) -> 
 
 def report(breakdown: Breakdown) -> str:
     """All of it in lines, for where there is no screen."""
-    lines = [summary(breakdown), *(f"{name}: {tokens:,}" for name, tokens in zones_of(breakdown))]
+    lines = [summary(breakdown), *(f"{name}: {tokens:,}" for name, tokens in section_sizes(breakdown))]
     return "\n".join([*lines, "", "One by one:", *map(_told, breakdown.segments)])
 
 

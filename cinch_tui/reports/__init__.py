@@ -1,0 +1,1 @@
+"""Summaries of usage, context and sessions as text."""

@@ -1,4 +1,4 @@
-"""What needs leave is decided by code, while the run is read: notes may be written, everything else may not."""
+"""Approvals in code, answered from the events of a run: notes may be written, everything else is denied."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCRIPT = (
             Call("bash", {"command": "rm -rf notes"}),
         )
     ),
-    "I wrote the note; I was not allowed to delete the old ones.",
+    "I wrote the note; deleting the old ones was denied.",
 )
 
 
@@ -38,13 +38,13 @@ async def main(folder: Path) -> None:
     agent = Agent(which_model(*SCRIPT), builtin_tools(), "You keep notes.", options)
     async with agent.stream("Note in notes/today.md to buy tea, and delete the old notes.") as run:
         async for event in run:
-            # Also the requests of subagents, whose events are inside those of the agent.
+            # Events of subagents are wrapped in those of the agent.
             match innermost(event):
                 case ToolApprovalRequested(call=call):
                     is_note = call.name == "write_file" and str(call.arguments["path"]).startswith("notes/")
                     run.respond(call.id, AllowOnce() if is_note else Denied("Only notes may be written."))
                 case ToolExecutionEnd(result=result):
-                    print(f"{result.tool_name}: {'refused' if result.is_error else 'done'}")
+                    print(f"{result.tool_name}: {'denied' if result.is_error else 'done'}")
                 case _:
                     pass
     print(run.result.text)

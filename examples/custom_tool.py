@@ -1,4 +1,4 @@
-"""Two functions become tools: their hints are the schema, their docstrings tell the model what they do."""
+"""Functions as tools: type hints define the schema, docstrings describe the tool to the model."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ STOCK = {"tea": 12, "coffee": 0}
 
 @tool(risk="read", cacheable=True)
 def in_stock(article: str) -> int:
-    """Tells how many of an article are in stock.
+    """Return the stock of an article.
 
     Args:
-        article: Its name, in the singular.
+        article: Name of the article, in the singular.
     """
     return STOCK[article]
 
 
 @tool(risk="none")
 async def price(article: str, currency: Literal["EUR", "USD"] = "EUR") -> dict[str, object]:
-    """Tells the price of one article."""
-    await asyncio.sleep(0)  # a database would be asked here
+    """Return the price of an article."""
+    await asyncio.sleep(0)  # a database query would be here
     return {"article": article, "price": 4.5, "currency": currency}
 
 

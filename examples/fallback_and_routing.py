@@ -1,4 +1,4 @@
-"""Which model is asked: a cheap one for the first turn, then a powerful one; and another where that does not answer."""
+"""Model routing and fallback: a cheap model for the first turn, then a powerful one, and a spare one if that fails."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from harness import (
 from providers.demo import Break, Call, Reply, scripted
 from tools import builtin_tools
 
-# Three scripts, so that the failure happens; any model of `connect("provider/model")` takes their place.
+# Scripted models, so that the failure occurs; use `connect("provider/model")` instead.
 CHEAP = scripted(Reply((Call("list_files", {"path": "examples"}),)), name="cheap")
-BUSY = Reply((Break(ModelOverloaded("too many people are asking")),))
+BUSY = Reply((Break(ModelOverloaded("too many requests")),))
 POWERFUL = scripted(BUSY, BUSY, name="powerful")
 SPARE = scripted("Each shows one idea.", name="spare")
 
@@ -28,18 +28,18 @@ async def main() -> None:
     options = AgentOptions(
         routing=CheapThenPowerful(CHEAP, POWERFUL, switch_at=2),
         fallback=(SPARE,),
-        retry=RetryPolicy(max_retries=1, initial=0.01),  # seconds; usually you leave these as they are
+        retry=RetryPolicy(max_retries=1, initial=0.01),  # seconds; the defaults are usually fine
     )
     agent = Agent(CHEAP, builtin_tools(), "You answer in one sentence.", options)
     async with agent.stream("What do the examples show?") as run:
         async for event in run:
             match event:
                 case ModelRouted(spec=spec):
-                    print(f"turn {event.turn} asks {spec.name}")
+                    print(f"turn {event.turn} uses {spec.name}")
                 case RetryScheduled(attempt=attempt, error=error):
                     print(f"attempt {attempt} failed: {error}")
                 case ModelFallback(failed=failed, spec=spec):
-                    print(f"{failed.name} is given up, {spec.name} is asked instead")
+                    print(f"{failed.name} failed, continuing with {spec.name}")
                 case _:
                     pass
     print(run.result.text)

@@ -1,4 +1,4 @@
-"""What an agent may do is bounded by code: a budget, tools that are denied, an audit log, a look at each prompt."""
+"""Hooks, policies and guardrails: a budget, a deny list, an audit log and a check of each prompt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCRIPT = (
 
 
 class OnlyExamples(Hooks):
-    """Keeps listings inside examples/, and tells of every call that ran."""
+    """Restrict listings to examples/ and log every call that ran."""
 
     async def before_tool(self, call: ToolCall) -> Modify | None:
         return Modify({**call.arguments, "path": "examples"}) if call.name == "list_files" else None
@@ -41,7 +41,7 @@ class OnlyExamples(Hooks):
 
 async def main() -> None:
     options = AgentOptions(
-        approval="off",  # nobody is asked: what follows is what holds
+        approval="off",  # no approval requests: the hooks below restrict the agent
         hooks=(DenyList("bash", "write_*"), OnlyExamples(), Budget(max_cost=0.50), MaxTurns(5), LoopDetection()),
         guardrails=(MaxLength(10_000), SecretGuardrail()),
     )

@@ -1,4 +1,4 @@
-"""One prompt to several models at once; one answer is chosen, and the conversation goes on with it."""
+"""Parallel models: several models answer one prompt, and the conversation continues with the chosen answer."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from which_model import which_model
 from harness import Agent, LlmJudge, ParallelVariant, run_parallel
 
 QUESTION = "What is a good name for a web shop that sells tea?"
-CAREFUL = "You are careful: you offer one name, and say what speaks against it."
+CAREFUL = "You are careful: you offer one name, and one argument against it."
 BOLD = "You are bold: you offer one name, and nothing else."
 
 
 async def main() -> None:
-    careful = which_model("Leaf & Letter; it may be taken for a bookshop.", "Gladly: the domain is free.")
+    careful = which_model("Leaf & Letter; it may be mistaken for a bookshop.", "Yes, the domain is available.")
     bold = which_model("Steep.")
-    judge = LlmJudge(which_model("2: it is short, and it says what is sold."))
+    judge = LlmJudge(which_model("2: it is short and describes the product."))
     agent = Agent(careful, system_prompt=CAREFUL)
 
     chosen = await run_parallel(
@@ -27,7 +27,7 @@ async def main() -> None:
         mark = "*" if outcome.index == chosen.selected_index else " "
         print(f"{mark} {outcome.index + 1}. {outcome.result.text}")
     print("because:", chosen.reason)
-    print("then:", (await agent.prompt("Is the domain free?")).text)
+    print("then:", (await agent.prompt("Is the domain available?")).text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""An answer as a value of a pydantic model; one that does not fit is told to the model, which may try again."""
+"""Structured output as a pydantic model; validation errors go back to the model, which tries again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent in ten lines: it looks at this folder, reading only, and answers."""
+"""An agent in ten lines: it reads the current folder and answers a question."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from harness import Agent
 from providers.demo import Call, Reply
 from tools import builtin_tools
 
-SCRIPT = (Reply((Call("list_files", {"path": "."}),)), "They show how to embed an agent, one idea a file.")
+SCRIPT = (Reply((Call("list_files", {"path": "."}),)), "They show how to embed an agent, one idea per file.")
 
 agent = Agent(which_model(*SCRIPT), builtin_tools(), "You answer in one sentence.")
 result = agent.prompt_sync("What do the programs in examples/ show?")
 result.raise_for_failure()
 print(result.text)
-print(f"{result.usage.input} tokens read, {result.usage.output} written")
+print(f"{result.usage.input} input tokens, {result.usage.output} output tokens")

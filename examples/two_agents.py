@@ -1,4 +1,4 @@
-"""Two agents at once, each with a conversation of its own; what one streams does not wait for the other."""
+"""Two concurrent agents, each with its own conversation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCRIPTS = {
 async def argue(side: str) -> str:
     options = AgentOptions(limits=Limits(max_turns=3, max_cost=0.10))
     async with Agent(which_model(SCRIPTS[side]), (), f"You argue {side} it, in one sentence.", options) as agent:
-        agent.subscribe(lambda event: print(f"[{side}] has spoken") if isinstance(event, TurnEnd) else None)
+        agent.subscribe(lambda event: print(f"[{side}] finished") if isinstance(event, TurnEnd) else None)
         result = await agent.prompt(TASK)
     result.raise_for_failure()
     return result.text

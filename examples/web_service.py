@@ -1,6 +1,6 @@
-"""A web service (pip install starlette uvicorn): a prompt is answered with events, and POST speaks to the run.
+"""A web service (pip install starlette uvicorn): POST /chat streams events, POST /chat/SESSION controls the run.
 
-curl -N localhost:8000/chat -d '{"prompt": "Note to buy tea."}'        the events; who leaves ends the run
+curl -N localhost:8000/chat -d '{"prompt": "Note to buy tea."}'        stream events; disconnecting aborts the run
 curl localhost:8000/chat/SESSION -d '{"call": "CALL", "allow": true}'  or {"steer": "And milk."}
 """
 
@@ -23,8 +23,8 @@ from harness.codec import encode
 from providers.demo import Call, Reply
 from tools import builtin_tools
 
-SCRIPT = (Reply((Call("write_file", {"path": "note.md", "content": "Buy tea.\n"}),)), "It is noted.")
-MODEL = which_model(*SCRIPT * 100)  # one for all visitors, since it holds the connections
+SCRIPT = (Reply((Call("write_file", {"path": "note.md", "content": "Buy tea.\n"}),)), "Noted.")
+MODEL = which_model(*SCRIPT * 100)  # shared by all visitors, since it holds the connections
 running: WeakValueDictionary[str, RunStream] = WeakValueDictionary()
 
 
@@ -40,21 +40,21 @@ async def chat(request: Request) -> StreamingResponse:
     return StreamingResponse(events((await request.json())["prompt"]), media_type="text/event-stream")
 
 
-async def speak(request: Request) -> JSONResponse:
+async def reply(request: Request) -> JSONResponse:
     run = running.get(request.path_params["session"])
     try:
         match await request.json():
             case {"call": str(call_id), "allow": bool(allowed)} if run:
-                run.respond(call_id, AllowOnce() if allowed else Denied("The visitor said no."))
+                run.respond(call_id, AllowOnce() if allowed else Denied("The visitor denied it."))
             case {"steer": str(text)} if run:
                 run.inject(text)
             case _:
-                return JSONResponse("no such run, or not understood", 400)
+                return JSONResponse("no such run, or invalid request", 400)
     except NoPendingRequest as error:
         return JSONResponse(str(error), 409)
     return JSONResponse("ok")
 
 
 if __name__ == "__main__":
-    app = Starlette(routes=[Route("/chat", chat, methods=["POST"]), Route("/chat/{session}", speak, methods=["POST"])])
+    app = Starlette(routes=[Route("/chat", chat, methods=["POST"]), Route("/chat/{session}", reply, methods=["POST"])])
     uvicorn.run(app, port=int(os.environ.get("PORT", "8000")))

@@ -1,4 +1,4 @@
-"""Which model the examples ask: the one you name, else the first whose key is found, else a script that needs none."""
+"""Model selection for the examples: the named model, else the first provider with a key, else a script."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ SERVICES = ("anthropic", "openai-chat", "openrouter")
 
 
 def which_model(*script: Reply | str) -> Model:
-    """The model of `--model provider/model`; with `--demo`, or without any key, one that plays `script`."""
+    """Return the model of `--model provider/model`; with `--demo`, or without any key, one that plays `script`."""
     parser = ArgumentParser()
-    parser.add_argument("--model", help="as in anthropic/claude-sonnet-5-5; its key is taken from the environment")
-    parser.add_argument("--demo", action="store_true", help="play a script; nothing is sent anywhere")
+    parser.add_argument("--model", help="such as anthropic/claude-sonnet-5-5; the key is read from the environment")
+    parser.add_argument("--demo", action="store_true", help="play a script and send nothing")
     chosen = parser.parse_args()
     if chosen.model:
         return connect(chosen.model)
     for service in () if chosen.demo else SERVICES:
         try:
-            # With credentials given, a missing key is an error here instead of at the first request.
+            # With explicit credentials, a missing key is an error here instead of at the first request.
             return connect(service, credentials=EnvironmentCredentials())
         except ConfigError:  # no key for this one
             continue
-    say_that_it_is_a_script()
+    report_script()
     return scripted(*script)
 
 
 @cache
-def say_that_it_is_a_script() -> None:
-    print("(A script answers, not a model: no key was found, or --demo was given.)", file=sys.stderr)
+def report_script() -> None:
+    print("(A script answers instead of a model: no key was found, or --demo was given.)", file=sys.stderr)

@@ -41,16 +41,16 @@ SCRIPTS = {
 
 
 class Script:
-    """Answers the prompt that stands last in a request from its script, and what has none with a word."""
+    """Script for each prompt; answers the last known prompt of a request, and others with a fixed reply."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self._left = {prompt: iter(script) for prompt, script in SCRIPTS.items()}
 
     def __call__(self, body: dict[str, Any]) -> Reply:
-        said = json.dumps(body["messages"], ensure_ascii=False)
-        prompt = max(self._left, key=said.rfind)
-        if said.rfind(prompt) < 0:
+        request = json.dumps(body["messages"], ensure_ascii=False)
+        prompt = max(self._left, key=request.rfind)
+        if request.rfind(prompt) < 0:
             return Reply("Fine.")
         self.asked.append(prompt)
         reply = next(self._left[prompt], "Fine.")
@@ -58,7 +58,7 @@ class Script:
 
 
 def blocks(name: str) -> Iterator[Any]:
-    """The Python in a document as code that runs in the lines it stands in."""
+    """Yield the Python blocks of a document, compiled with the line numbers of the document."""
     text = (ROOT / name).read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         line = text.count("\n", 0, found.start(1))
@@ -67,7 +67,7 @@ def blocks(name: str) -> Iterator[Any]:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder a reader would be in."""
+    """Create and enter the folder of a reader."""
     (tmp_path / "project").mkdir()
     for folder in (tmp_path, tmp_path / "project"):
         (folder / "test_login.py").write_text("def test_login():\n    assert 1 == 2\n", encoding="utf-8")
@@ -76,7 +76,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def run_all(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], Script]:
-    """Everything in a document, in order, with what it defines; the models it names are ours."""
+    """Run all blocks of a document in order, with scripted models; return its names and the script."""
     script, names = Script(), {"__name__": "__main__"}
     with ModelServer(script) as server:
         for service, url in (("ANTHROPIC", server.url), ("OPENAI", server.openai_url)):

@@ -18,8 +18,8 @@ EXAMPLES = ROOT / "examples"
 NOT_STARTED = {"which_model", "web_service"}
 PRINTED = {
     "ten_lines": """
-        They show how to embed an agent, one idea a file.
-        \\d+ tokens read, \\d+ written
+        They show how to embed an agent, one idea per file.
+        \\d+ input tokens, \\d+ output tokens
     """,
     "custom_tool": """
         \\[Price: tea\\]
@@ -31,9 +31,9 @@ PRINTED = {
         There are 12 boxes of tea, at 4.50 EUR each.
     """,
     "approvals": """
-        bash: refused
+        bash: denied
         write_file: done
-        I wrote the note; I was not allowed to delete the old ones.
+        I wrote the note; deleting the old ones was denied.
         The note: Buy tea.
     """,
     "structured_output": """
@@ -41,8 +41,8 @@ PRINTED = {
         Ada Byron: 1 x kettle
     """,
     "two_agents": """
-        \\[(for|against)\\] has spoken
-        \\[(for|against)\\] has spoken
+        \\[(for|against)\\] finished
+        \\[(for|against)\\] finished
         for: Yes: one file, no server, and thousands of orders a day are nothing to it.
         against: No: with two web servers there is no shared file to write to.
     """,
@@ -52,29 +52,29 @@ PRINTED = {
         rejected: there seems to be an API key in it; say it without
     """,
     "fallback_and_routing": """
-        turn 2 asks demo/powerful
-        attempt 1 failed: too many people are asking
-        demo/powerful is given up, demo/spare is asked instead
+        turn 2 uses demo/powerful
+        attempt 1 failed: too many requests
+        demo/powerful failed, continuing with demo/spare
         Each shows one idea.
     """,
     "sub_agents": """
-        > demo/script begins
+        > demo/script starts
         < 4 messages
-        > demo/script begins
+        > demo/script starts
         < 2 messages
         Here is your slogan: Tea: eighteen centuries in a cup.
     """,
     "parallel_models": """
-          1. Leaf & Letter; it may be taken for a bookshop.
+          1. Leaf & Letter; it may be mistaken for a bookshop.
         \\* 2. Steep.
-        because: 2: it is short, and it says what is sold.
-        then: Gladly: the domain is free.
+        because: 2: it is short and describes the product.
+        then: Yes, the domain is available.
     """,
 }
 
 
 def environment(**more: str) -> dict[str, str]:
-    """This process's, without any key of a model service."""
+    """Return the environment of this process without API keys."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_AUTH_TOKEN"))}
     return {**kept, "PYTHONPATH": str(ROOT), **more}
 
@@ -93,7 +93,7 @@ def run(name: str, *arguments: str, cwd: Path = ROOT, **variables: str) -> subpr
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_every_example_runs_and_prints_what_it_should(name: str) -> None:
+def test_example_prints_the_expected_output(name: str) -> None:
     wanted = [line.removeprefix("        ") for line in PRINTED[name].splitlines() if line.strip()]
 
     done = run(name, *([] if name == "fallback_and_routing" else ["--demo"]))
@@ -104,23 +104,23 @@ def test_every_example_runs_and_prints_what_it_should(name: str) -> None:
     assert [line for line, form in zip(printed, wanted, strict=True) if not re.fullmatch(form, line)] == []
 
 
-def test_no_example_is_forgotten_here() -> None:
+def test_every_example_is_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == PRINTED.keys() | NOT_STARTED
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
-def test_an_example_is_read_in_a_minute(path: Path) -> None:
+def test_example_is_short(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 60
 
 
-def test_without_a_key_a_script_answers_and_says_so() -> None:
+def test_without_a_key_the_example_plays_a_script_and_reports_it() -> None:
     done = run("ten_lines")
 
     assert done.stdout.startswith("They show how to embed an agent")
-    assert done.stderr.startswith("(A script answers, not a model")
+    assert done.stderr.startswith("(A script answers instead of a model")
 
 
-def test_an_example_asks_the_model_that_is_named(tmp_path: Path) -> None:
+def test_example_uses_the_named_model(tmp_path: Path) -> None:
     with ModelServer([Reply("They are examples.")]) as server:
         done = run(
             "ten_lines",
@@ -137,7 +137,7 @@ def test_an_example_asks_the_model_that_is_named(tmp_path: Path) -> None:
 
 @contextmanager
 def served(folder: Path) -> Generator[httpx.Client]:
-    """A client of the web service, which runs in a process and a folder of its own."""
+    """Run the web service in its own process and folder; yield a client."""
     command = [sys.executable, str(EXAMPLES / "web_service.py"), "--demo"]
     with subprocess.Popen(command, cwd=folder, env=environment(PORT="0"), stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -153,7 +153,7 @@ def events_of(response: httpx.Response) -> Generator[dict]:
     return (json.loads(line.removeprefix("data: ")) for line in response.iter_lines() if line)
 
 
-def test_the_web_service_streams_events_and_takes_approvals(tmp_path: Path) -> None:
+def test_web_service_streams_events_and_accepts_approvals(tmp_path: Path) -> None:
     seen, statuses = [], []
     with served(tmp_path) as client, client.stream("POST", "/chat", json={"prompt": "Note to buy tea."}) as answer:
         for event in events_of(answer):
@@ -180,7 +180,7 @@ def test_the_web_service_streams_events_and_takes_approvals(tmp_path: Path) -> N
     assert (tmp_path / "note.md").read_text(encoding="utf-8") == "Buy tea.\n"
 
 
-def test_the_web_service_takes_steering(tmp_path: Path) -> None:
+def test_web_service_accepts_steering(tmp_path: Path) -> None:
     ended = {}
     with served(tmp_path) as client, client.stream("POST", "/chat", json={"prompt": "Note to buy tea."}) as answer:
         for event in events_of(answer):
@@ -190,11 +190,11 @@ def test_the_web_service_takes_steering(tmp_path: Path) -> None:
                 client.post(f"/chat/{event['session_id']}", json={"call": event["call"]["id"], "allow": True})
 
     texts = ["".join(block.get("text", "") for block in message["content"]) for message in ended["messages"]]
-    assert texts == ["Note to buy tea.", "", "Skipped due to queued user message.", "Wait, not tea.", "It is noted."]
+    assert texts == ["Note to buy tea.", "", "Skipped due to queued user message.", "Wait, not tea.", "Noted."]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_web_service_ends_the_run_of_a_visitor_who_leaves(tmp_path: Path) -> None:
+def test_web_service_aborts_the_run_on_disconnect(tmp_path: Path) -> None:
     with served(tmp_path) as client:
         with client.stream("POST", "/chat", json={"prompt": "Note to buy tea."}) as answer:
             asked = next(event for event in events_of(answer) if event["type"] == "tool_approval_requested")

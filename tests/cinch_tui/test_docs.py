@@ -25,15 +25,15 @@ def test_reference_tables_are_up_to_date(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_flag_that_is_named_exists(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_named_flag_exists(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse_arguments(["--help"])
     of_subcommands = {"--all", "--json", "--format", "--yes", "--repair", "--providers", "--offline"}
     of_examples = {"--demo", "--jinja", "--config", "--enable-auto-tool-choice", "--tool-call-parser", "--with"}
-    of_the_played_model = {"--port", "--repeat"}
+    of_the_scripted_model = {"--port", "--repeat"}
     of_other_programs = {"--no-ext-diff", "--user"}  # git diff, systemd-run
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) | of_subcommands | of_examples
-    known |= of_the_played_model | of_other_programs
+    known |= of_the_scripted_model | of_other_programs
 
     named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
 
@@ -41,7 +41,7 @@ def test_every_flag_that_is_named_exists(page: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("preset", presets().values(), ids=lambda preset: preset.name)
-def test_every_provider_has_a_start_that_can_be_copied(preset: Preset) -> None:
+def test_every_provider_has_a_quick_start(preset: Preset) -> None:
     page = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
     blocks = "\n".join(re.findall(r"^```\n(.*?)^```", page, re.DOTALL | re.MULTILINE)) + "".join(
         re.findall(r"`(cinch -m [^`]+)`", page)

@@ -38,7 +38,7 @@ def test_the_installed_package_answers_in_print_mode(ask: Run):
     assert result["result"] == "Good day."
     assert result["usage"]["input_tokens"] == 1200
     assert server.headers[0]["authorization"] == "Bearer sk-echo-secret"
-    assert server.asked[0]["turns"][-1] == {"who": "person", "says": "Hello"}
+    assert server.asked[0]["turns"][-1] == {"who": "user", "says": "Hello"}
 
 
 def test_its_model_works_with_tools_like_any_other(ask: Run, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A server that speaks echo-wire. By hand, `python tests/echo_server.py` repeats whatever it is told, at port 7007."""
+"""An echo-wire server. `python tests/echo_server.py` repeats every prompt, on port 7007."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
 
 Answer: TypeAlias = "Sequence[dict[str, Any]] | int"
-"""The lines of an answer, or the HTTP status of a refusal."""
+"""The lines of a response, or the HTTP status of an error."""
 
 
 class EchoServer:
-    """Answers from a script, one item a request, or with what is called for each; use it as a context manager."""
+    """Scripted server: one item per request, or a function of the request. Use it as a context manager."""
 
     def __init__(self, script: Sequence[Answer] | Callable[[dict[str, Any]], Answer], *, port: int = 0) -> None:
         self.asked: list[dict[str, Any]] = []
@@ -44,7 +44,7 @@ class EchoServer:
 
 def _handler(server: EchoServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        # Without a length, an answer ends where the connection does.
+        # Without a content length, the response ends with the connection.
         protocol_version = "HTTP/1.0"
 
         def do_GET(self) -> None:
@@ -54,7 +54,7 @@ def _handler(server: EchoServer) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             match server.answer_to(body, {name.lower(): value for name, value in self.headers.items()}):
                 case int(status):
-                    self._send(status, "application/json", {"error": "so says the script"})
+                    self._send(status, "application/json", {"error": "scripted error"})
                 case lines:
                     self._send(200, "application/x-ndjson", *lines)
 
@@ -78,5 +78,5 @@ def parrot(body: dict[str, Any]) -> Answer:
 
 if __name__ == "__main__":
     with EchoServer(parrot, port=7007) as running, suppress(KeyboardInterrupt):
-        print(f"echo-wire at {running.url}; Ctrl+C ends it")
+        print(f"echo-wire at {running.url}; press Ctrl+C to stop")
         threading.Event().wait()

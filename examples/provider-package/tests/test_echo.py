@@ -1,4 +1,4 @@
-"""How the author of a provider tests it: installed (`pip install -e .`), against a server of one's own."""
+"""Tests of the provider: installed (`pip install -e .`), against a scripted server."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ async def deltas_of(server: EchoServer) -> AsyncIterator[Delta]:
         await model.provider.close()
 
 
-async def test_text_comes_as_it_is_said() -> None:
+async def test_text_is_streamed_in_deltas() -> None:
     with EchoServer([[{"say": "Hel"}, {"say": "lo"}, DONE]]) as server:
         deltas = [delta async for delta in deltas_of(server)]
 
     assert [delta.text for delta in deltas if isinstance(delta, BlockDelta)] == ["Hel", "lo"]
     assert deltas[-1] == Done("stop", Usage(input=5, output=2))
-    assert server.asked[0]["turns"] == [{"who": "person", "says": "Hello"}]
+    assert server.asked[0]["turns"] == [{"who": "user", "says": "Hello"}]
 
 
-async def test_a_tool_is_called_and_its_result_goes_back() -> None:
+async def test_tool_call_runs_and_its_result_is_sent() -> None:
     @tool(risk="read")
     def weather(city: str) -> str:
-        """The weather of a city."""
+        """Return the weather of a city."""
         return f"rain in {city}"
 
     call = {"use": {"id": "u1", "tool": "weather", "with": {"city": "Oslo"}}}
@@ -60,16 +60,16 @@ async def test_a_tool_is_called_and_its_result_goes_back() -> None:
 
 
 @pytest.mark.parametrize("answer", [429, [{"problem": {"status": 429, "text": "one at a time"}}]])
-async def test_a_refusal_is_the_same_error_before_and_within_an_answer(answer: Any) -> None:
+async def test_error_status_and_error_event_raise_the_same_error(answer: Any) -> None:
     with EchoServer([answer]) as server, pytest.raises(ModelThrottled, match="Echo: too many requests"):
         [delta async for delta in deltas_of(server)]
 
 
-async def test_an_answer_without_its_end_was_cut_off() -> None:
+async def test_response_without_end_is_truncated() -> None:
     with EchoServer([[{"say": "Hel"}]]) as server, pytest.raises(NetworkError, match="cut off"):
         [delta async for delta in deltas_of(server)]
 
 
-async def test_the_models_are_those_the_server_lists() -> None:
+async def test_models_are_listed_by_the_server() -> None:
     with EchoServer([]) as server:
         assert await list_models("echo", base_url=server.url) == ["parrot", "raven"]

@@ -1,4 +1,4 @@
-"""A provider for servers that speak echo-wire, a protocol that was made up for this example."""
+"""Provider for servers that speak echo-wire, a protocol made up for this example."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def open_echo(endpoint: Endpoint) -> Service:
     return WireService(endpoint, EchoWire())
 
 
-def facts(model_id: str) -> ModelInfo:
-    """The window decides when a conversation is shortened."""
+def model_info(model_id: str) -> ModelInfo:
+    """Return the context window, which decides when a conversation is shortened."""
     return ModelInfo(context_window=16_000 if model_id == "parrot" else 64_000)
 
 
-PLUGIN = ProviderPlugin(PRESET, open_echo, facts)
+PLUGIN = ProviderPlugin(PRESET, open_echo, model_info)

@@ -1,7 +1,8 @@
-"""echo-wire: how it is asked, and how its answer is read.
+"""The echo-wire format: requests and the decoder of responses.
 
-One POST to `/talk`, answered with lines of JSON: `{"say": "…"}` for more text, `{"use": {"id", "tool", "with"}}` for a
-call of a tool, `{"problem": {"status", "text"}}` for a failure, and `{"end": "done" | "full", "read": n, "wrote": n}`.
+A request is one POST to `/talk`. The response is JSON Lines: `{"say": "…"}` for more text,
+`{"use": {"id", "tool", "with"}}` for a tool call, `{"problem": {"status", "text"}}` for an error, and
+`{"end": "done" | "full", "read": n, "wrote": n}`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from providers.plugins import Endpoint, Framing, LineDecoder, ReplyDecoder, Wire
 
 
 class EchoWire:
-    """One for all requests, so it keeps nothing of any."""
+    """Stateless: one instance serves all requests."""
 
     def format_request(self, request: Request) -> tuple[str, JsonObject]:
         body: JsonObject = {
@@ -51,10 +52,10 @@ class EchoWire:
 
 
 def turns_of(message: Message) -> Iterator[JsonObject]:
-    """A message in the words of echo-wire, which has no images and no thinking."""
+    """Yield a message in echo-wire, which supports neither images nor thinking."""
     match message:
         case UserMessage():
-            yield {"who": "person", "says": message.text}
+            yield {"who": "user", "says": message.text}
         case AssistantMessage():
             if message.text:
                 yield {"who": "model", "says": message.text}
@@ -67,7 +68,7 @@ def turns_of(message: Message) -> Iterator[JsonObject]:
 
 
 class EchoDecoder:
-    """Reads one answer: a text or a call begins, goes on and ends, each under a number of its own."""
+    """Decoder of one response. Each text or tool call is a block with its own index."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -79,23 +80,23 @@ class EchoDecoder:
 
     @property
     def is_complete(self) -> bool:
-        """An answer without its `end` was cut off: cinch asks again, and runs none of its calls."""
+        """Return False for a response without its `end`: cinch retries it and runs none of its calls."""
         return self.is_over
 
     def take(self, event: dict[str, Any]) -> Sequence[Delta]:
         match event:
-            case {"say": str(words)}:
-                return tuple(self._say(words))
+            case {"say": str(text)}:
+                return tuple(self._add_text(text))
             case {"use": {"id": str(call_id), "tool": str(tool), "with": arguments}}:
                 return (*self._end_text(), *self._use(call_id, tool, json.dumps(arguments)))
             case {"problem": {"status": int(status), "text": str(text)}}:
-                # The same status and words mean the same as in an answer over HTTP: wait, shorten, give up.
+                # Status and text are interpreted like those of an HTTP error: wait, shorten or give up.
                 raise failure(self._endpoint, status, text, {})
             case {"end": _}:
                 self._end, self.is_over = event, True
                 return ()
             case _:
-                # A later version of the server may say more.
+                # A later version of the server may send other events.
                 return ()
 
     def finish(self) -> Sequence[Delta]:
@@ -103,11 +104,11 @@ class EchoDecoder:
         stop = "length" if self._end["end"] == "full" else "tool_use" if self._has_calls else "stop"
         return (*self._end_text(), Done(stop, usage))
 
-    def _say(self, words: str) -> Iterator[Delta]:
+    def _add_text(self, text: str) -> Iterator[Delta]:
         if self._text is None:
             self._text = self._new_block()
             yield BlockStart(self._text, "text")
-        yield BlockDelta(self._text, words)
+        yield BlockDelta(self._text, text)
 
     def _end_text(self) -> Iterator[Delta]:
         if self._text is not None:

@@ -37,7 +37,7 @@ from harness.messages import AssistantMessage, CustomMessage, Text
 from harness.workspace.workspace import Workspace
 from providers.demo import scripted
 
-# `FUZZ=20000 make test ARGS=tests/harness/test_loop_properties.py` looks at so many of each, other ones each time.
+# `FUZZ=20000 make test ARGS=tests/harness/test_agent_loop_properties.py` runs that many random examples of each test.
 FUZZ = int(os.environ.get("FUZZ", "0"))
 EXAMPLES = settings(
     max_examples=FUZZ or 1_300,

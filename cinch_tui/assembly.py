@@ -17,7 +17,7 @@ from cinch_tui.config.options import Continue, Options, Resume
 from cinch_tui.config.paths import Paths
 from cinch_tui.config.settings import Settings
 from cinch_tui.models.connecting import connect
-from cinch_tui.models.last_choice import recall
+from cinch_tui.models.last_choice import load_choice
 from harness.agent.agent import Agent
 from harness.approval.modes import EXECUTE, MODES, PLAN
 from harness.approval.rules import Grants, Rule
@@ -101,7 +101,7 @@ class Assembly:
 
         return load_session(find_session(self.options.paths.data, self.options.cwd, which))
 
-    def begin(self) -> None:
+    def start_session(self) -> None:
         """Start a new session in a file of its own."""
         self.agent.new_session()
         self._trust_what_is_allowed()
@@ -179,7 +179,7 @@ class Assembly:
 async def assemble(
     options: Options,
     settings: Settings,
-    person: UserInteraction,
+    user: UserInteraction,
     loaded: LoadedSession | None = None,
     model: Model | None = None,
 ) -> Assembly:
@@ -192,19 +192,19 @@ async def assemble(
     keys = KeyStore(options.paths, options.environ)
     if model is None:
         model = await asyncio.to_thread(choose_model, settings, keys, loaded)
-    assembly = await _build(options, settings, person, model, keys)
+    assembly = await _build(options, settings, user, model, keys)
     for each in (model, *assembly.agent.options.fallback):
         _keep_prices(each, options.paths)
     if loaded is None:
-        assembly.begin()
+        assembly.start_session()
     else:
-        messages = await asyncio.to_thread(read_messages, loaded)
+        messages = await asyncio.to_thread(repaired_messages, loaded)
         assembly.warnings.extend(loaded.warnings)
         assembly.resume(loaded, messages)
     return assembly
 
 
-def read_messages(loaded: LoadedSession) -> list[Message]:
+def repaired_messages(loaded: LoadedSession) -> list[Message]:
     """All that was said, with what an old crash left behind healed once rather than before every request."""
     return list(normalise(loaded.messages))
 
@@ -228,7 +228,7 @@ def choose_model(settings: Settings, keys: KeyStore, loaded: LoadedSession | Non
         with contextlib.suppress(ConfigError):
             spec = loaded.spec
             return connect(spec.name, base_url=spec.base_url or None, credentials=keys, thinking=spec.thinking)
-    chosen = recall(keys.paths.choice_file)
+    chosen = load_choice(keys.paths.choice_file)
     if chosen is not None:
         with contextlib.suppress(ConfigError):
             return connect(chosen.name, base_url=chosen.base_url or None, credentials=keys, thinking=wanted.thinking)
@@ -364,7 +364,7 @@ def wanted_session(options: Options) -> LoadedSession | None:
     Raises:
         SessionMissing, SessionTooNew, SessionError: it cannot be had.
     """
-    match options.beginning:
+    match options.session_choice:
         case Continue():
             which = "latest"
         case Resume(session_id) if session_id:

@@ -46,7 +46,7 @@ class AttachedFiles:
     skipped: tuple[str, ...] = ()
 
 
-def mentioned(text: str) -> list[str]:
+def mentioned_paths(text: str) -> list[str]:
     """The paths named with `@`, each once; those in fenced code are not meant."""
     found = _MENTION.finditer(_CODE.sub("", text))
     return list(dict.fromkeys(each["quoted"] or each["plain"] for each in found))
@@ -54,7 +54,7 @@ def mentioned(text: str) -> list[str]:
 
 async def attach_files(text: str, agent: Agent) -> AttachedFiles:
     """Read the files that a prompt names; whatever cannot be attached is reported, and the text stays as it is."""
-    names = mentioned(text)
+    names = mentioned_paths(text)
     if not names:
         return AttachedFiles()
     root = agent.workspace.root

@@ -48,7 +48,7 @@ class FileChange:
         return DiffView(self.shown, *sides) if self.is_known else None
 
 
-class Ledger:
+class SessionChanges:
     """The changes of a session. `remind` tells the model what the person put back."""
 
     def __init__(self, originals: Snapshots, workspace: Workspace, remind: Callable[[str], None]) -> None:
@@ -62,21 +62,25 @@ class Ledger:
         Raises:
             CinchError: there is nothing to compare with.
         """
-        found = against_git(self._workspace) if base == "git" else since_start(self._originals, self._workspace)
-        return with_moves(found)
+        found = (
+            changes_against_git(self._workspace)
+            if base == "git"
+            else changes_since_start(self._originals, self._workspace)
+        )
+        return detect_moves(found)
 
-    async def put_back(self, change: FileChange, refused: Sequence[int]) -> str:
+    async def revert(self, change: FileChange, refused: Sequence[int]) -> str:
         """Take back the refused hunks, all for the whole file; what was done, in words.
 
         Raises:
             CinchError: the file is not as it was looked at any more, or cannot be written.
         """
-        done = await put_back(self._workspace, change, refused)
+        done = await revert(self._workspace, change, refused)
         self._remind(done)
         return done
 
 
-def since_start(originals: Snapshots, workspace: Workspace) -> list[FileChange]:
+def changes_since_start(originals: Snapshots, workspace: Workspace) -> list[FileChange]:
     """The files this session changed that are not as they were."""
     changes = [
         FileChange(each.path, workspace.display(each.path), each.data, _content(each.path), each.is_kept)
@@ -85,7 +89,7 @@ def since_start(originals: Snapshots, workspace: Workspace) -> list[FileChange]:
     return [change for change in changes if not change.is_known or change.before != change.now]
 
 
-def against_git(workspace: Workspace) -> list[FileChange]:
+def changes_against_git(workspace: Workspace) -> list[FileChange]:
     """The files of the workspace that differ from the last commit, new ones included.
 
     Raises:
@@ -107,7 +111,7 @@ def against_git(workspace: Workspace) -> list[FileChange]:
     return [change for change in changes if change.before != change.now]
 
 
-def with_moves(changes: Sequence[FileChange]) -> list[FileChange]:
+def detect_moves(changes: Sequence[FileChange]) -> list[FileChange]:
     """Files that went and came with the same content know of each other."""
     gone = {each.before: each.shown for each in changes if each.now is None and each.before}
     came = {each.now: each.shown for each in changes if each.before is None and each.now and each.is_known}
@@ -120,7 +124,7 @@ def with_moves(changes: Sequence[FileChange]) -> list[FileChange]:
     return [replace(change, moved=other(change)) for change in changes]
 
 
-async def put_back(workspace: Workspace, change: FileChange, refused: Sequence[int]) -> str:
+async def revert(workspace: Workspace, change: FileChange, refused: Sequence[int]) -> str:
     """Take back the refused hunks, all for the whole file; what was done, in words for the model.
 
     Raises:

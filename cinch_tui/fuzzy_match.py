@@ -30,7 +30,7 @@ def rank_matches(query: str, texts: Sequence[str]) -> list[int]:
     return [index for _, index in sorted(scored)]
 
 
-def matched(query: str, text: str) -> list[tuple[int, int]]:
+def match_spans(query: str, text: str) -> list[tuple[int, int]]:
     """Where in `text` the words of `query` were found, in pieces."""
     folded = text.casefold()
     if len(folded) != len(text):

@@ -45,7 +45,7 @@ def shell_line(text: str) -> ShellLine | None:
     return ShellLine(command, is_private) if command else None
 
 
-def report_of(command: str, words: str) -> UserMessage:
+def report_message(command: str, words: str) -> UserMessage:
     """What the model is told of it."""
     return UserMessage((Text(f"{REPORT_HEAD}{command}\n"), Text(words)), synthetic=True)
 
@@ -54,18 +54,18 @@ def is_report(message: UserMessage) -> bool:
     return message.synthetic and message.text.startswith(_REPORT_HEADS)
 
 
-def without_head(text: str) -> str:
+def strip_report_head(text: str) -> str:
     """The text of a report without its first words."""
     for head in _REPORT_HEADS:
         text = text.removeprefix(head)
     return text
 
 
-def words_of(output: ToolOutput) -> str:
+def output_text(output: ToolOutput) -> str:
     return "\n".join(content.text for content in output.content if isinstance(content, Text))
 
 
-class OwnCommands:
+class UserShell:
     """Runs such lines, and keeps what the model is to hear with the next prompt."""
 
     def __init__(self, agent: Agent) -> None:
@@ -74,7 +74,7 @@ class OwnCommands:
         self._unheard: list[UserMessage] = []
 
     @property
-    def are_running(self) -> bool:
+    def is_running(self) -> bool:
         return bool(self._running)
 
     def stop(self) -> bool:
@@ -83,7 +83,7 @@ class OwnCommands:
             task.cancel()
         return bool(self._running)
 
-    def hand_over(self) -> None:
+    def add_reports_to_next_prompt(self) -> None:
         """Let the model hear, with what is said now, what was run since it was last spoken to."""
         for message in self._unheard:
             self._agent.inbox.reminders.put(message)
@@ -101,7 +101,7 @@ class OwnCommands:
                 self._running.remove(task)
         output = _stopped(so_far) if task.cancelled() else task.result()
         if not line.is_private:
-            self._unheard.append(report_of(line.command, words_of(output)))
+            self._unheard.append(report_message(line.command, output_text(output)))
         return output
 
     async def _execute(self, command: str, context: ToolContext) -> ToolOutput:

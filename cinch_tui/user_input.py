@@ -28,13 +28,13 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class UserInput:
     text: str
     images: tuple[Attachment, ...] = ()
 
-    def saying(self, text: str) -> Words:
+    def with_text(self, text: str) -> UserInput:
         """The same images in another text, as far as it has their marks."""
-        return Words(text, tuple(each for each in self.images if each.mark in text))
+        return UserInput(text, tuple(each for each in self.images if each.mark in text))
 
     @property
     def prompt(self) -> str | tuple[UserContent, ...]:
@@ -63,14 +63,14 @@ class Words:
         return (Text(said), *content) if isinstance(said, str) else (*said, *content)
 
 
-Said: TypeAlias = str | Words
+UserInputLike: TypeAlias = str | UserInput
 
 
-def as_words(said: Said) -> Words:
-    return Words(said) if isinstance(said, str) else said
+def as_user_input(said: UserInputLike) -> UserInput:
+    return UserInput(said) if isinstance(said, str) else said
 
 
-def words_in(message: UserMessage) -> Words:
+def user_input_of(message: UserMessage) -> UserInput:
     """What a message says, as it was typed; an image that has no mark gets one."""
     # As above; a file that was attached was not typed.
     from cinch_tui.attached_files import without_attached
@@ -83,30 +83,30 @@ def words_in(message: UserMessage) -> Words:
             said += block.text
             continue
         found = [match for match in MARK.finditer(said) if match.end() == len(said)]
-        mark = found[0][0] if found else mark_of(next(numbers), _UNNAMED)
+        mark = found[0][0] if found else image_mark(next(numbers), _UNNAMED)
         said += "" if found else mark
         images.append(Attachment(mark, block))
-    return Words(said, tuple(images))
+    return UserInput(said, tuple(images))
 
 
-def illustrated(text: str, images: Sequence[Attachment]) -> Words:
+def append_marks(text: str, images: Sequence[Attachment]) -> UserInput:
     """The text, with the marks of these images at its end."""
     marks = " ".join(each.mark for each in images)
     between = ("\n" if "\n" in text else " ") if text and marks else ""
-    return Words(f"{text}{between}{marks}", tuple(images))
+    return UserInput(f"{text}{between}{marks}", tuple(images))
 
 
-def joined(several: Sequence[Words], between: str = "\n") -> Words:
+def join_inputs(several: Sequence[UserInput], between: str = "\n") -> UserInput:
     """All of them as one; of two images with the same mark one gets another."""
     text, images = "", list[Attachment]()
     for words in several:
-        added = renumbered(words, {each.mark: each.image for each in images})
+        added = renumber_marks(words, {each.mark: each.image for each in images})
         text = f"{text}{between}{added.text}" if text else added.text
         images += [each for each in added.images if each not in images]
-    return Words(text, tuple(images))
+    return UserInput(text, tuple(images))
 
 
-def renumbered(words: Words, taken: Mapping[str, Image]) -> Words:
+def renumber_marks(words: UserInput, taken: Mapping[str, Image]) -> UserInput:
     """The words with marks that stand for no other image of `taken`."""
     marks = [*taken, *(each.mark for each in words.images)]
     numbers = count(1 + max((int(found[1]) for mark in marks if (found := MARK.search(mark))), default=0))
@@ -117,15 +117,15 @@ def renumbered(words: Words, taken: Mapping[str, Image]) -> Words:
             mark = _NUMBER.sub(f"[image {next(numbers)}:", mark, count=1)
             text = text.replace(each.mark, mark, 1)
         images.append(Attachment(mark, each.image))
-    return Words(text, tuple(images))
+    return UserInput(text, tuple(images))
 
 
-def name_of(mark: str) -> str:
+def image_name(mark: str) -> str:
     """What an image is called, by its mark."""
     return _SIZE.sub("", mark.partition(": ")[2].removesuffix("]"))
 
 
-def mark_of(number: int, name: str, width: int = 0, height: int = 0) -> str:
+def image_mark(number: int, name: str, width: int = 0, height: int = 0) -> str:
     """The mark of an image; one whose size is not known has none."""
     plain = "".join("_" if letter in "[]" or not letter.isprintable() else letter for letter in name)
     if len(plain) > _LONGEST_NAME:

@@ -23,7 +23,7 @@ from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.controller.controller import SessionController
 from cinch_tui.images.image_store import ImageStore
-from cinch_tui.keys.keymap import bindings, label_of, use_own_keys
+from cinch_tui.keys.keymap import bindings, label_of, set_user_keys
 from cinch_tui.rendering.backgrounds import remember_backgrounds_by_colour
 from cinch_tui.rendering.colourless import Colourless
 from cinch_tui.screens.chat import ChatScreen
@@ -74,11 +74,11 @@ class CinchApp(App[object]):
         remember_backgrounds_by_colour()
         self._paint_for(options.environ)
         self.theme_switch = ThemeSwitch(self, settings.ui.theme, options.paths, options.environ)
-        self._start_with(self.theme_switch.first())
+        self._start_with(self.theme_switch.initial_theme())
         self._title = WindowTitle(options.cwd.name, is_wanted=settings.ui.title)
         if settings.ui.motion == "reduced":
             self.animation_level = "none"
-        self.set_keymap(use_own_keys(settings.keys))
+        self.set_keymap(set_user_keys(settings.keys))
         self._options = options
         self._settings = settings
         place = project_dir(options.paths.state, options.cwd)
@@ -192,7 +192,7 @@ class CinchApp(App[object]):
         from cinch_tui.terminal.first_picture import forget_pictures
 
         remember(self._options.environ, self.theme_switch.background_file, dark=message.dark)
-        if self.theme_switch.background_is(dark=message.dark):
+        if self.theme_switch.set_background(dark=message.dark):
             forget_pictures(self._options)
             if isinstance(self.screen, ChatScreen):
                 self.screen.keep_picture()
@@ -223,7 +223,7 @@ class CinchApp(App[object]):
     def _look_at_theme(self) -> None:
         """Whoever edits a theme comes back to look at it."""
         try:
-            self.theme_switch.look_again()
+            self.theme_switch.reload_if_changed()
         except ConfigError as error:
             self.notify(str(error), severity="error", markup=False)
 

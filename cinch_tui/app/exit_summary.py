@@ -21,7 +21,7 @@ LINES = 20
 """Of a reply; its end says what came of it."""
 
 
-def way_back(assembly: Assembly) -> str:
+def resume_hint(assembly: Assembly) -> str:
     """How to go on with the session, on one line; empty where nothing was said or nothing is kept."""
     if assembly.store is None or not assembly.agent.history.prompts():
         return ""
@@ -30,13 +30,13 @@ def way_back(assembly: Assembly) -> str:
     return f"Go on with this session: cinch -r {assembly.agent.session_id}"
 
 
-def keep_way_back(assembly: Assembly, tell: Callable[[str], None]) -> Callable[[Event], None]:
+def follow_resume_hint(assembly: Assembly, tell: Callable[[str], None]) -> Callable[[Event], None]:
     """Have the way back told from now on: at once, and with each request, before which what was said is kept."""
-    tell(way_back(assembly))
+    tell(resume_hint(assembly))
 
     def follow(event: Event) -> None:
         if isinstance(event, RequestStart):
-            tell(way_back(assembly))
+            tell(resume_hint(assembly))
 
     return follow
 
@@ -74,7 +74,7 @@ def print_exit_summary(assembly: Assembly, *, with_exchange: bool) -> None:
     exchange = ""
     if with_exchange:
         exchange = last_exchange(assembly.agent.history.messages, shutil.get_terminal_size().columns)
-    said = "\n\n".join(part for part in (exchange, stopped_jobs(assembly), way_back(assembly)) if part)
+    said = "\n\n".join(part for part in (exchange, stopped_jobs(assembly), resume_hint(assembly)) if part)
     if said:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(said.encode(encoding, "replace").decode(encoding) + "\n")

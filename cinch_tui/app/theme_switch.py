@@ -68,7 +68,7 @@ class ThemeSwitch:
         """The chosen one, or another that is shown in its place."""
         return self.chosen if self._app.theme == self._colours.name(self.chosen) else self._app.theme
 
-    def first(self) -> Theme:
+    def initial_theme(self) -> Theme:
         """What the app starts with.
 
         Raises:
@@ -104,7 +104,7 @@ class ThemeSwitch:
         """Show the chosen one again."""
         self._use(self._colours.name(self.chosen))
 
-    def background_is(self, *, dark: bool) -> bool:
+    def set_background(self, *, dark: bool) -> bool:
         """The terminal says so; whether that changes the theme."""
         before, self._colours = (
             self._colours,
@@ -116,7 +116,7 @@ class ThemeSwitch:
         self._use(name)
         return True
 
-    def look_again(self) -> None:
+    def reload_if_changed(self) -> None:
         """Show the theme as its file is now, where one in the person's folder has changed.
 
         Raises:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from cinch_tui import __version__
-from cinch_tui.subcommands.finding import meant_command, split_at_command
+from cinch_tui.subcommands.finding import split_at_command, suggest_command
 
 IMAGE_FLAGS = ("-i", "--image")
 _WITH_VALUE = "-i -m --image --model --base-url --thinking --system --approve --allow --max-turns --max-cost"
@@ -92,9 +92,9 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         return _parse(flags, command=command, rest=rest)
     # Split here, since argparse loses the dashes when words and flags are mixed.
     at = list(argv).index("--") if "--" in argv else len(argv)
-    arguments = _parse(each_with_its_flag(argv[:at]), words=argv[at + 1 :])
+    arguments = _parse(repeat_image_flag(argv[:at]), words=argv[at + 1 :])
     # What follows two dashes is a prompt.
-    if at == len(argv) and not arguments.print_mode and (meant := meant_command(arguments.words)):
+    if at == len(argv) and not arguments.print_mode and (meant := suggest_command(arguments.words)):
         raise UsageError(f'did you mean "{meant}"? To send it as a prompt: cinch -- {arguments.prompt}')
     return arguments
 
@@ -106,7 +106,7 @@ def _check_flags_of_command(command: str, flags: Sequence[str]) -> None:
             raise UsageError(f"{name} has no effect on cinch {command}; see cinch {command} --help")
 
 
-def each_with_its_flag(argv: Sequence[str]) -> list[str]:
+def repeat_image_flag(argv: Sequence[str]) -> list[str]:
     """A shell makes several words of `--image *.png`: what follows a picture and is called like one is one, too."""
     spelled: list[str] = []
     for word in argv:

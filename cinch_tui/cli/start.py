@@ -11,7 +11,7 @@ from pathlib import Path
 from cinch_tui.cli.arguments import Arguments
 from cinch_tui.config.layers import Sources, load_config
 from cinch_tui.config.names import keys
-from cinch_tui.config.options import OUTPUT_FORMATS, Beginning, Continue, Options, Resume
+from cinch_tui.config.options import OUTPUT_FORMATS, Continue, Options, Resume, SessionChoice
 from cinch_tui.config.paths import Paths, find_paths, project_config_file
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.user_input import Attachment
@@ -43,7 +43,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
     cwd = working_folder(arguments.cwd, "--cwd")
     if record := arguments.record or os.environ.get("CINCH_RECORD", ""):
         _record_to(record)
-    sources = sources_for(paths, cwd, arguments)
+    sources = config_sources(paths, cwd, arguments)
     config = load_config(sources)
     if config.settings.model.name.startswith("local/"):
         # While there is still a plain terminal to tell of it.
@@ -59,7 +59,7 @@ def prepare(arguments: Arguments) -> tuple[Options, Settings]:
         images=_images(arguments.images, cwd),
         headless=arguments.print_mode,
         output_format=next(name for name in OUTPUT_FORMATS if name == arguments.output_format),
-        beginning=_beginning(arguments),
+        session_choice=_beginning(arguments),
         fork=arguments.fork,
         keep_session=arguments.keep_session,
         add_dirs=tuple(working_folder(name, "--add-dir") for name in arguments.add_dir),
@@ -77,7 +77,7 @@ def collect_garbage() -> None:
     gc.enable()
 
 
-def sources_for(paths: Paths, cwd: Path, arguments: Arguments | None = None) -> Sources:
+def config_sources(paths: Paths, cwd: Path, arguments: Arguments | None = None) -> Sources:
     """Where the settings of a folder come from, with the flags of the command line on top."""
     named = arguments.config if arguments else ""
     return Sources(
@@ -104,7 +104,7 @@ def _flags(arguments: Arguments) -> dict[str, Value]:
     return given
 
 
-def _beginning(arguments: Arguments) -> Beginning:
+def _beginning(arguments: Arguments) -> SessionChoice:
     if arguments.continue_last:
         return Continue()
     return "new" if arguments.resume is None else Resume(arguments.resume)

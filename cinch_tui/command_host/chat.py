@@ -135,11 +135,11 @@ class ChatCommandHost(AgentCommandHost):
         draft = prompt.take()
         match await compose(draft.text, self._controller.settings.ui.editor, self._controller.app.suspend):
             case Edited(text) if self._controller.settings.ui.editor_sends:
-                self._controller.view.send(draft.saying(text))
+                self._controller.view.send(draft.with_text(text))
             case Edited(text):
-                prompt.restore(draft.saying(text))
+                prompt.restore(draft.with_text(text))
             case EditorFailed(reason, text):
-                prompt.restore(draft.saying(text))
+                prompt.restore(draft.with_text(text))
                 self.notice(reason, "error")
             case Unsaved():
                 prompt.restore(draft)
@@ -198,11 +198,11 @@ class ChatCommandHost(AgentCommandHost):
         await self._controller.load_session(session_id)
 
     async def show_changes(self, base: DiffBase) -> None:
-        from cinch_tui.changes import Ledger
+        from cinch_tui.changes import SessionChanges
         from cinch_tui.screens.changes import ChangesScreen
 
         assembly = self._controller.assembly
-        ledger = Ledger(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
+        ledger = SessionChanges(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
         await self._controller.app.push_screen_wait(ChangesScreen(ledger, base))
 
     # The model
@@ -256,12 +256,12 @@ class ChatCommandHost(AgentCommandHost):
 
     async def examine(self, names: Sequence[str]) -> str:
         from cinch_tui.doctor.report import report_block
-        from cinch_tui.models.last_choice import Choice
+        from cinch_tui.models.last_choice import ModelChoice
 
         options, spec = self._controller.options, self._controller.agent.state.model.spec
         self._controller.view.widgets.set_status(note="asking services…")
         try:
-            return await report_block(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
+            return await report_block(names, options.paths, options.cwd, ModelChoice(spec.name, spec.base_url))
         finally:
             self._controller.view.widgets.set_status(note="")
 

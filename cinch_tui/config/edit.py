@@ -12,7 +12,7 @@ from pathlib import Path
 
 import tomli_w
 
-from cinch_tui.config.file import ASSIGNMENT, DOTTED, TABLE, flattened, plain_name, read_config_file
+from cinch_tui.config.file import ASSIGNMENT, DOTTED, TABLE, flatten, plain_name, read_config_file
 from cinch_tui.config.private_file import write_private
 from cinch_tui.config.settings import Value
 from harness.errors import ConfigError
@@ -119,7 +119,7 @@ def _entries(path: Path) -> dict[str, object]:
 
 def _parsed(text: str) -> dict[str, object] | None:
     try:
-        return dict(flattened(tomllib.loads(text)))
+        return dict(flatten(tomllib.loads(text)))
     except tomllib.TOMLDecodeError:
         return None
 

@@ -70,7 +70,7 @@ def read_config_file(path: Path) -> ConfigFile:
     if not _is_shallow(data):
         raise ConfigError(f"{path}: is nested too deeply")
     lines = _lines_of_keys(text)
-    entries = {name: Entry(value, _line_of(name, lines)) for name, value in flattened(data)}
+    entries = {name: Entry(value, _line_of(name, lines)) for name, value in flatten(data)}
     return ConfigFile(path, text, entries)
 
 
@@ -101,11 +101,11 @@ def _explain(path: Path, text: str, problem: str) -> str:
     return f"{path}, line {line}: is not valid TOML: {message[:1].lower()}{message[1:]}"
 
 
-def flattened(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+def flatten(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
     """Each value of nested tables under its dotted name."""
     for key, value in table.items():
         if isinstance(value, dict):
-            yield from flattened(value, f"{prefix}{key}.")  # pyright: ignore[reportUnknownArgumentType] TOML's keys are texts
+            yield from flatten(value, f"{prefix}{key}.")  # pyright: ignore[reportUnknownArgumentType] TOML's keys are texts
         else:
             yield prefix + key, value
 

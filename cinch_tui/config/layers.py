@@ -111,7 +111,7 @@ def load_config(sources: Sources) -> Config:
 
 def _add_files(layers: _Layers, sources: Sources) -> None:
     own, project = sources.user_file, sources.project_file
-    if sources.named or may_be_there(own):
+    if sources.named or must_be_read(own):
         layers.add_file(_read(own), "file")
     # Path.resolve() fails for a link that leads to itself, before Python 3.13.
     if project and os.path.realpath(project) != os.path.realpath(own):
@@ -121,7 +121,7 @@ def _add_files(layers: _Layers, sources: Sources) -> None:
         layers.add_file(file, "project", trusted=TrustStore(sources.trust_file).trusts(file))
 
 
-def may_be_there(path: Path) -> bool:
+def must_be_read(path: Path) -> bool:
     """Whether a file has to be read: also one that nobody may look for, since what it sets would not be in force."""
     try:
         return path.exists()
@@ -171,10 +171,10 @@ class _Layers:
     def with_own_keys(self, settings: Settings) -> Settings:
         """What cannot be of the person's keys stops no start: a key that does nothing is seen at once."""
         # Who has the keys of the table does not wait for it.
-        from cinch_tui.keys.own import Wish, own_keys
+        from cinch_tui.keys.own import KeySetting, resolve_user_keys
 
-        wishes = {name: Wish(text, self.origins[f"keys.{name}"].place) for name, text in settings.keys.items()}
-        own = own_keys(wishes)
+        wishes = {name: KeySetting(text, self.origins[f"keys.{name}"].place) for name, text in settings.keys.items()}
+        own = resolve_user_keys(wishes)
         self.warnings.extend(own.problems)
         return replace(settings, keys=own.keys)
 
@@ -196,7 +196,7 @@ class _Layers:
 
     def _checked(self, key: Key, entry: Entry, place: str) -> Value:
         try:
-            value = expanded(entry.value, self._environ)
+            value = expand_variables(entry.value, self._environ)
             # `${TURNS}` can only be written as a text, whatever the key holds.
             is_text = isinstance(value, str) and _names_variable(entry.value) and key.kind is not str
             return key.parse(str(value)) if is_text else key.check(value)
@@ -204,7 +204,7 @@ class _Layers:
             raise ConfigError(f"{place}: {key.name} {error}, not {entry.value!r}") from error
 
 
-def expanded(value: object, environ: Mapping[str, str]) -> object:
+def expand_variables(value: object, environ: Mapping[str, str]) -> object:
     """A value as it was written, with what its variables stand for.
 
     Raises:
@@ -221,7 +221,7 @@ def expanded(value: object, environ: Mapping[str, str]) -> object:
         return VARIABLE.sub(looked_up, value)
     if isinstance(value, list):
         items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] checked by the recursion
-        return [expanded(item, environ) for item in items]
+        return [expand_variables(item, environ) for item in items]
     return value
 
 

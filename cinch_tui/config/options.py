@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.paths import Paths
-from cinch_tui.user_input import Attachment, Words, illustrated
+from cinch_tui.user_input import Attachment, UserInput, append_marks
 from harness.lazy_dataclass import dataclass
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json", "events"]
@@ -27,7 +27,7 @@ class Resume:
     session_id: str = ""
 
 
-Beginning: TypeAlias = Literal["new"] | Continue | Resume
+SessionChoice: TypeAlias = Literal["new"] | Continue | Resume
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Options:
     images: tuple[Attachment, ...] = ()
     headless: bool = False
     output_format: OutputFormat = "text"
-    beginning: Beginning = "new"
+    session_choice: SessionChoice = "new"
     fork: bool = False
     keep_session: bool = True
     add_dirs: tuple[Path, ...] = ()
@@ -52,6 +52,6 @@ class Options:
     notices: tuple[str, ...] = ()
 
     @property
-    def said(self) -> Words:
+    def first_input(self) -> UserInput:
         """The first prompt, with its images."""
-        return illustrated(self.prompt, self.images)
+        return append_marks(self.prompt, self.images)

@@ -17,7 +17,7 @@ from cinch_tui.config.options import Options, Resume
 from cinch_tui.config.settings import Settings
 from cinch_tui.controller.prompt_sender import PromptSender
 from cinch_tui.notifications.presence import Presence
-from cinch_tui.user_input import Said, Words
+from cinch_tui.user_input import UserInput, UserInputLike
 from harness.errors import CinchError, NoSessionYet, SessionError
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ class SessionController:
         self._show_history(())
 
     def new_session(self) -> None:
-        self.assembly.begin()
+        self.assembly.start_session()
         self._show_history(())
 
     async def load_session(self, session_id: str) -> None:

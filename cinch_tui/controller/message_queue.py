@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cinch_tui.user_input import Words, joined, words_in
+from cinch_tui.user_input import UserInput, join_inputs, user_input_of
 from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class MessageQueue:
         from cinch_tui.widgets.queue_line import NEXT, WaitingRow
 
         rows = [
-            WaitingRow(message.id, kind, words_in(message).text)
+            WaitingRow(message.id, kind, user_input_of(message).text)
             for kind, queue in self._queues().items()
             for message in queue.messages
         ]
@@ -59,7 +59,7 @@ class MessageQueue:
         """Move all queued messages back into the prompt; return True if there were any."""
         drained = self._controller.agent.drain_queues()
         if drained:
-            self._controller.view.prompt.restore(joined([words_in(message) for message in drained]))
+            self._controller.view.prompt.restore(join_inputs([user_input_of(message) for message in drained]))
         self.show()
         return bool(drained)
 
@@ -79,7 +79,7 @@ class MessageQueue:
                 self._edit(queue, request.id)
             case "remove":
                 if message := queue.remove(request.id):
-                    self._controller.add_to_history(words_in(message))
+                    self._controller.add_to_history(user_input_of(message))
             case "earlier":
                 queue.move(request.id, -1)
             case "later":
@@ -100,9 +100,9 @@ class MessageQueue:
         message = queue.remove(message_id)
         if message is not None:
             self._edited = EditedMessage(message, queue, place or 0)
-            self._controller.view.prompt.revise(words_in(message))
+            self._controller.view.prompt.revise(user_input_of(message))
 
-    def finish_edit(self, words: Words) -> None:
+    def finish_edit(self, words: UserInput) -> None:
         """Put the edited message back in its place, or send it if the run has ended."""
         from harness.agent.prompt import user_messages
 
@@ -110,7 +110,7 @@ class MessageQueue:
         if edited is None:
             return
         if not words.text.strip():
-            self._controller.add_to_history(words_in(edited.message))
+            self._controller.add_to_history(user_input_of(edited.message))
         elif self._controller.is_running:
             for message in user_messages(words.prompt):
                 edited.queue.put(message, edited.place)
@@ -125,7 +125,7 @@ class MessageQueue:
         if self._controller.is_running:
             edited.queue.put(edited.message, edited.place)
         else:
-            self._controller.view.prompt.restore(words_in(edited.message))
+            self._controller.view.prompt.restore(user_input_of(edited.message))
         self.show()
 
     def _queues(self) -> dict[str, Queue]:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from cinch_tui.controller.message_queue import MessageQueue
-from cinch_tui.user_input import Words
+from cinch_tui.user_input import UserInput
 from harness.errors import CinchError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class PromptSender:
         """Send the prompts that were submitted before the agent existed."""
         self._ready.set()
 
-    async def run(self, words: Words | None) -> None:
+    async def run(self, words: UserInput | None) -> None:
         """Prompt the agent, or continue with None, and wait for the end of the run.
 
         Prompts submitted before the agent exists wait for it. What could not be sent goes back into the prompt.
@@ -47,7 +47,7 @@ class PromptSender:
         async with self._one_at_a_time:
             await self._prompt(words)
 
-    async def _prompt(self, words: Words | None) -> None:
+    async def _prompt(self, words: UserInput | None) -> None:
         controller = self._controller
         try:
             await self._send(words)
@@ -59,7 +59,7 @@ class PromptSender:
             controller.notice("What you typed meanwhile is back in the prompt.")
         await controller.show_branch()
 
-    async def _send(self, words: Words | None) -> None:
+    async def _send(self, words: UserInput | None) -> None:
         if words is None:
             await self._controller.agent.continue_run()
             return
@@ -71,20 +71,20 @@ class PromptSender:
         finally:
             self.parallel_run = None
 
-    def steer(self, words: Words) -> None:
+    def steer(self, words: UserInput) -> None:
         self._queue(words, self._controller.agent.steer)
 
-    def follow_up(self, words: Words) -> None:
+    def follow_up(self, words: UserInput) -> None:
         self._queue(words, self._controller.agent.follow_up)
 
-    def _queue(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
+    def _queue(self, words: UserInput, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
         if "@" in words.text:
             self._controller.app.run_worker(self._queue_with_files(words, send), group="attach")
         else:
             send(words.prompt)
             self.queue.show()
 
-    async def _queue_with_files(self, words: Words, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
+    async def _queue_with_files(self, words: UserInput, send: Callable[[str | tuple[UserContent, ...]], None]) -> None:
         prompt = await self._with_files(words)
         if self._controller.is_running:
             send(prompt)
@@ -93,7 +93,7 @@ class PromptSender:
             # The run ended while the files were read.
             self._controller.view.prompt.restore(words)
 
-    async def _with_files(self, words: Words) -> str | tuple[UserContent, ...]:
+    async def _with_files(self, words: UserInput) -> str | tuple[UserContent, ...]:
         """Return the prompt with the files it mentions."""
         if "@" not in words.text:
             return words.prompt

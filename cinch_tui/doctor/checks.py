@@ -11,20 +11,20 @@ from typing import TypeAlias
 
 from cinch_tui.api_keys.credentials import KeyStore
 from cinch_tui.assembly import full_name
-from cinch_tui.cli.start import sources_for
+from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import Config, load_config
 from cinch_tui.config.paths import Paths
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.machine import machine_findings
-from cinch_tui.doctor.service import Timeouts, check, check_services
+from cinch_tui.doctor.service import Timeouts, check_service, check_setup
 from cinch_tui.doctor.targets import Target, configured_targets, named_targets
-from cinch_tui.models.last_choice import Choice, recall
+from cinch_tui.models.last_choice import ModelChoice, load_choice
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from providers.installed import OURS, all_presets, preset_for, problems
 from providers.model_catalog.local import find_local_servers
 
-Tell: TypeAlias = Callable[[Finding], None]
+OnFinding: TypeAlias = Callable[[Finding], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class CheckRequest:
 
     names: Sequence[str] = ()
     is_offline: bool = False
-    patience: Timeouts = field(default_factory=Timeouts)
+    timeouts: Timeouts = field(default_factory=Timeouts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,21 @@ class Setup:
 
     keys: KeyStore
     config: Config | ConfigError
-    chosen: Sequence[Choice]
+    chosen: Sequence[ModelChoice]
 
 
-def setup_for(paths: Paths, cwd: Path, in_use: Choice | None = None) -> Setup:
+def setup_for(paths: Paths, cwd: Path, in_use: ModelChoice | None = None) -> Setup:
     """What is set up for a folder; `in_use` is a model that goes before all that are named."""
     keys = KeyStore(paths, os.environ)
     chosen = [in_use] if in_use else []
     try:
-        config = load_config(sources_for(paths, cwd))
+        config = load_config(config_sources(paths, cwd))
     except ConfigError as error:
         return Setup(keys, error, chosen)
-    named, last = config.settings.model, recall(paths.choice_file)
+    named, last = config.settings.model, load_choice(paths.choice_file)
     if named.name:
-        chosen.append(Choice(named.name if named.base_url else _full_name(named.name, keys), named.base_url))
-    chosen += [Choice(_full_name(name, keys)) for name in config.settings.providers.fallback]
+        chosen.append(ModelChoice(named.name if named.base_url else _full_name(named.name, keys), named.base_url))
+    chosen += [ModelChoice(_full_name(name, keys)) for name in config.settings.providers.fallback]
     return Setup(keys, config, [*chosen, *([last] if last else [])])
 
 
@@ -68,7 +68,7 @@ def _full_name(name: str, keys: KeyStore) -> str:
         return name
 
 
-async def run_checks(wish: CheckRequest, setup: Setup, tell: Tell) -> None:
+async def run_checks(wish: CheckRequest, setup: Setup, tell: OnFinding) -> None:
     """Tell each finding as soon as it is certain, and all of them in an order that does not change.
 
     Raises:
@@ -76,21 +76,21 @@ async def run_checks(wish: CheckRequest, setup: Setup, tell: Tell) -> None:
     """
     targets = await (_named(wish, setup, tell) if wish.names else _set_up(wish, setup, tell))
     if wish.is_offline:
-        _tell_all([check_services(target) for target in targets], tell)
+        _tell_all([check_setup(target) for target in targets], tell)
         return
     async with asyncio.TaskGroup() as group:
-        checks = [group.create_task(check(target, wish.patience)) for target in targets]
+        checks = [group.create_task(check_service(target, wish.timeouts)) for target in targets]
         for running in checks:
             _tell_all(await running, tell)
 
 
-async def _named(wish: CheckRequest, setup: Setup, tell: Tell) -> list[Target]:
+async def _named(wish: CheckRequest, setup: Setup, tell: OnFinding) -> list[Target]:
     _tell_all(_without_service(wish.names), tell)
     asked = [name for name in wish.names if name.partition("/")[0] not in OURS]
     return await asyncio.to_thread(named_targets, asked, setup.keys, setup.chosen)
 
 
-async def _set_up(wish: CheckRequest, setup: Setup, tell: Tell) -> list[Target]:
+async def _set_up(wish: CheckRequest, setup: Setup, tell: OnFinding) -> list[Target]:
     _tell_all(machine_findings(setup.keys, setup.config), tell)
     local = [] if wish.is_offline else await find_local_servers()
     targets = await asyncio.to_thread(configured_targets, setup.keys, setup.chosen, local)
@@ -98,7 +98,7 @@ async def _set_up(wish: CheckRequest, setup: Setup, tell: Tell) -> list[Target]:
     return targets
 
 
-def _tell_all(findings: Iterable[Finding], tell: Tell) -> None:
+def _tell_all(findings: Iterable[Finding], tell: OnFinding) -> None:
     for finding in findings:
         tell(finding)
 

@@ -6,7 +6,7 @@ import socket
 import ssl
 
 from cinch_tui.doctor.findings import Finding
-from cinch_tui.doctor.route import Gate, Route
+from cinch_tui.doctor.route import Proxy, Route
 from providers.net.tls import why_refused
 
 CHECK = "check the address and your network; where only a proxy leads out: export HTTPS_PROXY=http://HOST:PORT"
@@ -14,8 +14,8 @@ CHECK = "check the address and your network; where only a proxy leads out: expor
 
 def diagnose_dns(route: Route, error: OSError) -> Finding:
     """Why a host has no address."""
-    if gate := route.gate:
-        told = f"nobody knows the host of the proxy {gate.shown}, from {gate.source}"
+    if gate := route.proxy:
+        told = f"nobody knows the host of the proxy {gate.address}, from {gate.source}"
         return Finding("bad", "", told, f"correct or unset {gate.source}", "name")
     is_silent = isinstance(error, TimeoutError) or error.errno == socket.EAI_AGAIN
     told = f"no name server says where {route.host} is" if is_silent else f"nobody knows a host {route.host}"
@@ -24,8 +24,8 @@ def diagnose_dns(route: Route, error: OSError) -> Finding:
 
 def diagnose_connection(route: Route, error: OSError, seconds: float) -> Finding:
     """Why nobody takes the connection."""
-    gate = route.gate
-    whom = f"the proxy {gate.shown} (from {gate.source})" if gate else route.shown
+    gate = route.proxy
+    whom = f"the proxy {gate.address} (from {gate.source})" if gate else route.address
     if isinstance(error, TimeoutError):
         told = f"{whom} does not answer within {seconds:g} s, as behind a firewall"
     elif isinstance(error, ConnectionRefusedError):
@@ -36,14 +36,14 @@ def diagnose_connection(route: Route, error: OSError, seconds: float) -> Finding
     return Finding("bad", "", told, mend, "connection")
 
 
-def diagnose_proxy(gate: Gate, error: OSError, seconds: float) -> Finding:
+def diagnose_proxy(gate: Proxy, error: OSError, seconds: float) -> Finding:
     """Why the proxy did not get as far as an answer."""
     if isinstance(error, ssl.SSLError):
-        told = f"no secure connection to the proxy {gate.shown}: {_reason(error)}"
-        mend = f"most proxies are spoken to in the clear: export {gate.variable}=http://{gate.shown}"
+        told = f"no secure connection to the proxy {gate.address}: {_reason(error)}"
+        mend = f"most proxies are spoken to in the clear: export {gate.variable}=http://{gate.address}"
         return Finding("bad", "", told, mend, "proxy")
     waited = f"says nothing within {seconds:g} s" if isinstance(error, TimeoutError) else "hangs up"
-    told = f"{gate.shown} takes the connection and {waited}"
+    told = f"{gate.address} takes the connection and {waited}"
     return Finding("bad", "", told, f"is {gate.source} right? If so, ask whoever runs the proxy", "proxy")
 
 
@@ -53,11 +53,11 @@ def diagnose_tls(route: Route, error: OSError, seconds: float) -> Finding:
         told, _, mend = why_refused(error, route.host).partition("; ")
         return Finding("bad", "", told, mend, "TLS")
     if isinstance(error, TimeoutError):
-        told = f"{route.shown} takes the connection and begins no secure one within {seconds:g} s"
+        told = f"{route.address} takes the connection and begins no secure one within {seconds:g} s"
     elif isinstance(error, ssl.SSLError):
-        told = f"{route.shown} does not speak TLS as we do: {_reason(error)}"
+        told = f"{route.address} does not speak TLS as we do: {_reason(error)}"
     else:
-        told = f"{route.shown} hangs up instead of beginning a secure connection"
+        told = f"{route.address} hangs up instead of beginning a secure connection"
     mend = "a firewall may stand between; a server without encryption has an address with http://"
     return Finding("bad", "", told, mend, "TLS")
 

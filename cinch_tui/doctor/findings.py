@@ -27,13 +27,13 @@ class Finding:
     """
 
     level: Level
-    what: str
-    told: str
-    mend: str = ""
+    subject: str
+    message: str
+    remedy: str = ""
     step: str = ""
 
     def about(self, what: str) -> Finding:
-        return replace(self, what=what)
+        return replace(self, subject=what)
 
     def as_json(self) -> JsonObject:
         return {name: value for name, value in asdict(self).items() if value}
@@ -41,10 +41,10 @@ class Finding:
 
 def lines(finding: Finding, width: int = WIDTH) -> Iterator[str]:
     """The finding as text, its mend in a line of its own. An address or a path is never broken."""
-    told = f"{finding.step}: {finding.told}" if finding.step else finding.told
-    yield from _wrapped(f"{finding.level:<5}{finding.what:<15} ", told, width)
-    if finding.mend:
-        yield from _wrapped(HANGING, f"→ {finding.mend}", width)
+    told = f"{finding.step}: {finding.message}" if finding.step else finding.message
+    yield from _wrapped(f"{finding.level:<5}{finding.subject:<15} ", told, width)
+    if finding.remedy:
+        yield from _wrapped(HANGING, f"→ {finding.remedy}", width)
 
 
 def _wrapped(beginning: str, text: str, width: int) -> list[str]:

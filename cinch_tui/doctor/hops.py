@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from cinch_tui.doctor.findings import Finding
-from cinch_tui.doctor.route import Gate, Route
+from cinch_tui.doctor.route import Proxy, Route
 from harness.lazy_dataclass import dataclass
 
 WRONG_PASSWORD = 407
@@ -24,14 +24,14 @@ SOCKS_REFUSALS = {
 
 
 @dataclass(slots=True)
-class Line:
+class Connection:
     """An open connection to the next hop."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
     @classmethod
-    async def to(cls, host: str, port: int) -> Line:
+    async def to(cls, host: str, port: int) -> Connection:
         """Raises OSError."""
         # Where an address of the newer kind leads nowhere, the other one is soon tried.
         return cls(*await asyncio.open_connection(host, port, happy_eyeballs_delay=0.25))
@@ -57,47 +57,47 @@ class Line:
         await asyncio.sleep(0)
 
 
-async def pass_proxy(line: Line, route: Route, gate: Gate) -> Finding:
+async def pass_proxy(line: Connection, route: Route, gate: Proxy) -> Finding:
     """Have the proxy connect us to the service; raises OSError."""
     if gate.is_socks:
         return await _pass_socks(line, route, gate)
     answer = await line.ask(_connect_request(route, gate))
     words = answer.partition("\r\n")[0].split(maxsplit=2)
     if len(words) < 2 or not words[0].startswith("HTTP/") or not words[1].isdecimal():
-        told = f"what answers at {gate.shown}, from {gate.source}, is no HTTP proxy"
+        told = f"what answers at {gate.address}, from {gate.source}, is no HTTP proxy"
         return Finding("bad", "", told, f"name the right one: export {gate.variable}=http://HOST:PORT", "proxy")
     return _verdict(int(words[1]), words[2] if len(words) > 2 else "", route, gate)
 
 
-def _connect_request(route: Route, gate: Gate) -> str:
-    head = f"CONNECT {route.shown} HTTP/1.1\r\nHost: {route.shown}\r\n"
+def _connect_request(route: Route, gate: Proxy) -> str:
+    head = f"CONNECT {route.address} HTTP/1.1\r\nHost: {route.address}\r\n"
     if gate.username:
         pair = b64encode(f"{gate.username}:{gate.password}".encode()).decode()
         head += f"Proxy-Authorization: Basic {pair}\r\n"
     return f"{head}\r\n"
 
 
-def _verdict(status: int, reason: str, route: Route, gate: Gate) -> Finding:
+def _verdict(status: int, reason: str, route: Route, gate: Proxy) -> Finding:
     if status < 300:
-        return Finding("ok", "", f"{gate.shown} lets us through to {route.shown}", step="proxy")
+        return Finding("ok", "", f"{gate.address} lets us through to {route.address}", step="proxy")
     said = f"{status} {reason}".strip()
     if status == WRONG_PASSWORD:
         return _wants_password(gate, said)
     if status >= 500:
-        told = f"{gate.shown} does not reach {route.shown} ({said})"
+        told = f"{gate.address} does not reach {route.address} ({said})"
         return Finding("bad", "", told, "is the base URL right? If so, ask whoever runs the proxy", "proxy")
-    told = f"{gate.shown} does not let us through to {route.shown} ({said})"
-    mend = f"ask whoever runs the proxy to allow {route.shown}, or add {route.host} to NO_PROXY to go without it"
+    told = f"{gate.address} does not let us through to {route.address} ({said})"
+    mend = f"ask whoever runs the proxy to allow {route.address}, or add {route.host} to NO_PROXY to go without it"
     return Finding("bad", "", told, mend, "proxy")
 
 
-def _wants_password(gate: Gate, said: str) -> Finding:
+def _wants_password(gate: Proxy, said: str) -> Finding:
     told = "refuses the name and password that it was given" if gate.username else "wants a name and a password"
-    mend = f"export {gate.variable}={gate.scheme}://NAME:PASSWORD@{gate.shown}"
-    return Finding("bad", "", f"{gate.shown} {told} ({said})", mend, "proxy")
+    mend = f"export {gate.variable}={gate.scheme}://NAME:PASSWORD@{gate.address}"
+    return Finding("bad", "", f"{gate.address} {told} ({said})", mend, "proxy")
 
 
-async def _pass_socks(line: Line, route: Route, gate: Gate) -> Finding:
+async def _pass_socks(line: Connection, route: Route, gate: Proxy) -> Finding:
     try:
         method = await _socks_greeting(line, gate)
         if method == 0xFF or (method == 2 and not await _socks_login(line, gate)):
@@ -106,15 +106,15 @@ async def _pass_socks(line: Line, route: Route, gate: Gate) -> Finding:
     except asyncio.IncompleteReadError:
         refusal = None
     if refusal == 0:
-        return Finding("ok", "", f"{gate.shown} lets us through to {route.shown}", step="proxy")
+        return Finding("ok", "", f"{gate.address} lets us through to {route.address}", step="proxy")
     if refusal is None:
-        told = f"what answers at {gate.shown}, from {gate.source}, is no SOCKS proxy"
+        told = f"what answers at {gate.address}, from {gate.source}, is no SOCKS proxy"
         return Finding("bad", "", told, f"name the right one: export {gate.variable}=socks5://HOST:PORT", "proxy")
-    told = f"{gate.shown} does not connect us to {route.shown}: {SOCKS_REFUSALS.get(refusal, 'it refuses')}"
-    return Finding("bad", "", told, f"ask whoever runs the proxy to allow {route.shown}", "proxy")
+    told = f"{gate.address} does not connect us to {route.address}: {SOCKS_REFUSALS.get(refusal, 'it refuses')}"
+    return Finding("bad", "", told, f"ask whoever runs the proxy to allow {route.address}", "proxy")
 
 
-async def _socks_greeting(line: Line, gate: Gate) -> int:
+async def _socks_greeting(line: Connection, gate: Proxy) -> int:
     line.writer.write(b"\x05\x01\x02" if gate.username else b"\x05\x01\x00")
     version, method = await line.reader.readexactly(2)
     if version != 5:
@@ -122,13 +122,13 @@ async def _socks_greeting(line: Line, gate: Gate) -> int:
     return method
 
 
-async def _socks_login(line: Line, gate: Gate) -> bool:
+async def _socks_login(line: Connection, gate: Proxy) -> bool:
     name, password = gate.username.encode()[:255], gate.password.encode()[:255]
     line.writer.write(bytes([1, len(name)]) + name + bytes([len(password)]) + password)
     return (await line.reader.readexactly(2))[1] == 0
 
 
-async def _socks_connect(line: Line, route: Route) -> int:
+async def _socks_connect(line: Connection, route: Route) -> int:
     host = route.host.encode("idna")
     line.writer.write(b"\x05\x01\x00\x03" + bytes([len(host)]) + host + route.port.to_bytes(2, "big"))
     _, refusal, _, kind = await line.reader.readexactly(4)
@@ -137,7 +137,7 @@ async def _socks_connect(line: Line, route: Route) -> int:
     return refusal
 
 
-async def date_told(line: Line, host: str) -> datetime | None:
+async def server_date(line: Connection, host: str) -> datetime | None:
     """What time the server says it is; None where it does not say."""
     # Its reader is slow to import.
     from email.utils import parsedate_to_datetime

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from cinch_tui.doctor.diagnosis import diagnose_connection, diagnose_dns, diagnose_proxy, diagnose_tls
 from cinch_tui.doctor.findings import Finding
-from cinch_tui.doctor.hops import Line, date_told, pass_proxy
+from cinch_tui.doctor.hops import Connection, pass_proxy, server_date
 from cinch_tui.doctor.route import Route
 from harness.lazy_dataclass import dataclass
 
@@ -47,7 +47,7 @@ class ConnectionCheck:
             async with asyncio.timeout(self.seconds), self._line() as line:
                 if self.route.is_encrypted:
                     await line.secure(self.route.host, _believing_all())
-                told = await date_told(line, self.route.host)
+                told = await server_date(line, self.route.host)
         except OSError:
             return []
         return [] if told is None else _skew(told)
@@ -67,15 +67,15 @@ class ConnectionCheck:
     async def _connection(self) -> list[Finding]:
         try:
             async with asyncio.timeout(self.seconds):
-                await (await Line.to(*self.route.next_hop)).close()
+                await (await Connection.to(*self.route.next_hop)).close()
         except OSError as error:
             return [diagnose_connection(self.route, error, self.seconds)]
-        gate = self.route.gate
-        whom = f"the proxy {gate.shown} (from {gate.source})" if gate else self.route.shown
+        gate = self.route.proxy
+        whom = f"the proxy {gate.address} (from {gate.source})" if gate else self.route.address
         return [Finding("ok", "", f"{whom} takes it", step="connection")]
 
     async def _proxy(self) -> list[Finding]:
-        gate = self.route.gate
+        gate = self.route.proxy
         if gate is None or not self.route.is_tunnelled:
             return []
         try:
@@ -98,19 +98,19 @@ class ConnectionCheck:
         return [Finding("ok", "", f"{self.route.host} proves who it is", step="TLS")]
 
     @asynccontextmanager
-    async def _line(self) -> AsyncGenerator[Line]:
+    async def _line(self) -> AsyncGenerator[Connection]:
         """A connection to the service, through the proxy where there is one."""
         async with self._to_next_hop() as line:
-            if self.route.gate and self.route.is_tunnelled:
-                await pass_proxy(line, self.route, self.route.gate)
+            if self.route.proxy and self.route.is_tunnelled:
+                await pass_proxy(line, self.route, self.route.proxy)
             yield line
 
     @asynccontextmanager
-    async def _to_next_hop(self) -> AsyncGenerator[Line]:
-        line = await Line.to(*self.route.next_hop)
+    async def _to_next_hop(self) -> AsyncGenerator[Connection]:
+        line = await Connection.to(*self.route.next_hop)
         try:
-            if self.route.gate and self.route.gate.scheme == "https":
-                await line.secure(self.route.gate.host, self.trust)
+            if self.route.proxy and self.route.proxy.scheme == "https":
+                await line.secure(self.route.proxy.host, self.trust)
             yield line
         finally:
             await line.close()

@@ -9,13 +9,13 @@ from pathlib import Path
 from cinch_tui.config.paths import Paths
 from cinch_tui.doctor.checks import CheckRequest, run_checks, setup_for
 from cinch_tui.doctor.findings import Finding, lines
-from cinch_tui.models.last_choice import Choice
+from cinch_tui.models.last_choice import ModelChoice
 
 WIDTH = 74
 """Fits beside what stands before a block, in 80 columns."""
 
 
-async def report_block(names: Sequence[str], paths: Paths, cwd: Path, in_use: Choice) -> str:
+async def report_block(names: Sequence[str], paths: Paths, cwd: Path, in_use: ModelChoice) -> str:
     """Everything, or the services that are named, in Markdown.
 
     Raises:

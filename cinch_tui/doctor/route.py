@@ -13,7 +13,7 @@ PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class Proxy:
     """A proxy as it is connected to. `source` is the variable that names it, or the system."""
 
     scheme: str
@@ -24,7 +24,7 @@ class Gate:
     password: str = field(default="", repr=False)
 
     @property
-    def shown(self) -> str:
+    def address(self) -> str:
         return f"{self.host}:{self.port}"
 
     @property
@@ -42,25 +42,25 @@ class Route:
     host: str
     port: int
     is_encrypted: bool
-    gate: Gate | None = None
+    proxy: Proxy | None = None
 
     @property
-    def shown(self) -> str:
+    def address(self) -> str:
         return f"{self.host}:{self.port}"
 
     @property
     def meets_tls(self) -> bool:
-        return self.is_encrypted or (self.gate is not None and self.gate.scheme == "https")
+        return self.is_encrypted or (self.proxy is not None and self.proxy.scheme == "https")
 
     @property
     def is_tunnelled(self) -> bool:
         """Whether the proxy is asked for a way through: what is not encrypted is handed to an HTTP proxy as it is."""
-        return self.gate is not None and (self.is_encrypted or self.gate.is_socks)
+        return self.proxy is not None and (self.is_encrypted or self.proxy.is_socks)
 
     @property
     def next_hop(self) -> tuple[str, int]:
         """Whom we connect to ourselves."""
-        return (self.gate.host, self.gate.port) if self.gate else (self.host, self.port)
+        return (self.proxy.host, self.proxy.port) if self.proxy else (self.host, self.port)
 
 
 def route_to(url: str) -> Route | None:
@@ -73,7 +73,7 @@ def route_to(url: str) -> Route | None:
     return Route(host, port, parts.scheme == "https", gate) if host and port else None
 
 
-def _gate(url: str) -> Gate | None:
+def _gate(url: str) -> Proxy | None:
     proxy = proxy_for(url, os.environ)
     if proxy is None:
         return None
@@ -81,4 +81,4 @@ def _gate(url: str) -> Gate | None:
     if not parts.hostname or not (port := parts.port or PORTS.get(parts.scheme)):
         raise ValueError("no proxy that can be used")
     name, password = unquote(parts.username or ""), unquote(parts.password or "")
-    return Gate(parts.scheme, parts.hostname, port, proxy.source, name, password)
+    return Proxy(parts.scheme, parts.hostname, port, proxy.source, name, password)

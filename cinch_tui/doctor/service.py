@@ -48,7 +48,7 @@ class Timeouts:
     step: float = SECONDS
 
 
-def check_services(target: Target) -> Finding:
+def check_setup(target: Target) -> Finding:
     """What there is to say of a service without asking it."""
     name = target.preset.name
     try:
@@ -62,7 +62,7 @@ def check_services(target: Target) -> Finding:
     return Finding("ok", name, f"{model}{_by_key(target)}{_by_way(endpoint)}")
 
 
-async def check(target: Target, patience: Timeouts) -> list[Finding]:
+async def check_service(target: Target, patience: Timeouts) -> list[Finding]:
     """What there is to say of one service, by its steps where it fails."""
     name = target.preset.name
     if target.problem:
@@ -74,7 +74,7 @@ async def check(target: Target, patience: Timeouts) -> list[Finding]:
         return [Finding("bad", name, str(error), _about_setup(error, target), "setup")]
     # A refusal may quote what it refuses.
     return [
-        replace(each.about(name), told=endpoint.hide_key(each.told), mend=endpoint.hide_key(each.mend))
+        replace(each.about(name), message=endpoint.hide_key(each.message), remedy=endpoint.hide_key(each.remedy))
         for each in found
     ]
 
@@ -131,7 +131,7 @@ async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, pati
         return [*steps, _refusal(target, error)]
     silent = target.preset.mends.get("silent", "").replace("MODEL", target.model_id or "MODEL")
     if silent and endpoint.is_loopback:
-        steps[-1] = replace(steps[-1], mend=silent)
+        steps[-1] = replace(steps[-1], remedy=silent)
     return steps
 
 
@@ -220,7 +220,7 @@ def _by_way(endpoint: Endpoint) -> str:
     """What of the way is not as usual."""
     route = route_to(endpoint.base_url)
     at = "" if endpoint.is_vendors_own and not endpoint.is_loopback else f"; at {endpoint.shown_url}"
-    return f"{at}; through the proxy {route.gate.shown}, from {route.gate.source}" if route and route.gate else at
+    return f"{at}; through the proxy {route.proxy.address}, from {route.proxy.source}" if route and route.proxy else at
 
 
 def _ms(seconds: float) -> str:

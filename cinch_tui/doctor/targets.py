@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cinch_tui.models.last_choice import Choice
+from cinch_tui.models.last_choice import ModelChoice
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from providers.catalog import Preset, Secret
@@ -59,7 +59,7 @@ class Target:
         return self.secret
 
 
-def named_targets(names: Iterable[str], keys: Credentials, chosen: Sequence[Choice]) -> list[Target]:
+def named_targets(names: Iterable[str], keys: Credentials, chosen: Sequence[ModelChoice]) -> list[Target]:
     """Those that a person names, `provider` or `provider/model`.
 
     Raises:
@@ -68,15 +68,15 @@ def named_targets(names: Iterable[str], keys: Credentials, chosen: Sequence[Choi
     return [_named(name, keys, chosen) for name in names]
 
 
-def _named(name: str, keys: Credentials, chosen: Sequence[Choice]) -> Target:
+def _named(name: str, keys: Credentials, chosen: Sequence[ModelChoice]) -> Target:
     preset = preset_for(name)
-    used = next((each for each in chosen if each.name.partition("/")[0] == preset.name), Choice(""))
+    used = next((each for each in chosen if each.name.partition("/")[0] == preset.name), ModelChoice(""))
     model_id = name.partition("/")[2] or used.name.partition("/")[2]
     target = Target(preset, model_id or preset.default_model, used.base_url, is_chosen=bool(model_id))
     return _with_key(target, keys)
 
 
-def configured_targets(keys: Credentials, chosen: Sequence[Choice], local: Iterable[LocalServer]) -> list[Target]:
+def configured_targets(keys: Credentials, chosen: Sequence[ModelChoice], local: Iterable[LocalServer]) -> list[Target]:
     """Every service that is set up: its model is chosen, it has a key or an address, or it answers on this machine.
 
     Two presets for one service with one key are one, unless both were chosen.
@@ -95,7 +95,7 @@ def configured_targets(keys: Credentials, chosen: Sequence[Choice], local: Itera
     return sorted(found, key=lambda target: order.index(target.preset.name))
 
 
-def _chosen_targets(keys: Credentials, chosen: Iterable[Choice]) -> Iterator[Target]:
+def _chosen_targets(keys: Credentials, chosen: Iterable[ModelChoice]) -> Iterator[Target]:
     seen: set[str] = set()
     for choice in chosen:
         name, _, model_id = choice.name.partition("/")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cinch_tui.user_input import Attachment, mark_of
+from cinch_tui.user_input import Attachment, image_mark
 from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
@@ -46,7 +46,7 @@ async def shot_of(data: bytes, name: str) -> LoadedImage:
 def attachments(shots: Sequence[LoadedImage], first: int = 1) -> tuple[Attachment, ...]:
     """With marks that count them from `first` on."""
     return tuple(
-        Attachment(mark_of(number, shot.name, shot.width, shot.height), shot.image)
+        Attachment(image_mark(number, shot.name, shot.width, shot.height), shot.image)
         for number, shot in enumerate(shots, first)
     )
 

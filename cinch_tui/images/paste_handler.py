@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from cinch_tui.images.dropped_files import dropped_paths, pasted_picture
 from cinch_tui.images.image_loader import LoadedImage, attachments, is_picture, shot_of, shot_of_file
-from cinch_tui.user_input import Attachment, Words
+from cinch_tui.user_input import Attachment, UserInput
 from harness.errors import CinchError
 from harness.lazy_dataclass import dataclass
 
@@ -60,7 +60,7 @@ def mention(path: Path, root: Path) -> str:
     return f'@"{named}{folder}" ' if " " in named else f"@{named}{folder} "
 
 
-async def with_pictures(text: str, root: Path, first: int = 1) -> tuple[Words, tuple[str, ...]]:
+async def with_pictures(text: str, root: Path, first: int = 1) -> tuple[UserInput, tuple[str, ...]]:
     """A line, with the pictures whose paths stand in it, each behind its path and counted from `first` on; and what was
     refused."""
     said, images, refused, end = "", list[Attachment](), list[str](), 0
@@ -76,7 +76,7 @@ async def with_pictures(text: str, root: Path, first: int = 1) -> tuple[Words, t
         images += attachments([shot], first + len(images))
         said += f"{text[end : found.end()]} {images[-1].mark}"
         end = found.end()
-    return Words(said + text[end:], tuple(images)), tuple(refused)
+    return UserInput(said + text[end:], tuple(images)), tuple(refused)
 
 
 async def _piece(path: Path, root: Path) -> Piece:

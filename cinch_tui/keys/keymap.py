@@ -27,14 +27,14 @@ _UNBOUND = "unbound"
 _own: dict[str, str] = {}
 
 
-def use_own_keys(keys: Mapping[str, str]) -> dict[str, str]:
+def set_user_keys(keys: Mapping[str, str]) -> dict[str, str]:
     """From here on these are the person's keys by their ids, no key where the text is empty; as Textual's keymap."""
     _own.clear()
     _own.update({key_id: text or _UNBOUND for key_id, text in keys.items()})
     return dict(_own)
 
 
-def keys_in_force() -> dict[str, str]:
+def user_keys() -> dict[str, str]:
     """The keys that are the person's own, by their ids; an empty text where there is none."""
     return {key_id: keys.replace(_UNBOUND, "") for key_id, keys in _own.items()}
 
@@ -60,7 +60,7 @@ def _hinted(part: str) -> str:
     return " ".join(filter(None, (labels.get(word, word) for word in part.split())))
 
 
-def bound(bindings: BindingsMap, key: str) -> Sequence[Binding]:
+def bindings_for_key(bindings: BindingsMap, key: str) -> Sequence[Binding]:
     """What a widget that runs its bindings itself does at this key, with the keys of the person."""
     if _own:
         bindings = bindings.copy()
@@ -71,7 +71,7 @@ def bound(bindings: BindingsMap, key: str) -> Sequence[Binding]:
 def bindings(owner: str) -> list[Binding]:
     """The bindings of one owner; each calls the action that its id names, or what the table says that it does."""
     return [
-        Binding(key.keys, key.action, key.description, show=False, priority=key.first, id=key.id)
+        Binding(key.keys, key.action, key.description, show=False, priority=key.priority, id=key.id)
         for key in KEYS
         if key.owner == owner
     ]
@@ -91,7 +91,7 @@ _SENT_WITH_ALT = {
 }
 
 
-def read_chords_of_plain_terminals() -> None:
+def recognize_alt_keys() -> None:
     """Tell keys with Alt from those without where the kitty protocol is missing (tmux, screen, xterm).
 
     Textual reads the bytes of Alt+Enter there as Enter, which would steer a run where a follow-up was meant, and those

@@ -6,34 +6,34 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from string import digits
 
-from cinch_tui.keys.names import is_typed, key_label
-from cinch_tui.keys.table import FIXED, KEYS, PLACES, Key, labelled
+from cinch_tui.keys.names import is_printable, key_label
+from cinch_tui.keys.table import FIXED, KEYS, PLACES, Key, keys_label
 from harness.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class KeyRow:
     """What is pressed, what it does and its id. `usual` is what is pressed by default, where the person changed it."""
 
     label: str
-    words: str
+    description: str
     id: str
-    usual: str = ""
+    default: str = ""
 
 
-def rows_of(keys: Iterable[Key], own: Mapping[str, str]) -> list[Row]:
+def rows_of(keys: Iterable[Key], own: Mapping[str, str]) -> list[KeyRow]:
     """Those that do the same by their number are one row."""
-    rows: list[Row] = []
+    rows: list[KeyRow] = []
     for (_, own_id), group in groupby(keys, lambda key: (key.id.rstrip(digits), key.id if key.id in own else "")):
         members = list(group)
         first, last = members[0], members[-1]
         ids = first.id if first is last else f"{first.id} … {last.id}"
         keys_of_all = own[own_id] if own_id else ",".join(key.keys for key in members)
-        rows.append(Row(labelled(keys_of_all), first.description, ids, first.label if own_id else ""))
+        rows.append(KeyRow(keys_label(keys_of_all), first.description, ids, first.label if own_id else ""))
     return rows
 
 
-def listed(own: Mapping[str, str]) -> Iterator[str]:
+def key_list_lines(own: Mapping[str, str]) -> Iterator[str]:
     """Every key by its place, with its id and what it does; a star stands before what is the person's own."""
     for owner, title in PLACES.items():
         rows = rows_of((key for key in KEYS if key.owner == owner), own)
@@ -43,19 +43,21 @@ def listed(own: Mapping[str, str]) -> Iterator[str]:
             yield from (_line_of(row, *widths) for row in rows)
 
 
-def told_of(name: str, own: Mapping[str, str]) -> Iterator[str]:
+def describe_key(name: str, own: Mapping[str, str]) -> Iterator[str]:
     """What a key does, place by place, and the line of the file that would change it."""
     doing = [key for key in KEYS if name in own.get(key.id, key.keys).split(",")]
     if not doing:
-        yield "a letter: it is typed" if is_typed(name) else f'no key of cinch; to use it: "ID" = "{key_label(name)}"'
+        yield (
+            "a letter: it is typed" if is_printable(name) else f'no key of cinch; to use it: "ID" = "{key_label(name)}"'
+        )
     for key in doing:
         change = "" if key.owner in FIXED else f"   {_change(key, own.get(key.id, key.keys), name)}"
         yield f"{PLACES[key.owner]}: {key.description} ({key.id}){change}"
 
 
-def _line_of(row: Row, label_width: int, id_width: int) -> str:
-    usual = f" (by default {row.usual})" if row.usual else ""
-    return f"{'*' if row.usual else ' '} {row.label:<{label_width}}  {row.id:<{id_width}}  {row.words}{usual}"
+def _line_of(row: KeyRow, label_width: int, id_width: int) -> str:
+    usual = f" (by default {row.default})" if row.default else ""
+    return f"{'*' if row.default else ' '} {row.label:<{label_width}}  {row.id:<{id_width}}  {row.description}{usual}"
 
 
 def _change(key: Key, keys: str, name: str) -> str:

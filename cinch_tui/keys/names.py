@@ -83,7 +83,7 @@ def key_label(key: str) -> str:
     return "+".join(_SHOWN.get(part, part.capitalize()) for part in key.split("+"))
 
 
-def is_typed(key: str) -> bool:
+def is_printable(key: str) -> bool:
     """Whether the key puts a letter or sign into a text."""
     return len(key) == 1 or key == "space" or key in SIGNS
 

@@ -10,15 +10,15 @@ from dataclasses import field
 from difflib import get_close_matches
 from itertools import combinations
 
-from cinch_tui.keys.names import is_typed, read_key
-from cinch_tui.keys.table import FIXED, KEYS, TYPED_IN, Key, chains, labelled
+from cinch_tui.keys.names import is_printable, read_key
+from cinch_tui.keys.table import FIXED, KEYS, TYPED_IN, Key, key_scopes, keys_label
 from harness.lazy_dataclass import dataclass
 
 NONE = ("", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class KeySetting:
     """What a file sets for an id, and where."""
 
     text: str
@@ -26,7 +26,7 @@ class Wish:
 
 
 @dataclass(slots=True)
-class OwnKeys:
+class UserKeys:
     """`keys` has the keys, with commas between, for each id that is changed; an empty text where it has none."""
 
     keys: dict[str, str] = field(default_factory=dict[str, str])
@@ -36,9 +36,9 @@ class OwnKeys:
         return self.keys.get(key.id, key.keys)
 
 
-def own_keys(wishes: Mapping[str, Wish]) -> OwnKeys:
+def resolve_user_keys(wishes: Mapping[str, KeySetting]) -> UserKeys:
     """What is in force of these wishes, by the ids of the table."""
-    own, known = OwnKeys(), {key.id: key for key in KEYS}
+    own, known = UserKeys(), {key.id: key for key in KEYS}
     for name, wish in wishes.items():
         try:
             own.keys[name] = _read(name, wish.text, known)
@@ -65,7 +65,7 @@ def _read(name: str, text: str, known: Mapping[str, Key]) -> str:
     if key.owner in FIXED:
         raise ValueError(f"keys: {name} cannot be changed")
     if text.strip().lower() in NONE:
-        if key.needed:
+        if key.required:
             raise ValueError(f"keys: without {name} you would be stuck, {stays}")
         return ""
     try:
@@ -73,22 +73,22 @@ def _read(name: str, text: str, known: Mapping[str, Key]) -> str:
     except ValueError as error:
         raise ValueError(f"keys: {error}, {stays}") from error
     if typed := _in_the_way_of_typing(key, wished):
-        raise ValueError(f"keys: {labelled(typed)} is typed there, {stays}")
+        raise ValueError(f"keys: {keys_label(typed)} is typed there, {stays}")
     return ",".join(dict.fromkeys(wished))
 
 
 def _in_the_way_of_typing(key: Key, wished: Iterable[str]) -> str:
     """A key of them that puts letters where a person writes."""
-    typed = [each for each in wished if is_typed(each)]
-    if key.owner in TYPED_IN or key.first:
+    typed = [each for each in wished if is_printable(each)]
+    if key.owner in TYPED_IN or key.priority:
         return next(iter(typed), "")
     # In a field of a dialog a letter is written: it must be left by another key.
-    return typed[0] if key.needed and len(typed) == len(list(wished)) else ""
+    return typed[0] if key.required and len(typed) == len(list(wished)) else ""
 
 
-def _conflicts(own: OwnKeys) -> Iterator[tuple[Key, Key, str]]:
+def _conflicts(own: UserKeys) -> Iterator[tuple[Key, Key, str]]:
     """A key that is another's where both are heard: whose wish it was, the other, and the key."""
-    for chain in chains():
+    for chain in key_scopes():
         for one, two in combinations(chain, 2):
             if one.id not in own.keys and two.id not in own.keys:
                 continue
@@ -108,6 +108,6 @@ def _keys(keys: str) -> set[str]:
 def _told(loser: Key, other: Key, key: str) -> str:
     free = "" if other.owner in FIXED else f'; give {other.id} another key, or "none", to free it'
     return (
-        f"keys: {loser.id} ({loser.description}) cannot be {labelled(key)}, which is {other.id} ({other.description}) "
-        f"in the same place, and keeps {loser.label}{free}"
+        f"keys: {loser.id} ({loser.description}) cannot be {keys_label(key)}, which is {other.id} "
+        f"({other.description}) in the same place, and keeps {loser.label}{free}"
     )

@@ -23,7 +23,7 @@ def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
     Raises:
         ConfigError: as there, with hints for users of the app.
     """
-    with hinted():
+    with with_app_hints():
         return providers.connect(name, **options)
 
 
@@ -33,12 +33,12 @@ def endpoint_of(preset: Preset, base_url: str | None, credentials: Credentials |
     Raises:
         ConfigError: as there, with hints for users of the app.
     """
-    with hinted():
+    with with_app_hints():
         return providers.endpoint_of(preset, base_url, credentials)
 
 
 @contextmanager
-def hinted() -> Generator[None]:
+def with_app_hints() -> Generator[None]:
     """Add hints for users of the app to a ConfigError of the library."""
     try:
         yield

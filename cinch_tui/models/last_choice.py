@@ -13,14 +13,14 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """A model by its name, and the address of its service where it is not the usual one."""
 
     name: str
     base_url: str = ""
 
 
-def remember(file: Path, choice: Choice) -> None:
+def save_choice(file: Path, choice: ModelChoice) -> None:
     """Keep the choice; a disk that refuses costs only that."""
     try:
         write_private(file, json.dumps({"name": choice.name, "base_url": choice.base_url}) + "\n")
@@ -28,7 +28,7 @@ def remember(file: Path, choice: Choice) -> None:
         logger.warning("the choice of a model cannot be kept: %s", error)
 
 
-def recall(file: Path) -> Choice | None:
+def load_choice(file: Path) -> ModelChoice | None:
     """The choice that was kept, if one was and it can be read."""
     try:
         data: object = json.loads(file.read_text(encoding="utf-8"))
@@ -36,6 +36,6 @@ def recall(file: Path) -> Choice | None:
         return None
     match data:
         case {"name": str(name), "base_url": str(base_url)}:
-            return Choice(name, base_url)
+            return ModelChoice(name, base_url)
         case _:
             return None

@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cinch_tui.models.offer_text import summary
-from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, known_offers, pulled_offers
+from cinch_tui.models.offers import (
+    ProviderOffers,
+    ask_local_servers,
+    ask_providers,
+    offers_of,
+    pulled_offers,
+    ready_providers,
+)
 from cinch_tui.screens.picker import Item, Picker
 from harness.errors import CinchError
 from harness.messages import AssistantMessage
@@ -64,7 +71,7 @@ class ModelCatalog:
         """Ask everybody there is a key for, and this machine; `changed` is called whenever more is known."""
         self._silent.clear()
         try:
-            ready = await asyncio.to_thread(known_offers, self._keys, spec.provider)
+            ready = await asyncio.to_thread(ready_providers, self._keys, spec.provider)
         except CinchError as error:
             self._silent["the file of keys"] = str(error)
             ready = []
@@ -76,22 +83,22 @@ class ModelCatalog:
                 self._put(preset.name, await priced_offers(preset))
         changed()
 
-        def hear(answer: Answer) -> None:
+        def hear(answer: ProviderOffers) -> None:
             self._take(answer)
             changed()
 
         await self._ask(ready, spec, hear)
 
-    async def _ask(self, ready: list[Preset], spec: ModelSpec, hear: Callable[[Answer], None]) -> None:
+    async def _ask(self, ready: list[Preset], spec: ModelSpec, hear: Callable[[ProviderOffers], None]) -> None:
         # The model in use may come from an address of its own.
         elsewhere = find_preset(spec.provider) if spec.base_url else None
         async with asyncio.TaskGroup() as group:
-            group.create_task(ask([preset for preset in ready if preset != elsewhere], self._keys, hear))
-            group.create_task(ask_local(self._keys, hear))
+            group.create_task(ask_providers([preset for preset in ready if preset != elsewhere], self._keys, hear))
+            group.create_task(ask_local_servers(self._keys, hear))
             if elsewhere is not None:
-                hear(await answer_of(elsewhere, self._keys, spec.base_url))
+                hear(await offers_of(elsewhere, self._keys, spec.base_url))
 
-    def _take(self, answer: Answer) -> None:
+    def _take(self, answer: ProviderOffers) -> None:
         name = answer.preset.name
         self._awaited.discard(name)
         self._put(name, answer.offers)

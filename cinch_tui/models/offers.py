@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProviderOffers:
     """What a provider offers; with a `problem` it could not be asked, and the offers are what the price data knows."""
 
     preset: Preset
@@ -30,7 +30,7 @@ class Answer:
     problem: str = ""
 
 
-def known_offers(keys: KeyStore, in_use: str = "") -> list[Preset]:
+def ready_providers(keys: KeyStore, in_use: str = "") -> list[Preset]:
     """The providers there is a key or an address for, and the one in use; of two ways to one service only that one, or
     else the first.
 
@@ -48,14 +48,14 @@ def known_offers(keys: KeyStore, in_use: str = "") -> list[Preset]:
     return list(chosen.values())
 
 
-async def ask(providers: Iterable[Preset], keys: KeyStore, tell: Callable[[Answer], None]) -> None:
+async def ask_providers(providers: Iterable[Preset], keys: KeyStore, tell: Callable[[ProviderOffers], None]) -> None:
     """Ask them at once; `tell` hears each answer."""
     async with asyncio.TaskGroup() as group:
         for preset in providers:
             group.create_task(_ask(preset, keys, tell))
 
 
-async def ask_local(keys: KeyStore, tell: Callable[[Answer], None]) -> None:
+async def ask_local_servers(keys: KeyStore, tell: Callable[[ProviderOffers], None]) -> None:
     """Ask the servers on this machine that answer on their usual ports."""
     async with asyncio.TaskGroup() as group:
         for server in await find_local_servers():
@@ -69,25 +69,27 @@ def pulled_offers() -> list[Offer]:
     return [Offer("local", model.name, ModelMetadata()) for model in pulled_models(models_folder())]
 
 
-async def answer_of(preset: Preset, keys: KeyStore, base_url: str = "") -> Answer:
+async def offers_of(preset: Preset, keys: KeyStore, base_url: str = "") -> ProviderOffers:
     """What one provider offers."""
     try:
-        return Answer(preset, tuple(await served_offers(preset, base_url=base_url or None, credentials=keys)))
+        return ProviderOffers(preset, tuple(await served_offers(preset, base_url=base_url or None, credentials=keys)))
     except (AuthenticationFailed, QuotaExhausted) as error:
-        return Answer(preset, problem=app_hints(str(error)))
+        return ProviderOffers(preset, problem=app_hints(str(error)))
     except CinchError as error:
-        return Answer(preset, tuple(await priced_offers(preset)), problem=app_hints(str(error)))
+        return ProviderOffers(preset, tuple(await priced_offers(preset)), problem=app_hints(str(error)))
 
 
-async def _ask(preset: Preset, keys: KeyStore, tell: Callable[[Answer], None]) -> None:
-    tell(await answer_of(preset, keys))
+async def _ask(preset: Preset, keys: KeyStore, tell: Callable[[ProviderOffers], None]) -> None:
+    tell(await offers_of(preset, keys))
 
 
-async def _ask_server(preset: Preset, server: LocalServer, keys: KeyStore, tell: Callable[[Answer], None]) -> None:
-    answer = await answer_of(preset, keys, server.base_url)
+async def _ask_server(
+    preset: Preset, server: LocalServer, keys: KeyStore, tell: Callable[[ProviderOffers], None]
+) -> None:
+    answer = await offers_of(preset, keys, server.base_url)
     if answer.problem:
         # What it said when it was found is better than nothing.
-        answer = Answer(
+        answer = ProviderOffers(
             preset, tuple(Offer(preset.name, name, ModelMetadata()) for name in server.models), answer.problem
         )
     tell(answer)

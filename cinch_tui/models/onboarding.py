@@ -9,7 +9,7 @@ from cinch_tui.api_keys.check import EnteredKey, KeyAccepted, check_key
 from cinch_tui.api_keys.credentials import KeyStore
 from cinch_tui.config.options import Options
 from cinch_tui.models.connecting import connect
-from cinch_tui.models.last_choice import Choice, remember
+from cinch_tui.models.last_choice import ModelChoice, save_choice
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.screens.welcome import NO_MODEL, Leave, TakeTour, UseKey, UseLocal, WelcomeScreen
 from cinch_tui.transcript.blocks import as_sentence
@@ -41,7 +41,7 @@ async def ask_for_model(app: App[object], options: Options, reason: str) -> Mode
             reason = str(error)
         else:
             if not isinstance(choice, TakeTour):
-                remember(options.paths.choice_file, Choice(model.spec.name, model.spec.base_url))
+                save_choice(options.paths.choice_file, ModelChoice(model.spec.name, model.spec.base_url))
             return model
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from cinch_tui.models.offers import known_offers, pulled_offers
+from cinch_tui.models.offers import pulled_offers, ready_providers
 from harness.errors import ConfigError
 from providers.catalog import nearest
 from providers.installed import each_preset
@@ -50,7 +50,7 @@ def resolve_model(name: str, keys: KeyStore) -> str:
 
 def _known_models(keys: KeyStore) -> Iterable[str]:
     """`provider/model` of each model that can be named without asking a service."""
-    for preset in known_offers(keys):
+    for preset in ready_providers(keys):
         models = {*priced_models(preset), *filter(None, [preset.default_model])}
         yield from (f"{preset.name}/{model}" for model in sorted(models, key=newest_first))
     yield from (offer.name for offer in pulled_offers())

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.changes import FileChange, Ledger
+from cinch_tui.changes import FileChange, SessionChanges
 from cinch_tui.keys.keymap import hint
 from cinch_tui.panels.panel import StaticPanel
 from cinch_tui.rendering.diff import diff_stat
@@ -43,9 +43,9 @@ class ChangesPanel(StaticPanel):
         screen = ChangesScreen(self._ledger(), "session", at=key)
         await self._context.open_screen(screen)
 
-    def _ledger(self) -> Ledger:
+    def _ledger(self) -> SessionChanges:
         assembly = self._context.assembly
-        return Ledger(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
+        return SessionChanges(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
 
 
 def _row(change: FileChange) -> ItemRow:

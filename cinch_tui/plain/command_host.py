@@ -31,19 +31,19 @@ PATIENCE = 5.0
 LABELS = {"info": "Notice", "warning": "Warning", "error": "Error"}
 
 
-class Talk(Place, Protocol):
+class PlainSession(Place, Protocol):
     """The conversation that the commands are typed into."""
 
-    paper: LineWriter
+    writer: LineWriter
     menus: Menus
 
     @property
-    def teller(self) -> LineRenderer: ...
+    def renderer(self) -> LineRenderer: ...
 
     @property
     def is_running(self) -> bool: ...
 
-    def go_on(self) -> None: ...
+    def continue_run(self) -> None: ...
 
     async def load(self, session_id: str) -> None: ...
 
@@ -53,19 +53,19 @@ class Talk(Place, Protocol):
 
 
 class PlainCommandHost(AgentCommandHost):
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, talk: PlainSession) -> None:
         super().__init__(talk)
         self._talk = talk
-        self._paper = talk.paper
+        self._paper = talk.writer
         self._asides = Asides()
 
     # What is seen
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None:
-        self._paper.say(LABELS[level], text)
+        self._paper.write(LABELS[level], text)
 
     def show(self, title: str, text: str) -> None:
-        self._paper.say(title, f"\n{without_marks(text)}")
+        self._paper.write(title, f"\n{strip_markdown(text)}")
 
     def show_help(self) -> None:
         # Few ask for it.
@@ -79,8 +79,8 @@ class PlainCommandHost(AgentCommandHost):
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
         del current
         lines = [Option(f"{name}, {what}" if what else name) for name, what in choices]
-        async with self._talk.menus.turn:
-            index = await self._talk.menus.find(title, lines)
+        async with self._talk.menus.lock:
+            index = await self._talk.menus.search(title, lines)
         return None if index is None else choices[index][0]
 
     async def ask_key(
@@ -89,7 +89,7 @@ class PlainCommandHost(AgentCommandHost):
         # Few start without a key.
         from cinch_tui.plain.key_entry import ask_key
 
-        async with self._talk.menus.turn:
+        async with self._talk.menus.lock:
             return await ask_key(self._talk.menus, f"{title}. {note}".rstrip(), check)
 
     async def show_settings(self) -> None:
@@ -106,10 +106,10 @@ class PlainCommandHost(AgentCommandHost):
 
     @property
     def shows_thinking(self) -> bool:
-        return self._talk.teller.shows_thinking
+        return self._talk.renderer.shows_thinking
 
     def show_thinking(self, *, shown: bool) -> None:
-        self._talk.teller.shows_thinking = shown
+        self._talk.renderer.shows_thinking = shown
 
     def clear_view(self) -> None:
         raise CinchError("there is no screen to empty: these lines are the terminal's")
@@ -119,8 +119,8 @@ class PlainCommandHost(AgentCommandHost):
 
     def copy(self, text: str) -> None:
         """There is no clipboard here: it is written once more, as it was, to be copied from the terminal."""
-        self._paper.say("Copy")
-        self._paper.tell(text)
+        self._paper.write("Copy")
+        self._paper.write_plain(text)
 
     def theme_names(self) -> Sequence[str]:
         return ()
@@ -131,14 +131,14 @@ class PlainCommandHost(AgentCommandHost):
 
     async def show_changes(self, base: DiffBase) -> None:
         # Few sessions look back.
-        from cinch_tui.changes import Ledger
+        from cinch_tui.changes import SessionChanges
 
         assembly = self._talk.assembly
-        ledger = Ledger(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
+        ledger = SessionChanges(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
         changes = await asyncio.to_thread(ledger.changes, base)
         for change in changes:
             lines = view_lines(change.view) if change.view is not None else ["changed; no text to compare"]
-            self._paper.say(f"Changed file {change.shown}", "\n".join(["", *lines]))
+            self._paper.write(f"Changed file {change.shown}", "\n".join(["", *lines]))
         if not changes:
             self.notice("Nothing has changed.")
 
@@ -178,7 +178,7 @@ class PlainCommandHost(AgentCommandHost):
             self._talk.assembly.store.restart()
 
     async def new_session(self) -> None:
-        self._talk.assembly.begin()
+        self._talk.assembly.start_session()
         self.notice(f"A new session begins: {self._talk.agent.session_id}")
 
     async def pick_session(self) -> None:
@@ -194,8 +194,8 @@ class PlainCommandHost(AgentCommandHost):
         current = self._talk.agent.session_id
         described = ((each.title, when(each.updated), place_of(each, current)) for each in summaries)
         lines = [Option(", ".join(filter(None, parts))) for parts in described]
-        async with self._talk.menus.turn:
-            index = await self._talk.menus.find("an earlier session", lines)
+        async with self._talk.menus.lock:
+            index = await self._talk.menus.search("an earlier session", lines)
         if index is not None:
             await self.load_session(summaries[index].id)
 
@@ -211,8 +211,8 @@ class PlainCommandHost(AgentCommandHost):
         now = self._talk.agent.state.model.spec.name
         self.notice(f"The model is {now}. Asking who serves others…")
         names = list(dict.fromkeys([now, *(offer.name for offer in await self._offers()), *self.model_names()]))
-        async with self._talk.menus.turn:
-            index = await self._talk.menus.find("a model", [Option(name) for name in names])
+        async with self._talk.menus.lock:
+            index = await self._talk.menus.search("a model", [Option(name) for name in names])
         if index is not None and names[index] != now:
             await self.set_model(names[index])
 
@@ -226,15 +226,15 @@ class PlainCommandHost(AgentCommandHost):
             return
         if self.is_running:
             raise CinchError("the model is at work: there is no wait to cut short")
-        self._talk.go_on()
+        self._talk.continue_run()
 
     async def examine(self, names: Sequence[str]) -> str:
         from cinch_tui.doctor.report import report_block
-        from cinch_tui.models.last_choice import Choice
+        from cinch_tui.models.last_choice import ModelChoice
 
         options, spec = self._talk.options, self._talk.agent.state.model.spec
         self.notice("Asking services…")
-        return await report_block(names, options.paths, options.cwd, Choice(spec.name, spec.base_url))
+        return await report_block(names, options.paths, options.cwd, ModelChoice(spec.name, spec.base_url))
 
     async def ask_several(self, models: Sequence[str], prompt: str) -> None:
         del models, prompt
@@ -258,7 +258,7 @@ class PlainCommandHost(AgentCommandHost):
         ending = await self._asides.ask(self._talk.agent, question, self._paper.add if streams else said.append)
         self._paper.end()
         if said:
-            self._paper.say("Aside", "".join(said))
+            self._paper.write("Aside", "".join(said))
         if ending:
             self.notice(f"{ending} After {time.monotonic() - began:.0f} s.", "warning")
 
@@ -292,12 +292,12 @@ class PlainCommandHost(AgentCommandHost):
         self._talk.agent.state.approval = mode
 
     async def _offers(self) -> list[Offer]:
-        keys, found = self._talk.assembly.keys, list[Answer]()
-        ready = await asyncio.to_thread(known_offers, keys, self._talk.agent.state.model.spec.provider)
+        keys, found = self._talk.assembly.keys, list[ProviderOffers]()
+        ready = await asyncio.to_thread(ready_providers, keys, self._talk.agent.state.model.spec.provider)
         try:
             async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
-                group.create_task(ask(ready, keys, found.append))
-                group.create_task(ask_local(keys, found.append))
+                group.create_task(ask_providers(ready, keys, found.append))
+                group.create_task(ask_local_servers(keys, found.append))
         except TimeoutError:
             self.notice("Not everybody answered.")
         pulled = await asyncio.to_thread(pulled_offers)

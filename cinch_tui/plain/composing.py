@@ -15,7 +15,7 @@ def is_complete(lines: Sequence[str]) -> bool:
     return not lines[-1].endswith(MORE) if lines else False
 
 
-def composed(lines: Sequence[str]) -> str:
+def join_lines(lines: Sequence[str]) -> str:
     """The prompt, without the backslashes that only said that it goes on. Lines within a fence stay as they are, and a
     fence around everything is only there for the typing."""
     if len(lines) > 1 and lines[0].strip() == FENCE and lines[-1].strip() == FENCE:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cinch_tui import __version__
 from cinch_tui.api_keys.guard import ask_about_keys
-from cinch_tui.assembly import Assembly, assemble, read_messages, wanted_session
+from cinch_tui.assembly import Assembly, assemble, repaired_messages, wanted_session
 from cinch_tui.attached_files import attach_files
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.commands.builtin import builtin_commands
@@ -20,14 +20,22 @@ from cinch_tui.images.image_loader import attachments
 from cinch_tui.images.paste_handler import with_pictures
 from cinch_tui.plain.command_host import PlainCommandHost
 from cinch_tui.plain.interaction import LineInteraction
-from cinch_tui.plain.line_renderer import LineRenderer, own_output
+from cinch_tui.plain.line_renderer import LineRenderer, user_command_lines
 from cinch_tui.plain.live import LiveOutput
 from cinch_tui.plain.menus import AGAIN, Menus, Option
 from cinch_tui.plain.questions import InputClosed
 from cinch_tui.plain.ringing import ringing
-from cinch_tui.print_mode.outcome import ExitStatus, Outcome, Tally
-from cinch_tui.shell_line import OwnCommands, ShellLine, shell_line
-from cinch_tui.user_input import Attachment, Said, Words, as_words, illustrated, name_of, words_in
+from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
+from cinch_tui.shell_line import ShellLine, UserShell, shell_line
+from cinch_tui.user_input import (
+    Attachment,
+    UserInput,
+    UserInputLike,
+    append_marks,
+    as_user_input,
+    image_name,
+    user_input_of,
+)
 from harness.agent.agent import Agent
 from harness.agent.guardrails import find_secrets
 from harness.agent.result import AgentResult
@@ -54,11 +62,11 @@ class Conversation:
         self.options = options
         self.settings = settings
         self.menus = menus
-        self.paper = menus.paper
+        self.writer = menus.writer
         self.is_leaving = False
         self._is_at_terminal = is_at_terminal
         self._is_warned = False
-        self._own: OwnCommands | None = None
+        self._own: UserShell | None = None
         self.status = ExitStatus.DONE
         self._assembly: Assembly | None = None
         self._front = PlainCommandHost(self)
@@ -77,7 +85,7 @@ class Conversation:
         return self.assembly.agent
 
     @property
-    def teller(self) -> LineRenderer:
+    def renderer(self) -> LineRenderer:
         if self._teller is None:
             raise CinchError(NOT_READY)
         return self._teller
@@ -102,28 +110,30 @@ class Conversation:
         collect_garbage()
         agent = assembly.agent
         agent.subscribe(ringing(self.menus, self.settings.ui, self.options.cwd.name))
-        self._teller = LineRenderer(self.paper, agent, show_thinking=self.settings.ui.show_thinking)
+        self._teller = LineRenderer(self.writer, agent, show_thinking=self.settings.ui.show_thinking)
         agent.subscribe(self._teller)
         for warning in (*self.options.notices, *assembly.warnings):
-            self.paper.say("Warning", warning)
-        self.paper.say("Notice", f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}")
+            self.writer.write("Warning", warning)
+        self.writer.write(
+            "Notice", f"cinch {__version__} with {agent.state.model.spec.name} in {assembly.workspace.root}"
+        )
         self._tell_freedom(agent)
         if news:
-            self.paper.say("Notice", news)
-        self.paper.say("Notice", "#help lists what can be done; Ctrl+D leaves.")
+            self.writer.write("Notice", news)
+        self.writer.write("Notice", "#help lists what can be done; Ctrl+D leaves.")
         if loaded is not None:
             self.show_end(agent.history.messages)
         if self._pictures and not self.options.prompt:
-            self.paper.say("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
-        if self.options.beginning == Resume(""):
+            self.writer.write("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
+        if self.options.session_choice == Resume(""):
             await self._front.pick_session()
 
     def _tell_freedom(self, agent: Agent) -> None:
         """What a screen would have in sight all the time, where it is not as usual."""
         if agent.state.mode is PLAN:
-            self.paper.say("Notice", "Plan mode is on: the agent only reads until you accept its plan.")
+            self.writer.write("Notice", "Plan mode is on: the agent only reads until you accept its plan.")
         if agent.state.approval == "off":
-            self.paper.say("Warning", "Approval off: nothing is asked.")
+            self.writer.write("Warning", "Approval off: nothing is asked.")
 
     def leave(self, again: str) -> None:
         """Leave, or, where that would stop commands in the background, tell a person so first; `again` names what
@@ -134,7 +144,7 @@ class Conversation:
             return
         self._is_warned = True
         named = ", ".join(f"{job.id} ({job.errand.title})" for job in jobs)
-        self.paper.say("Warning", f"Leaving stops {named}. {again} again leaves.")
+        self.writer.write("Warning", f"Leaving stops {named}. {again} again leaves.")
 
     async def close(self) -> None:
         if self._assembly is not None:
@@ -144,7 +154,7 @@ class Conversation:
     @property
     def can_stop(self) -> bool:
         """Whether `stop` is better than cancelling what `take` does."""
-        return self.is_running or (self._own is not None and self._own.are_running)
+        return self.is_running or (self._own is not None and self._own.is_running)
 
     def stop(self) -> None:
         """What is the person's own goes first: their command, the answer to a side question, else the run."""
@@ -153,7 +163,7 @@ class Conversation:
         if not self._front.stop_aside() and self.is_running:
             self.agent.abort()
 
-    async def take(self, text: str) -> None:
+    async def handle(self, text: str) -> None:
         """Do what was typed: keep a key, run a command, or send it."""
         self.menus.presence.typed()
         rest, keys = take_keys(text)
@@ -164,14 +174,14 @@ class Conversation:
             if not rest:
                 return
         if rest.strip() == AGAIN:
-            self.paper.say("Notice", self.teller.now())
+            self.writer.write("Notice", self.renderer.status_text())
         elif line := shell_line(rest):
             await self._run(line)
         elif rest.strip() or not keys:
             await self._obey(rest)
         if self._goes_on:
             self._goes_on = False
-            await self.say(None)
+            await self.send(None)
 
     async def _asked_about_keys(self, text: str) -> str:
         """The text, if the user wants it sent although there is a key in it; else empty."""
@@ -179,7 +189,7 @@ class Conversation:
         if decision.send:
             return decision.text
         kept = without_keys(decision.text)
-        self.paper.say("Notice", "Nothing was sent." + (f" Without the key it reads:\n{kept}" if kept else ""))
+        self.writer.write("Notice", "Nothing was sent." + (f" Without the key it reads:\n{kept}" if kept else ""))
         return ""
 
     async def _obey(self, rest: str) -> None:
@@ -193,69 +203,69 @@ class Conversation:
 
     async def _run(self, line: ShellLine) -> None:
         """A command of the person's own, and what it prints."""
-        self._own = self._own or OwnCommands(self.agent)
-        live = LiveOutput(self.paper, lambda: "Output", most=MOST_OWN_LINES)
+        self._own = self._own or UserShell(self.agent)
+        live = LiveOutput(self.writer, lambda: "Output", most=MOST_OWN_LINES)
         output = await self._own.run(line, live.update)
         live.finish(output.view)
-        self.paper.say("Output", "\n".join([line.text, *own_output(output, was_live=live.has_printed)]))
+        self.writer.write("Output", "\n".join([line.text, *user_command_lines(output, was_live=live.has_printed)]))
         if not line.is_private:
-            self.paper.say("Notice", "The model hears of it with what you say next.")
+            self.writer.write("Notice", "The model hears of it with what you say next.")
 
     def attach(self, shot: LoadedImage) -> None:
         """Send this picture with what is said next."""
         self._pictures += attachments([shot], first=len(self._pictures) + 1)
-        self.paper.say("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
+        self.writer.write("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
 
     async def _say_with_pictures(self, text: str) -> None:
         """With those whose paths stand in the text, and those that were given before."""
         words, refused = await with_pictures(text, self.assembly.workspace.root, first=len(self._pictures) + 1)
         for reason in refused:
-            self.paper.say("Warning", reason)
-        given = illustrated(words.text, self._pictures)
+            self.writer.write("Warning", reason)
+        given = append_marks(words.text, self._pictures)
         self._pictures.clear()
-        words = Words(given.text, (*words.images, *given.images))
+        words = UserInput(given.text, (*words.images, *given.images))
         if words.images:
-            self.paper.say("Notice", f"Shown to the model: {_named(words.images)}.")
-        await self.say(words)
+            self.writer.write("Notice", f"Shown to the model: {_named(words.images)}.")
+        await self.send(words)
 
-    async def say(self, said: Said | None) -> None:
+    async def send(self, said: UserInputLike | None) -> None:
         """To the agent, as a prompt, or as steering while it works; None lets it go on."""
         self._is_warned = False
         if self._own is not None:
-            self._own.hand_over()
-        prompt = None if said is None else await self._with_files(as_words(said))
+            self._own.add_reports_to_next_prompt()
+        prompt = None if said is None else await self._with_files(as_user_input(said))
         if prompt is not None and self.is_running:
             self.agent.steer(prompt)
-            self.paper.say("Notice", "Queued for the next step of the agent. Enter twice sends it now.")
+            self.writer.write("Notice", "Queued for the next step of the agent. Enter twice sends it now.")
             return
-        tally = Tally()
+        tally = RunStats()
         unsubscribe = self.agent.subscribe(tally)
         try:
             result = await (self.agent.continue_run() if prompt is None else self.agent.prompt(prompt))
             self._settle(result, tally)
         except CinchError as error:
             self.status = ExitStatus.FAILED
-            self.paper.say("Error", str(error))
+            self.writer.write("Error", str(error))
         finally:
             unsubscribe()
 
-    async def _with_files(self, words: Words) -> str | tuple[UserContent, ...]:
+    async def _with_files(self, words: UserInput) -> str | tuple[UserContent, ...]:
         """The prompt, with the files that it names."""
         files = await attach_files(words.text, self.agent)
         for each in files.skipped:
-            self.paper.say("Warning", each)
+            self.writer.write("Warning", each)
         if files.attached:
-            self.paper.say("Notice", f"Attached {', '.join(files.attached)}.")
+            self.writer.write("Notice", f"Attached {', '.join(files.attached)}.")
         return words.followed_by(files.content)
 
     def send_now(self) -> None:
         """Deliver a queued steering message now."""
         if self.is_running and self.agent.inbox.steering and self.agent.interrupt():
-            self.paper.say("Notice", "Interrupting the agent to send your message.")
+            self.writer.write("Notice", "Interrupting the agent to send your message.")
         else:
-            self.paper.say("Notice", "Nothing is sent.")
+            self.writer.write("Notice", "Nothing is sent.")
 
-    def go_on(self) -> None:
+    def continue_run(self) -> None:
         """Let the agent go on once the command is done."""
         self._goes_on = True
 
@@ -265,25 +275,25 @@ class Conversation:
         await self._resume(loaded)
 
     async def _resume(self, loaded: LoadedSession) -> None:
-        messages = await asyncio.to_thread(read_messages, loaded)
+        messages = await asyncio.to_thread(repaired_messages, loaded)
         self.assembly.warnings.clear()
         self.assembly.resume(loaded, messages)
         for warning in (*loaded.warnings, *self.assembly.warnings):
-            self.paper.say("Warning", warning)
+            self.writer.write("Warning", warning)
         self.show_end(messages)
 
     def show_end(self, messages: Sequence[Message]) -> None:
         """How much was said before, and the last of it."""
         prompts = self.agent.history.prompts()
         count = "1 prompt" if len(prompts) == 1 else f"{len(prompts)} prompts"
-        self.paper.say("Notice", f"Session {self.agent.session_id} goes on after {count}.")
+        self.writer.write("Notice", f"Session {self.agent.session_id} goes on after {count}.")
         replies = [each for each in messages if isinstance(each, AssistantMessage) and each.text]
         if prompts:
-            self.paper.say("You, last", words_in(prompts[-1]).text)
+            self.writer.write("You, last", user_input_of(prompts[-1]).text)
         if replies:
-            self.paper.say("Assistant, last", replies[-1].text.strip())
+            self.writer.write("Assistant, last", replies[-1].text.strip())
 
-    def farewell(self) -> str:
+    def exit_text(self) -> str:
         """How to come back; empty where nothing was said or nothing is kept."""
         store = self._assembly.store if self._assembly else None
         if store is None or not self.agent.history.prompts():
@@ -292,16 +302,16 @@ class Conversation:
             return f"The end of this conversation could not be saved in {store.path}"
         return f"Go on with this session: cinch --plain -r {self.agent.session_id}"
 
-    def _settle(self, result: AgentResult, tally: Tally) -> None:
+    def _settle(self, result: AgentResult, tally: RunStats) -> None:
         outcome = Outcome(result, tally, self.agent.session_id, self.agent.state.model.spec.name)
         self.status = outcome.status
         waiting = "\n".join(message.text for message in self.agent.drain_queues())
         if waiting:
-            self.paper.say("Notice", f"This was not heard any more:\n{waiting}")
+            self.writer.write("Notice", f"This was not heard any more:\n{waiting}")
 
     async def _ask_about(self, text: str, miss: UnknownCommand) -> None:
-        async with self.menus.turn:
-            self.paper.say("Question", f"{miss.reason}; what did you mean?")
+        async with self.menus.lock:
+            self.writer.write("Question", f"{miss.reason}; what did you mean?")
             options = [Option(name) for name in miss.suggestions] + [Option(AS_IT_IS), Option(NOTHING)]
             if not miss.is_safe:
                 options.insert(0, options.pop())
@@ -310,10 +320,10 @@ class Conversation:
             except InputClosed:
                 return
         if chosen == AS_IT_IS:
-            await self.say(text)
+            await self.send(text)
         elif chosen != NOTHING:
-            await self.take(chosen)
+            await self.handle(chosen)
 
 
 def _named(images: Sequence[Attachment]) -> str:
-    return ", ".join(name_of(each.mark) for each in images)
+    return ", ".join(image_name(each.mark) for each in images)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Engine:
+class AgentThread:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         # A thread that hangs must not keep the process.

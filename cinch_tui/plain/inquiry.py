@@ -7,12 +7,12 @@ from cinch_tui.transcript.plain import one_line
 from harness.ports.interaction import Answer, Question
 
 
-class Inquiry:
+class QuestionDialog:
     """Asks one question; the dialog is held by whoever calls it."""
 
     def __init__(self, menus: Menus) -> None:
         self._menus = menus
-        self._paper = menus.paper
+        self._paper = menus.writer
 
     async def ask(self, question: Question, place: str, limit: str) -> Answer:
         """`place` says which of several it is, `limit` how long it waits.
@@ -21,7 +21,7 @@ class Inquiry:
             NobodyThere: the input has ended.
         """
         asker = f"{one_line(question.asker)} asks: " if question.asker else ""
-        self._paper.say(f"Question{place}", f"{asker}{question.prompt}{limit}")
+        self._paper.write(f"Question{place}", f"{asker}{question.prompt}{limit}")
         if not question.choices:
             text = await self._menus.line("Answer, or nothing to skip it: ", opens=True)
             return Answer("free_text", text) if text else Answer("skipped")
@@ -38,7 +38,7 @@ class Inquiry:
                 return await self._edited(question, taken)
             if not taken or (question.free_text and not taken.isdecimal()):
                 return Answer("free_text", taken) if taken else Answer("skipped")
-            self._menus.none_of_them(options)
+            self._menus.report_invalid(options)
 
     async def _several(self, question: Question, options: list[Option]) -> Answer:
         own = ", an answer of your own" if question.free_text else ""
@@ -50,17 +50,17 @@ class Inquiry:
             # A number that none of them has is a slip.
             if not typed or (question.free_text and not typed.replace(",", " ").replace(" ", "").isdecimal()):
                 return Answer("free_text", typed) if typed else Answer("skipped")
-            self._menus.none_of_them(options)
+            self._menus.report_invalid(options)
 
     async def _edited(self, question: Question, index: int) -> Answer:
         choice, most = question.choices[index], question.max_edit_length
         if choice.body:
-            self._paper.say("It says", choice.body)
+            self._paper.write("It says", choice.body)
         while question.editable:
             text = await self._menus.line("Your words in its place, or nothing to take it as it is: ")
             if not text:
                 break
             if most is None or len(text) <= most:
                 return Answer("edited", text, index)
-            self._paper.say("Notice", f"{len(text)} characters are too many: {most} at most.")
+            self._paper.write("Notice", f"{len(text)} characters are too many: {most} at most.")
         return Answer("selected", choice.label, index)

@@ -7,10 +7,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cinch_tui.plain.inquiry import Inquiry
+from cinch_tui.plain.inquiry import QuestionDialog
 from cinch_tui.plain.menus import Menus, Option
 from cinch_tui.plain.questions import InputClosed
-from cinch_tui.plain.showing import cut, view_lines
+from cinch_tui.plain.showing import shorten, view_lines
 from cinch_tui.rendering.harmless import marked
 from cinch_tui.rendering.revealed import revealed
 from cinch_tui.transcript.plain import one_line
@@ -66,11 +66,11 @@ class LineInteraction:
 
     def __init__(self, menus: Menus) -> None:
         self._menus = menus
-        self._paper = menus.paper
-        self._inquiry = Inquiry(menus)
+        self._paper = menus.writer
+        self._inquiry = QuestionDialog(menus)
 
     async def approve(self, request: ApprovalRequest) -> Approval:
-        async with self._menus.turn:
+        async with self._menus.lock:
             try:
                 return await self._approve(request)
             except InputClosed:
@@ -83,7 +83,7 @@ class LineInteraction:
     async def ask_all(self, questions: Sequence[Question]) -> tuple[Answer, ...]:
         """What is answered when the time is up, or the input ends, counts."""
         answers: list[Answer] = []
-        async with self._menus.turn:
+        async with self._menus.lock:
             try:
                 async with asyncio.timeout(seconds := shortest_timeout(questions)):
                     for number, question in enumerate(questions, 1):
@@ -91,13 +91,13 @@ class LineInteraction:
                         limit = _limit(seconds, len(questions)) if number == 1 else ""
                         answers.append(await self._inquiry.ask(question, place, limit))
             except TimeoutError:
-                self._paper.say("Notice", "The question goes on without an answer.")
+                self._paper.write("Notice", "The question goes on without an answer.")
             except InputClosed:
                 pass
         return (*answers, *[Answer("timed_out")] * (len(questions) - len(answers)))
 
     async def review_plan(self, plan: str) -> PlanDecision:
-        async with self._menus.turn:
+        async with self._menus.lock:
             try:
                 return await self._review(plan)
             except InputClosed:
@@ -114,14 +114,14 @@ class LineInteraction:
 
     def _show(self, request: ApprovalRequest) -> bool:
         """Print the call; False if only its beginning and its end were printed."""
-        self._paper.say("Approval", _named(request))
+        self._paper.write("Approval", _named(request))
         if request.others:
             rest = "; ".join(_named(each) for each in request.others)
-            self._paper.say("Batch", f"{request.position} of {request.total}; these wait too: {rest}")
-        self._paper.say("Why asked", why(request, ", "))
+            self._paper.write("Batch", f"{request.position} of {request.total}; these wait too: {rest}")
+        self._paper.write("Why asked", why(request, ", "))
         label, lines = _content(request)
-        shown = cut(lines, MOST_SHOWN)
-        self._paper.say(label, "\n".join(shown))
+        shown = shorten(lines, MOST_SHOWN)
+        self._paper.write(label, "\n".join(shown))
         return shown == lines
 
     async def _approval(self, key: str, request: ApprovalRequest) -> Approval | None:
@@ -139,7 +139,7 @@ class LineInteraction:
                 return ProposeRevision(text) if text else None
             case "w":
                 label, lines = _content(request)
-                self._paper.say(label, "\n".join(lines))
+                self._paper.write(label, "\n".join(lines))
                 return None
             case "h":
                 assert isinstance(request.view, DiffView)
@@ -159,7 +159,7 @@ class LineInteraction:
         return AllowHunks(tuple(RejectedHunk(number - 1, reason) for number in numbers))
 
     async def _review(self, plan: str) -> PlanDecision:
-        self._paper.say("Plan", f"\n{plan.strip()}")
+        self._paper.write("Plan", f"\n{plan.strip()}")
         key = await self._menus.letter([Option(text, key) for key, _, text, _ in PLAN_ANSWERS if key != "e"])
         feedback = await self._menus.line("What to change? ") if key == "d" else ""
         return PlanDecision(accepted=key in "ya", allow_edits=key == "a", feedback=feedback)

@@ -13,17 +13,17 @@ _KEEP, _AGAIN, _CANCEL = range(3)
 
 async def ask_key(menus: Menus, title: str, check: Callable[[str], Awaitable[KeyCheck]]) -> tuple[str, KeyCheck] | None:
     """The key with the result of its check; None when cancelled or at the end of the input."""
-    menus.paper.say("Question", title)
+    menus.writer.write("Question", title)
     try:
         while secret := await menus.hidden_line("Key (not shown; nothing cancels): "):
-            menus.paper.say("Notice", "Checking the key.")
+            menus.writer.write("Notice", "Checking the key.")
             match verdict := await check(secret):
                 case KeyAccepted():
                     return secret, verdict
                 case KeyRefused(reason):
-                    menus.paper.say("Error", f"Refused: {reason}")
+                    menus.writer.write("Error", f"Refused: {reason}")
                 case _:
-                    menus.paper.say("Warning", f"The key could not be checked: {verdict.reason}")
+                    menus.writer.write("Warning", f"The key could not be checked: {verdict.reason}")
                     choices = [Option("Store it anyway"), Option("Enter another key"), Option("Cancel")]
                     chosen = await menus.number(choices)
                     if chosen != _AGAIN:

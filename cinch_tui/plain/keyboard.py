@@ -71,7 +71,7 @@ class Keyboard:
         return self._reading(prompt, self._read_without_echo)
 
     def _reading(self, prompt: str, read: Callable[[], str]) -> str:
-        self._paper.hold(prompt)
+        self._paper.pause(prompt)
         try:
             self.is_reading = True
             return read()
@@ -81,7 +81,7 @@ class Keyboard:
             raise
         finally:
             self.is_reading = False
-            self._paper.release()
+            self._paper.resume()
 
     def pasted(self) -> list[str]:
         """The lines that came together with the one before; of a pipe, which is written ahead, there are none."""

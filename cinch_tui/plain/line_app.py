@@ -20,13 +20,13 @@ from typing import Any
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
 from cinch_tui.plain.completing import Completer
-from cinch_tui.plain.composing import composed, is_complete
+from cinch_tui.plain.composing import is_complete, join_lines
 from cinch_tui.plain.conversation import Conversation
-from cinch_tui.plain.engine import Engine
+from cinch_tui.plain.engine import AgentThread
 from cinch_tui.plain.keyboard import Keyboard
 from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.plain.menus import Menus
-from cinch_tui.plain.questions import Asked, InputClosed, Questions
+from cinch_tui.plain.questions import InputClosed, LineRequest, Questions
 from cinch_tui.widgets.prompt.history import PromptHistory
 from harness.errors import ConfigError
 from harness.session.paths import project_dir
@@ -41,7 +41,7 @@ RECALLED = 500
 Handler = Callable[[int, FrameType | None], None]
 
 
-class Left(Exception):
+class UserLeft(Exception):
     """The person leaves, or is made to."""
 
 
@@ -68,13 +68,13 @@ class LineApp:
         os.set_blocking(self._waker, False)
         self._paper = LineWriter(sys.stdout)
         self._keyboard = Keyboard(sys.stdin, self._paper, options.environ)
-        self._engine = Engine()
+        self._engine = AgentThread()
         menus = Menus(self._paper, Questions(self._wake, self._withdraw))
         self._questions = menus.questions
         self._talk = Conversation(options, settings, menus, is_at_terminal=self._keyboard.is_terminal)
         self._history = PromptHistory(project_dir(options.paths.state, options.cwd) / "history.jsonl")
         self._works: list[Future[None]] = []
-        self._asked: Asked | None = None
+        self._asked: LineRequest | None = None
         self._interrupts = 0
         self._is_stopping = False
         self._is_interrupted = False
@@ -87,7 +87,7 @@ class LineApp:
             try:
                 self._do(self._talk.open())
                 self._converse()
-            except Left:
+            except UserLeft:
                 pass
             finally:
                 self._close()
@@ -106,8 +106,8 @@ class LineApp:
             work.cancel()
         with suppress(TimeoutError, CancelledError):
             self._engine.submit(self._talk.close()).result(CLOSING)
-        if farewell := self._talk.farewell():
-            self._paper.tell(farewell)
+        if farewell := self._talk.exit_text():
+            self._paper.write_plain(farewell)
         self._engine.stop()
 
     # Lines of the person
@@ -116,7 +116,7 @@ class LineApp:
         self._keyboard.remember(self._history.entries[-RECALLED:])
         self._keyboard.complete_with(Completer(self._talk.options.cwd))
         if prompt := self._talk.options.prompt:
-            self._paper.say("You", prompt)
+            self._paper.write("You", prompt)
             self._send(prompt)
         while not self._talk.is_leaving:
             self._send(self._compose())
@@ -140,25 +140,25 @@ class LineApp:
                     self._is_interrupted = self._talk.is_leaving
                     return ""
                 has_interrupted, lines = True, []
-                self._paper.say("Notice", "Nothing is sent. Ctrl+C again leaves, as does Ctrl+D.")
-        return composed(lines)
+                self._paper.write("Notice", "Nothing is sent. Ctrl+C again leaves, as does Ctrl+D.")
+        return join_lines(lines)
 
     def _send(self, text: str) -> None:
         if text.strip():
             self._history.add(text)
             self._keyboard.remember([entry for entry in self._history.entries[-1:] if entry == text])
-            self._do(self._talk.take(text))
+            self._do(self._talk.handle(text))
 
     def _meanwhile(self, line: str) -> None:
         """A line that was typed while the agent works; an empty one opens another to type in undisturbed."""
         try:
             text = line if line.strip() else self._keyboard.line("steer> ")
         except (EOFError, KeyboardInterrupt):
-            self._paper.say("Notice", "Nothing is said.")
+            self._paper.write("Notice", "Nothing is said.")
             return
         if text.strip():
             self._history.add(text)
-            self._begin(self._talk.take(text))
+            self._begin(self._talk.handle(text))
         else:
             self._engine.call(self._talk.send_now)
 
@@ -196,13 +196,13 @@ class LineApp:
         """What a signal said, or a reader that went away."""
         self._is_interrupted = self._interrupts > 1
         if self._killed or self._paper.failed or self._is_interrupted:
-            raise Left
+            raise UserLeft
         if self._interrupts and not self._is_stopping:
             self._stop(pending)
 
     def _stop(self, pending: list[Future[None]]) -> None:
         self._is_stopping = True
-        self._paper.say("Notice", "Stopping. Ctrl+C again leaves.")
+        self._paper.write("Notice", "Stopping. Ctrl+C again leaves.")
         if self._talk.can_stop:
             self._engine.call(self._talk.stop)
         else:
@@ -215,9 +215,9 @@ class LineApp:
         if self._keyboard.has_ended():
             self._talk.leave("Ctrl+D")
             if self._talk.is_leaving:
-                raise Left
+                raise UserLeft
 
-    def _answer(self, asked: Asked, pending: list[Future[None]]) -> None:
+    def _answer(self, asked: LineRequest, pending: list[Future[None]]) -> None:
         if asked.opens and self._keyboard.is_terminal:
             self._hear()
         self._asked = asked
@@ -227,7 +227,7 @@ class LineApp:
                 asked.answer.set_result(text)
         except EOFError:
             if self._keyboard.is_terminal:
-                raise Left from None
+                raise UserLeft from None
             with suppress(InvalidStateError):
                 asked.answer.set_exception(InputClosed())
         except KeyboardInterrupt:
@@ -266,7 +266,7 @@ class LineApp:
         del frame
         self._killed = number
         if self._keyboard.is_reading:
-            raise Left
+            raise UserLeft
         self._wake()
 
     def _unasked(self, number: int, frame: FrameType | None) -> None:

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from cinch_tui.app.hints import app_hints
 from cinch_tui.plain.line_writer import LineWriter
 from cinch_tui.plain.live import LiveOutput
-from cinch_tui.plain.showing import counted, cut, view_lines
-from cinch_tui.shell_line import is_report, words_of
+from cinch_tui.plain.showing import line_count, shorten, view_lines
+from cinch_tui.shell_line import is_report, output_text
 from cinch_tui.transcript.plain import one_line
 from harness.agent.agent import Agent
 from harness.agent.retry import in_words
@@ -75,7 +75,7 @@ class LineRenderer:
         self._since: dict[str, float] = {}
         self._live: dict[str, LiveOutput] = {}
 
-    def now(self) -> str:
+    def status_text(self) -> str:
         """What goes on now, and for how long, for one who hears nothing."""
         if not self._agent.is_running:
             return "Nothing goes on; the agent waits for you."
@@ -113,7 +113,7 @@ class LineRenderer:
         match event.event:
             case ToolExecutionStart(call=call, summary=summary):
                 whose = self._calls.get(event.call_id, "").partition(" ")[2]
-                self._paper.say("Sub-agent", f"{f'{whose}: ' * bool(whose)}{call.name} {one_line(summary)}".rstrip())
+                self._paper.write("Sub-agent", f"{f'{whose}: ' * bool(whose)}{call.name} {one_line(summary)}".rstrip())
             case RetryScheduled() | Notice() | SubagentEvent() as inner:
                 self(inner)
             case _:
@@ -135,17 +135,17 @@ class LineRenderer:
         if said.synthetic:
             # What they ran themselves they have seen.
             if not is_report(said):
-                self._paper.say("Notice", said.text)
+                self._paper.write("Notice", said.text)
         elif not self._is_first:
-            self._paper.say("You, heard now", said.text)
+            self._paper.write("You, heard now", said.text)
         self._is_first = self._is_first and said.synthetic
 
     def _said(self, reply: AssistantMessage) -> None:
         self._paper.end()
         if sources := sources_of(reply.content):
-            self._paper.tell(sources_text(sources))
+            self._paper.write_plain(sources_text(sources))
         if reply.stop_reason == "error" and reply.error:
-            self._paper.say("Error", app_hints(reply.error))
+            self._paper.write("Error", app_hints(reply.error))
 
     def _show_live(self, call_id: str, view: TerminalView) -> None:
         """Print what a command prints, with its name when it is one of several."""
@@ -173,13 +173,13 @@ class LineRenderer:
                 self._calls[call.id] = told = f"{name} {one_line(summary)}".strip()
                 self._since[call.id] = time.monotonic()
                 if call.name not in (*QUESTIONS, STEPS):
-                    self._paper.say("Tool", told)
+                    self._paper.write("Tool", told)
             case ToolExecutionEnd(result=ToolResult(view=TodoView() as steps) as result):
-                self._paper.say("Steps", "\n".join([self._calls.pop(result.call_id, STEPS), *view_lines(steps)]))
+                self._paper.write("Steps", "\n".join([self._calls.pop(result.call_id, STEPS), *view_lines(steps)]))
             case ToolExecutionEnd(result=result, duration=duration):
                 self._tell_result(result, duration)
             case HookRan(result=ToolResult() as result):
-                self._paper.say("Result", f"{result.tool_name} was blocked: {result.text}")
+                self._paper.write("Result", f"{result.tool_name} was blocked: {result.text}")
             case _:
                 pass
 
@@ -191,9 +191,9 @@ class LineRenderer:
             live.finish(result.view)
             del self._live[result.call_id]
         if live is not None and live.has_printed:
-            self._paper.say("Result", f"{call}: {_ending(result, duration)}")
+            self._paper.write("Result", f"{call}: {_ending(result, duration)}")
         elif result.tool_name not in QUESTIONS or result.is_error:
-            self._paper.say("Result", f"{call}: {self._result(result, duration)}")
+            self._paper.write("Result", f"{call}: {self._result(result, duration)}")
 
     def _result(self, result: ToolResult, duration: float) -> str:
         took = f", {in_words(duration)}" if duration >= 1 else ""
@@ -201,26 +201,26 @@ class LineRenderer:
         if details.get("denied"):
             return "denied"
         if was_interrupted(result):
-            return "\n".join([f"interrupted{took}", *cut(one_by_one(result.text))])
+            return "\n".join([f"interrupted{took}", *shorten(split_lines(result.text))])
         if result.is_error:
-            return "\n".join([f"failed{took}", *cut(one_by_one(result.text))])
+            return "\n".join([f"failed{took}", *shorten(split_lines(result.text))])
         if isinstance(view, TerminalView):
-            return "\n".join([f"{_status(view, details)}{took}", *cut(one_by_one(view.output))])
+            return "\n".join([f"{_status(view, details)}{took}", *shorten(split_lines(view.output))])
         if isinstance(view, TextView) and result.tool_name == READING:
             # Whoever listens need not hear the whole project.
-            return f"done{took}, {counted(one_by_one(view.text))}"
+            return f"done{took}, {line_count(split_lines(view.text))}"
         if isinstance(view, DiffView):
-            changed = [] if result.call_id in self._shown else cut(view_lines(view), MOST_CHANGED)
+            changed = [] if result.call_id in self._shown else shorten(view_lines(view), MOST_CHANGED)
             return "\n".join([f"done{took}", *changed])
-        lines = view_lines(view) if view is not None else one_by_one(result.text)
-        return "\n".join([f"done{took}", *cut(lines)])
+        lines = view_lines(view) if view is not None else split_lines(result.text)
+        return "\n".join([f"done{took}", *shorten(lines)])
 
     def _tell_end(self, event: AgentEnd) -> None:
         self._paper.end()
         if event.stop_reason == "length" and not event.limit:
-            self._paper.say("Warning", "The reply ended at the model's token limit; say “go on” to continue.")
+            self._paper.write("Warning", "The reply ended at the model's token limit; say “go on” to continue.")
         how = {"aborted": "Stopped", "error": "Failed"}.get(event.stop_reason, "Done")
-        self._paper.say(how, f"{self._figures()}{'. /retry asks once more.' if how == 'Failed' else ''}")
+        self._paper.write(how, f"{self._figures()}{'. /retry asks once more.' if how == 'Failed' else ''}")
 
     def _figures(self) -> str:
         usage, before = self._agent.state.usage, self._before
@@ -240,18 +240,18 @@ class LineRenderer:
         """What is about the work rather than of it."""
         told = _told(event)
         if told:
-            self._paper.say(*told)
+            self._paper.write(*told)
 
 
-def own_output(output: ToolOutput, *, was_live: bool) -> list[str]:
+def user_command_lines(output: ToolOutput, *, was_live: bool) -> list[str]:
     """The output of the user's own command, if it was not printed live, and how the command ended."""
     if not isinstance(output.view, TerminalView):
-        return one_by_one(words_of(output))
+        return split_lines(output_text(output))
     how = "stopped" if output.view.exit_code is None else _status(output.view, {})
-    return [*([] if was_live else cut(one_by_one(output.view.output), MOST_PRINTED)), f"[{how}]"]
+    return [*([] if was_live else shorten(split_lines(output.view.output), MOST_PRINTED)), f"[{how}]"]
 
 
-def one_by_one(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Its lines; none where it is empty."""
     return text.rstrip("\n").split("\n") if text.strip() else []
 

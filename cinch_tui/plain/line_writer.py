@@ -35,7 +35,7 @@ class LineWriter:
             # A letter the encoding lacks must cost that letter alone.
             stream.reconfigure(errors="replace")  # pyright: ignore[reportUnknownMemberType] whatever buffer it wraps
 
-    def say(self, label: str, text: str = "") -> None:
+    def write(self, label: str, text: str = "") -> None:
         """A line or more, on a line of their own; what follows the first is indented."""
         first, *more = harmless(text).expandtabs(4).split("\n")
         lines = [f"{label}: {first}".rstrip(), *(f"{INDENT}{line}".rstrip() for line in more)]
@@ -43,7 +43,7 @@ class LineWriter:
             self.end()
             self._write("\n".join(lines) + "\n")
 
-    def tell(self, text: str) -> None:
+    def write_plain(self, text: str) -> None:
         """A line or more without a label."""
         with self._lock:
             self.end()
@@ -76,11 +76,11 @@ class LineWriter:
                 self._write("\n")
 
     @property
-    def is_held(self) -> bool:
+    def is_paused(self) -> bool:
         """True while the user types a line."""
         return self._waiting is not None
 
-    def hold(self, prompt: str) -> None:
+    def pause(self, prompt: str) -> None:
         """The person has the line, after this prompt; an empty one is written by somebody else."""
         with self._lock:
             self.end()
@@ -88,14 +88,14 @@ class LineWriter:
             self._waiting = []
             self._is_fresh = True
 
-    def release(self) -> None:
+    def resume(self) -> None:
         """The line is typed."""
         with self._lock:
             waiting, self._waiting = self._waiting, None
             for text in waiting or ():
                 self._write(text)
 
-    def ring(self) -> None:
+    def bell(self) -> None:
         """Call whoever looks elsewhere; nothing is seen of it."""
         if self._stream.isatty():
             self._put(BELL)

@@ -55,7 +55,7 @@ class LiveOutput:
 
     def _tick(self) -> None:
         self._timer, self._next_at = None, self._loop.time() + self._pace
-        if self._paper.is_held:
+        if self._paper.is_paused:
             self._timer = self._loop.call_at(self._next_at, self._tick)
         else:
             self._print(self._view.output.rfind("\n") + 1)
@@ -68,7 +68,7 @@ class LiveOutput:
         if text.strip():
             self.has_printed = True
             lines = text.strip("\n").split("\n")
-            self._paper.say(self._label(), "\n".join(last_lines(lines, self._most, has_gap=has_gap)))
+            self._paper.write(self._label(), "\n".join(last_lines(lines, self._most, has_gap=has_gap)))
 
 
 def last_lines(lines: Sequence[str], most: int, *, has_gap: bool) -> list[str]:

@@ -27,8 +27,8 @@ class Menus:
     """One dialog at a time: whoever asks holds `turn` until it has its answer."""
 
     def __init__(self, paper: LineWriter, questions: Questions) -> None:
-        self.paper = paper
-        self.turn = asyncio.Lock()
+        self.writer = paper
+        self.lock = asyncio.Lock()
         self.questions = questions
         self.presence = Presence()
 
@@ -51,7 +51,7 @@ class Menus:
             index = _index(typed, options)
             if index is not None:
                 return index
-            self.none_of_them(options)
+            self.report_invalid(options)
             opens = False
 
     async def letter(self, options: Sequence[Option]) -> str:
@@ -63,7 +63,7 @@ class Menus:
             if typed == AGAIN:
                 self._list_by_letters(options)
             else:
-                self.paper.say("Notice", f"Type one of {', '.join(keys)}, or {AGAIN} to list them again.")
+                self.writer.write("Notice", f"Type one of {', '.join(keys)}, or {AGAIN} to list them again.")
             typed = await self.line(prompt, opens=opens)
             opens = False
         return typed
@@ -81,10 +81,10 @@ class Menus:
         known = sorted({index for index in indexes if index is not None})
         return (known, "") if known and None not in indexes else ([], typed)
 
-    async def find(self, title: str, options: Sequence[Option]) -> int | None:
+    async def search(self, title: str, options: Sequence[Option]) -> int | None:
         """One of many, which words can make fewer; None when the person wants none of them."""
         shown = list(range(len(options)))
-        self.paper.say("Choose", title)
+        self.writer.write("Choose", title)
         self._list_page(options, shown)
         while True:
             try:
@@ -96,13 +96,13 @@ class Menus:
                 return None if index is None else shown[index]
             found = shown if typed == AGAIN else _matching(typed, options)
             if typed != AGAIN:
-                self.paper.say("Notice", f"{len(found)} of {len(options)} have these words.")
+                self.writer.write("Notice", f"{len(found)} of {len(options)} have these words.")
             if found:
                 shown = found
                 self._list_page(options, shown)
 
-    def none_of_them(self, options: Sequence[Option]) -> None:
-        self.paper.say(
+    def report_invalid(self, options: Sequence[Option]) -> None:
+        self.writer.write(
             "Notice", f"That is none of them; a number from 1 to {len(options)} is, and {AGAIN} lists them again."
         )
 
@@ -118,16 +118,16 @@ class Menus:
     def _list_page(self, options: Sequence[Option], shown: Sequence[int]) -> None:
         self._list([options[index] for index in shown[:PAGE]])
         if len(shown) > PAGE:
-            self.paper.tell(f"and {len(shown) - PAGE} more")
+            self.writer.write_plain(f"and {len(shown) - PAGE} more")
 
     def _list_by_letters(self, options: Sequence[Option]) -> None:
         for option in options:
-            self.paper.tell(f"{option.key}: {' '.join(option.text.split())}")
+            self.writer.write_plain(f"{option.key}: {' '.join(option.text.split())}")
 
     def _list(self, options: Sequence[Option]) -> None:
         for number, option in enumerate(options, 1):
             key = f" ({option.key})" if option.key else ""
-            self.paper.tell(f"{number}. {' '.join(option.text.split())}{key}")
+            self.writer.write_plain(f"{number}. {' '.join(option.text.split())}{key}")
 
 
 def _index(typed: str, options: Sequence[Option]) -> int | None:

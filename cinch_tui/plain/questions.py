@@ -17,7 +17,7 @@ class InputClosed(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class LineRequest:
     """A line that is wanted, behind this prompt. `opens`: the question is new, so nothing typed before is meant for
     it. `hidden`: the line is typed without an echo."""
 
@@ -33,7 +33,7 @@ class Questions:
     def __init__(self, wake: Callable[[], None], withdraw: Callable[[], None]) -> None:
         self._wake = wake
         self._withdraw = withdraw
-        self._waiting: deque[Asked] = deque()
+        self._waiting: deque[LineRequest] = deque()
         self._lock = threading.Lock()
 
     async def line(self, prompt: str, *, opens: bool = False, hidden: bool = False) -> str:
@@ -42,7 +42,7 @@ class Questions:
         Raises:
             NobodyThere: the input has ended.
         """
-        asked = Asked(prompt, opens, hidden)
+        asked = LineRequest(prompt, opens, hidden)
         with self._lock:
             self._waiting.append(asked)
         self._wake()
@@ -53,7 +53,7 @@ class Questions:
             self._withdraw()
             raise
 
-    def next(self) -> Asked | None:
+    def next(self) -> LineRequest | None:
         """The next that is still wanted; called by the reading thread."""
         with self._lock:
             while self._waiting:

@@ -19,7 +19,7 @@ def ringing(menus: Menus, ui: UiSettings, project: str) -> Callable[[Event], Non
         if "off" in ui.notify:
             return
         if any(kind != "desktop" for kind in ui.notify):
-            menus.paper.ring()
+            menus.writer.bell()
         if "desktop" in ui.notify:
             show_on_desktop(Notification.about(project, words))
 

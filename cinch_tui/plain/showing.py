@@ -43,14 +43,14 @@ def diff_lines(view: DiffView) -> list[str]:
     those that come."""
     sides = Sides.of(view)
     if view.old is None:
-        return [f"New file {view.path}, {counted(sides.new)}", *_marked("+", sides.new)]
+        return [f"New file {view.path}, {line_count(sides.new)}", *_marked("+", sides.new)]
     if view.new is None:
-        return [f"Deleted file {view.path}, {counted(sides.old)}"]
+        return [f"Deleted file {view.path}, {line_count(sides.old)}"]
     hunks = hunks_of(view)
     lines: list[str] = []
     for number, hunk in enumerate(hunks, 1):
         which = f"Change {number} of {len(hunks)}: " if len(hunks) > 1 else ""
-        lines.append(which + in_words(hunk))
+        lines.append(which + describe_hunk(hunk))
         lines += _marked(" ", sides.old[max(0, hunk.old_from - CONTEXT) : hunk.old_from])
         lines += _marked("-", sides.old[hunk.old_from : hunk.old_to])
         lines += _marked("+", sides.new[hunk.new_from : hunk.new_to])
@@ -58,7 +58,7 @@ def diff_lines(view: DiffView) -> list[str]:
     return lines
 
 
-def in_words(hunk: Hunk) -> str:
+def describe_hunk(hunk: Hunk) -> str:
     if hunk.old_from == hunk.old_to:
         return f"Added {_places(hunk.new_from, hunk.new_to)}"
     if hunk.new_from == hunk.new_to:
@@ -67,7 +67,7 @@ def in_words(hunk: Hunk) -> str:
     return f"Changed {before}" if before == after else f"Changed {before} into {after}"
 
 
-def cut(lines: Sequence[str], most: int = FEW) -> list[str]:
+def shorten(lines: Sequence[str], most: int = FEW) -> list[str]:
     """The beginning and the end of it, where it is long."""
     if len(lines) <= most + 1:
         return list(lines)
@@ -75,12 +75,12 @@ def cut(lines: Sequence[str], most: int = FEW) -> list[str]:
     return [*lines[:first], f"[{len(lines) - most} more lines]", *lines[len(lines) - (most - first) :]]
 
 
-def without_marks(report: str) -> str:
+def strip_markdown(report: str) -> str:
     """What cinch tells of itself, without the marks of Markdown that only a screen turns into something."""
     return _MARKED_VALUE.sub(r"\1\2", _FENCES.sub("", report).rstrip("\n"))
 
 
-def counted(lines: Sequence[str]) -> str:
+def line_count(lines: Sequence[str]) -> str:
     return "1 line" if len(lines) == 1 else f"{len(lines)} lines"
 
 

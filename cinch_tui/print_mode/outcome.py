@@ -33,18 +33,18 @@ class ExitStatus(IntEnum):
     FAILED = 1
     USAGE = 2
     LIMIT = 3
-    UNASKED = 4
+    APPROVAL_NEEDED = 4
     INTERRUPTED = 130
 
 
 @dataclass(slots=True)
-class Tally:
+class RunStats:
     """Counts what the result tells besides the answer; call it with every event."""
 
     turns: int = 0
     api_seconds: float = 0.0
     plan: str = ""
-    unasked: list[ToolCall] = field(default_factory=list[ToolCall])
+    unapproved: list[ToolCall] = field(default_factory=list[ToolCall])
     started: float = field(default_factory=time.monotonic)
     _asked_about: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     _request_began: float | None = None
@@ -62,7 +62,7 @@ class Tally:
             case ToolApprovalRequested(call=call):
                 self._asked_about[call.id] = call
             case ToolApprovalResolved(call_id=call_id, non_interactive=True):
-                self.unasked.append(self._asked_about[call_id])
+                self.unapproved.append(self._asked_about[call_id])
             case SubagentEvent(event=ToolApprovalRequested() | ToolApprovalResolved() | SubagentEvent() as inner):
                 self(inner)
             case _:
@@ -77,14 +77,14 @@ class Tally:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     result: AgentResult
-    tally: Tally
+    stats: RunStats
     session_id: str
     model: str
 
     @property
     def text(self) -> str:
         """The answer. Of a run in plan mode that is the plan, and what was said after it."""
-        return "\n\n".join(filter(None, (self.tally.plan.strip(), self.result.text)))
+        return "\n\n".join(filter(None, (self.stats.plan.strip(), self.result.text)))
 
     @property
     def reply(self) -> AssistantMessage | None:
@@ -105,7 +105,7 @@ class Outcome:
             return ExitStatus.LIMIT
         if self.failed:
             return ExitStatus.FAILED
-        return ExitStatus.UNASKED if self.tally.unasked else ExitStatus.DONE
+        return ExitStatus.APPROVAL_NEEDED if self.stats.unapproved else ExitStatus.DONE
 
     @property
     def problem(self) -> str:
@@ -117,8 +117,8 @@ class Outcome:
                 return self.result.stop_message or f"the limit of {self.result.limit} is reached"
             case ExitStatus.FAILED:
                 return app_hints(self.result.error or "the run failed")
-            case ExitStatus.UNASKED:
-                tools = ", ".join(sorted({call.name for call in self.tally.unasked}))
+            case ExitStatus.APPROVAL_NEEDED:
+                tools = ", ".join(sorted({call.name for call in self.stats.unapproved}))
                 return (
                     f"{tools} needs approval, and nobody could be asked; --allow TOOL or --approve off would let it run"
                 )
@@ -132,15 +132,16 @@ def result_object(outcome: Outcome) -> JsonObject:
     """The outcome as Claude Code's print mode tells it. A cost that is not known is null."""
     usage = outcome.result.usage
     denials: list[JsonValue] = [
-        {"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.arguments} for call in outcome.tally.unasked
+        {"tool_name": call.name, "tool_use_id": call.id, "tool_input": call.arguments}
+        for call in outcome.stats.unapproved
     ]
     told: JsonObject = {
         "type": "result",
         "subtype": _subtype(outcome),
-        "is_error": outcome.status not in (ExitStatus.DONE, ExitStatus.UNASKED),
-        "duration_ms": round((time.monotonic() - outcome.tally.started) * 1000),
-        "duration_api_ms": round(outcome.tally.api_seconds * 1000),
-        "num_turns": outcome.tally.turns,
+        "is_error": outcome.status not in (ExitStatus.DONE, ExitStatus.APPROVAL_NEEDED),
+        "duration_ms": round((time.monotonic() - outcome.stats.started) * 1000),
+        "duration_api_ms": round(outcome.stats.api_seconds * 1000),
+        "num_turns": outcome.stats.turns,
         "result": outcome.text,
         "stop_reason": STOP_REASONS.get(outcome.result.stop_reason),
         "session_id": outcome.session_id,
@@ -151,7 +152,7 @@ def result_object(outcome: Outcome) -> JsonObject:
     }
     if outcome.reply and (citations := citations_of(outcome.reply)):
         told["citations"] = citations
-    if outcome.status not in (ExitStatus.DONE, ExitStatus.UNASKED):
+    if outcome.status not in (ExitStatus.DONE, ExitStatus.APPROVAL_NEEDED):
         told["errors"] = [outcome.problem]
     return told
 

@@ -32,7 +32,7 @@ class Printer(Protocol):
 
     def begin(self, agent: Agent) -> None: ...
 
-    def tell(self, event: Event) -> None: ...
+    def write_event(self, event: Event) -> None: ...
 
     def end(self, outcome: Outcome) -> None: ...
 
@@ -47,7 +47,7 @@ class AnswerPrinter:
     def begin(self, agent: Agent) -> None:
         pass
 
-    def tell(self, event: Event) -> None:
+    def write_event(self, event: Event) -> None:
         pass
 
     def end(self, outcome: Outcome) -> None:
@@ -67,7 +67,7 @@ class EventPrinter:
     def begin(self, agent: Agent) -> None:
         pass
 
-    def tell(self, event: Event) -> None:
+    def write_event(self, event: Event) -> None:
         self._output.write_json(encode(event))
 
     def end(self, outcome: Outcome) -> None:
@@ -87,7 +87,7 @@ class StreamJsonPrinter:
         self._session_id = agent.session_id
         self._output.write_json(init_line(agent))
 
-    def tell(self, event: Event) -> None:
+    def write_event(self, event: Event) -> None:
         from cinch_tui.print_mode.stream_json import event_lines
 
         for line in event_lines(event, self._session_id):
@@ -111,7 +111,7 @@ def printer_for(output_format: OutputFormat, output: Output) -> Printer:
             return EventPrinter(output)
 
 
-class Narrator:
+class ProgressReporter:
     """Tells on stderr what a person should know; with `verbose`, each step too."""
 
     def __init__(self, stream: TextIO, *, verbose: bool) -> None:
@@ -121,20 +121,20 @@ class Narrator:
     def __call__(self, event: Event) -> None:
         match event:
             case Notice(text=text, level="warning" | "error"):
-                self.say(text)
+                self.write(text)
             case RetryScheduled():
                 again = f"trying again in {in_words(event.delay)} ({event.attempt}/{event.max_retries})"
-                self.say(f"{event.error}; {again}")
+                self.write(f"{event.error}; {again}")
             case ModelFallback(failed=failed, spec=spec, error=error):
-                self.say(f"{error}; {spec.name} goes on in place of {failed.name}")
+                self.write(f"{error}; {spec.name} goes on in place of {failed.name}")
             case InputRejected(reason=reason):
-                self.say(f"the model was not told this: {reason}")
+                self.write(f"the model was not told this: {reason}")
             case _ if self._verbose:
                 self._tell_step(event)
             case _:
                 pass
 
-    def say(self, sentence: str) -> None:
+    def write(self, sentence: str) -> None:
         # Whoever closed stderr does not want to hear it.
         with suppress(OSError):
             self._stream.write(f"cinch: {strip_escapes(sentence)}\n")
@@ -143,15 +143,15 @@ class Narrator:
     def _tell_step(self, event: Event) -> None:
         match event:
             case ToolExecutionStart(call=call, summary=summary):
-                self.say(f"{call.name} {summary}")
+                self.write(f"{call.name} {summary}")
             # The end of the run names the calls that needed approval.
             case ToolExecutionEnd(result=result) if result.is_error and not (result.details or {}).get("denied"):
                 first = result.text.splitlines()[0] if result.text else "no reason given"
-                self.say(f"{result.tool_name} failed: {first}")
+                self.write(f"{result.tool_name} failed: {first}")
             case HookRan(result=ToolResult() as result):
-                self.say(f"{result.tool_name} was blocked: {result.text}")
+                self.write(f"{result.tool_name} was blocked: {result.text}")
             case Notice(text=text) | LimitReached(message=text):
-                self.say(text)
+                self.write(text)
             case _:
                 pass
 

@@ -17,10 +17,10 @@ from cinch_tui.assembly import Assembly, assemble, wanted_session
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.config.options import Options
 from cinch_tui.config.settings import Settings
-from cinch_tui.print_mode.outcome import ExitStatus, Outcome, Tally
+from cinch_tui.print_mode.outcome import ExitStatus, Outcome, RunStats
 from cinch_tui.print_mode.output import Output
-from cinch_tui.print_mode.printers import Narrator, Printer, printer_for
-from cinch_tui.user_input import Words, illustrated
+from cinch_tui.print_mode.printers import Printer, ProgressReporter, printer_for
+from cinch_tui.user_input import UserInput, append_marks
 from harness.agent.agent import Agent
 from harness.agent.cost import priced
 from harness.agent.result import AgentResult
@@ -49,14 +49,14 @@ class Streams:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PrintJob:
     """One run of print mode."""
 
-    prompt: Words
+    prompt: UserInput
     options: Options
     settings: Settings
     output: Output
-    narrator: Narrator
+    reporter: ProgressReporter
 
     @property
     def printer(self) -> Printer:
@@ -70,26 +70,26 @@ def run_print(options: Options, settings: Settings, streams: Streams | None = No
         ConfigError: there is no prompt, or the agent cannot be built.
     """
     streams = streams or Streams()
-    narrator = Narrator(streams.stderr, verbose=options.verbose)
+    narrator = ProgressReporter(streams.stderr, verbose=options.verbose)
     prompt = _whole_prompt(options.prompt, streams.stdin, narrator)
-    job = Job(illustrated(prompt, options.images), options, settings, Output(streams.stdout), narrator)
+    job = PrintJob(append_marks(prompt, options.images), options, settings, Output(streams.stdout), narrator)
     try:
         status = asyncio.run(_run(job))
     except (asyncio.CancelledError, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
     if job.output.problem:
-        narrator.say(job.output.problem)
+        narrator.write(job.output.problem)
         return ExitStatus.FAILED
     return status
 
 
-async def _run(job: Job) -> int:
+async def _run(job: PrintJob) -> int:
     with _stopped_by_signals() as stopper:
         loaded = await asyncio.to_thread(wanted_session, job.options)
         assembly = await assemble(job.options, job.settings, NonInteractive(), loaded)
         collect_garbage()
         for warning in assembly.warnings:
-            job.narrator.say(warning)
+            job.reporter.write(warning)
         agent = stopper.agent = assembly.agent
         job.output.on_failure = agent.abort
         try:
@@ -101,7 +101,7 @@ async def _run(job: Job) -> int:
     lost = _lost(assembly)
     _tell_problem(job, outcome, is_kept=job.options.keep_session and not lost)
     if lost:
-        job.narrator.say(lost)
+        job.reporter.write(lost)
     return outcome.status
 
 
@@ -112,9 +112,9 @@ def _lost(assembly: Assembly) -> str:
     return f"what was said here could not be saved in {assembly.store.path}"
 
 
-async def _prompt(job: Job, agent: Agent) -> Outcome:
-    tally, printer = Tally(), job.printer
-    for subscriber in (tally, job.narrator, printer.tell):
+async def _prompt(job: PrintJob, agent: Agent) -> Outcome:
+    tally, printer = RunStats(), job.printer
+    for subscriber in (tally, job.reporter, printer.write_event):
         agent.subscribe(subscriber)
     printer.begin(agent)
     result = await agent.prompt(await _with_files(job, agent))
@@ -125,7 +125,7 @@ async def _prompt(job: Job, agent: Agent) -> Outcome:
     return outcome
 
 
-async def _with_files(job: Job, agent: Agent) -> str | tuple[UserContent, ...]:
+async def _with_files(job: PrintJob, agent: Agent) -> str | tuple[UserContent, ...]:
     """The prompt, with the files that it names."""
     if "@" not in job.prompt.text:
         return job.prompt.prompt
@@ -133,7 +133,7 @@ async def _with_files(job: Job, agent: Agent) -> str | tuple[UserContent, ...]:
 
     files = await attach_files(job.prompt.text, agent)
     for reason in files.skipped:
-        job.narrator.say(reason)
+        job.reporter.write(reason)
     return job.prompt.followed_by(files.content)
 
 
@@ -143,12 +143,12 @@ async def _priced(agent: Agent, result: AgentResult) -> AgentResult:
     return replace(result, usage=priced(result.usage, facts.price))
 
 
-def _tell_problem(job: Job, outcome: Outcome, *, is_kept: bool) -> None:
+def _tell_problem(job: PrintJob, outcome: Outcome, *, is_kept: bool) -> None:
     if not outcome.problem:
         return
-    job.narrator.say(outcome.problem)
+    job.reporter.write(outcome.problem)
     if outcome.status in (ExitStatus.INTERRUPTED, ExitStatus.LIMIT) and is_kept:
-        job.narrator.say(f"go on with: cinch --resume {outcome.session_id}")
+        job.reporter.write(f"go on with: cinch --resume {outcome.session_id}")
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ def _stopped_by_signals() -> Generator[Stopper]:
             loop.remove_signal_handler(number)
 
 
-def _whole_prompt(words: str, stdin: TextIO, narrator: Narrator) -> str:
+def _whole_prompt(words: str, stdin: TextIO, narrator: ProgressReporter) -> str:
     # Arguments that are not in the locale's encoding arrive as lone surrogates, which no request can carry.
     asked = words.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     piped = "" if stdin.isatty() else _read_all(stdin, narrator)
@@ -190,10 +190,10 @@ def _whole_prompt(words: str, stdin: TextIO, narrator: Narrator) -> str:
     return prompt
 
 
-def _read_all(stdin: TextIO, narrator: Narrator) -> str:
+def _read_all(stdin: TextIO, narrator: ProgressReporter) -> str:
     source = stdin.buffer
     if not select.select([source], [], [], PATIENCE_S)[0]:
-        narrator.say("waiting for stdin to end; if nothing is to come from it, start cinch with </dev/null")
+        narrator.write("waiting for stdin to end; if nothing is to come from it, start cinch with </dev/null")
     data = source.read(MAX_STDIN_BYTES + 1)
     if len(data) > MAX_STDIN_BYTES:
         raise ConfigError("stdin is longer than 10 MB; put it into a file and name the file in the prompt")

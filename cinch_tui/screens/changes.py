@@ -15,7 +15,7 @@ from textual.reactive import var
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from cinch_tui.changes import Base, FileChange, Ledger
+from cinch_tui.changes import Base, FileChange, SessionChanges
 from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.rendering.diff import diff_stat
 from cinch_tui.rendering.review import Review
@@ -52,7 +52,7 @@ class ChangesScreen(Dialog[None]):
 
     looking = var(default=False)
 
-    def __init__(self, ledger: Ledger, base: Base, *, at: str = "") -> None:
+    def __init__(self, ledger: SessionChanges, base: Base, *, at: str = "") -> None:
         """`at` is the file to begin with."""
         super().__init__(grace=0)
         self._at = at
@@ -181,7 +181,7 @@ class ChangesScreen(Dialog[None]):
         if not await self._owner.push_screen_wait(_confirmation(change, len(refused), self._review.count)):
             return
         try:
-            await self._ledger.put_back(change, refused)
+            await self._ledger.revert(change, refused)
             self.notify(f"Reverted: {change.shown}. The model is informed with your next prompt.", markup=False)
         except CinchError as error:
             self.notify(str(error), severity="error", markup=False)

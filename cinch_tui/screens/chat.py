@@ -16,7 +16,7 @@ from cinch_tui.keys.keymap import bindings, label_of
 from cinch_tui.screens.panelled import PanelledScreen
 from cinch_tui.screens.to_the_chat import Interrupted
 from cinch_tui.terminal.first_frame import INTERRUPTED
-from cinch_tui.user_input import Said, Words, as_words
+from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.prompt import Prompt
 from cinch_tui.widgets.status_bar import Arrangement, Status, StatusBar
 
@@ -70,7 +70,7 @@ class ChatScreen(PanelledScreen):
         self._commands = commands
         self._quit_armed_at = 0.0
         self._left_at = 0.0
-        self._early: list[Words] = []
+        self._early: list[UserInput] = []
         self._shell: Shell | None = None
         self._banner: StartBanner | None = None
 
@@ -82,7 +82,7 @@ class ChatScreen(PanelledScreen):
     def _first_banner(self) -> Content | str:
         """Return the start banner until the transcript shows it; empty when a session is resumed."""
         options, app = self._controller.options, self._controller.app
-        if options.beginning != "new" or options.prompt:
+        if options.session_choice != "new" or options.prompt:
             return ""
         self._banner = StartBanner(str(options.cwd), self._frame.told[0] if self._frame else "")
         # The width of the transcript, without its margin and scrollbar.
@@ -206,21 +206,21 @@ class ChatScreen(PanelledScreen):
     def _is_prompt(self, text: str) -> bool:
         return text[0] != "!" and self._commands().parse(text) is None
 
-    def take(self, said: Said) -> None:
+    def take(self, said: UserInputLike) -> None:
         """Handle input: store an API key, run a command, or send it to the agent."""
         # Preloaded, see `cinch_tui.app.preload`.
         from cinch_tui.commands.secrets import take_keys
 
         # The user wants to see the effect of their input.
         self.widgets.transcript.follow()
-        words = as_words(said)
+        words = as_user_input(said)
         rest, keys = take_keys(words.text)
         for key in keys:
             self._keep_key(key.provider, key.secret)
         if rest.strip() or not keys:
-            self._guard(words.saying(rest), self._execute)
+            self._guard(words.with_text(rest), self._execute)
 
-    def _guard(self, words: Words, send: Callable[[Words], None]) -> None:
+    def _guard(self, words: UserInput, send: Callable[[UserInput], None]) -> None:
         """Send the input; if it contains an API key, ask first."""
         # Preloaded, see `cinch_tui.app.preload`.
         from harness.agent.guardrails import find_secrets
@@ -231,7 +231,7 @@ class ChatScreen(PanelledScreen):
             send(words)
 
     @work(group="command")
-    async def _ask_about_keys(self, words: Words, send: Callable[[Words], None]) -> None:
+    async def _ask_about_keys(self, words: UserInput, send: Callable[[UserInput], None]) -> None:
         from cinch_tui.api_keys.guard import ask_about_keys
 
         await self._controller.until_ready()
@@ -239,9 +239,9 @@ class ChatScreen(PanelledScreen):
         if decision.send:
             send(words)
         elif decision.text:
-            self.prompt.restore(words.saying(decision.text))
+            self.prompt.restore(words.with_text(decision.text))
 
-    def _execute(self, words: Words) -> None:
+    def _execute(self, words: UserInput) -> None:
         from cinch_tui.commands.registry import Invocation, UnknownCommand
         from cinch_tui.shell_line import shell_line
 
@@ -259,7 +259,7 @@ class ChatScreen(PanelledScreen):
             case UnknownCommand() as miss:
                 self._suggest(words, miss)
             case None:
-                self._send(words.saying(self._commands().literal(words.text)))
+                self._send(words.with_text(self._commands().literal(words.text)))
 
     @work(group="command")
     async def _keep_key(self, provider: str, secret: str) -> None:
@@ -267,7 +267,7 @@ class ChatScreen(PanelledScreen):
         await self._host.keep_key(provider, secret)
 
     @work(group="command")
-    async def _command(self, invocation: Invocation, words: Words) -> None:
+    async def _command(self, invocation: Invocation, words: UserInput) -> None:
         if not await self._commands().run(invocation, self._host):
             self.prompt.restore(words)
 
@@ -284,7 +284,7 @@ class ChatScreen(PanelledScreen):
             self.prompt.own_commands -= 1
 
     @work(group="command")
-    async def _suggest(self, words: Words, miss: UnknownCommand) -> None:
+    async def _suggest(self, words: UserInput, miss: UnknownCommand) -> None:
         from cinch_tui.transcript.blocks import as_sentence
 
         choices = [(name, "run this command") for name in miss.suggestions]
@@ -299,11 +299,11 @@ class ChatScreen(PanelledScreen):
         elif chosen:
             self.take(chosen)
 
-    def send(self, said: Said) -> None:
+    def send(self, said: UserInputLike) -> None:
         """Send a prompt, or a steering message during a run; if it contains an API key, ask first."""
-        self._guard(as_words(said), self._send)
+        self._guard(as_user_input(said), self._send)
 
-    def _send(self, words: Words) -> None:
+    def _send(self, words: UserInput) -> None:
         if self._shell:
             self._shell.hand_over()
         if self._controller.is_running:
@@ -316,7 +316,7 @@ class ChatScreen(PanelledScreen):
         self._run(None)
 
     @work(group="run")
-    async def _run(self, words: Words | None) -> None:
+    async def _run(self, words: UserInput | None) -> None:
         self.prompt.run_is_on = True
         try:
             await self._controller.sender.run(words)

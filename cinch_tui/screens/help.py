@@ -15,7 +15,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from cinch_tui.keys.keymap import bindings, hint, keys_in_force
+from cinch_tui.keys.keymap import bindings, hint, user_keys
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from harness.lazy_dataclass import dataclass
 
@@ -114,10 +114,11 @@ def help_screen() -> HelpScreen:
     from cinch_tui.keys.listing import rows_of
     from cinch_tui.keys.table import KEYS, PLACES
 
-    own = keys_in_force()
+    own = user_keys()
     keys = (
         Section(
-            title, tuple((row.label, row.words) for row in rows_of((key for key in KEYS if key.owner == owner), own))
+            title,
+            tuple((row.label, row.description) for row in rows_of((key for key in KEYS if key.owner == owner), own)),
         )
         for owner, title in PLACES.items()
     )

@@ -18,7 +18,7 @@ from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from cinch_tui.keys.keymap import bindings, hint, keys_in_force, label_of
+from cinch_tui.keys.keymap import bindings, hint, label_of, user_keys
 from cinch_tui.rendering.harmless import harmless
 from cinch_tui.screens.dialog import GRACE, stylesheets
 from cinch_tui.screens.docked import DialogFrame, DockedDialog
@@ -327,7 +327,7 @@ def _described(blank: Blank, index: int, choice: Choice) -> Content:
 
 def _hint(sheet: AnswerForm, writing: Writing) -> str:
     # They are the cursor's while one writes.
-    arrows = "" if writing or {"question.next", "question.previous"} & keys_in_force().keys() else "or ← → "
+    arrows = "" if writing or {"question.next", "question.previous"} & user_keys().keys() else "or ← → "
     others = f"question.next {arrows}other questions" if sheet.is_form else ""
     if sheet.is_at_end:
         return hint("Enter sends", others, "question.back goes back")

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from cinch_tui.config.effect_time import effect_time
 from cinch_tui.config.names import Key, value_of
 from cinch_tui.config.settings import Settings
-from cinch_tui.config.store import Overview, SettingStore, Standing
+from cinch_tui.config.store import Overview, SettingState, SettingStore
 from cinch_tui.keys.keymap import bindings, hint
 from cinch_tui.screens.dialog import Dialog, stylesheets
 from cinch_tui.screens.settings_text import about, lines_of, rows_of
@@ -69,7 +69,7 @@ class SettingsScreen(Dialog[None]):
         super().__init__(grace=0)
         self._store = store
         self._hands = hands
-        self._lines: Sequence[Standing | str] = ()
+        self._lines: Sequence[SettingState | str] = ()
         self._overview: Overview | None = None
         self._finder = Finder(placeholder="find a setting", id="filter", compact=True)
         self._one_at_a_time = asyncio.Lock()
@@ -94,7 +94,7 @@ class SettingsScreen(Dialog[None]):
             return False
         match action:
             case "step":
-                is_choice = (standing := self.current) is not None and standing.stepped(1) is not None
+                is_choice = (standing := self.current) is not None and standing.next_choice(1) is not None
                 return self.editing is None and not self._finder.is_searching and is_choice
             case "move" | "page" | "reset" | "open_file":
                 return self.editing is None
@@ -102,11 +102,11 @@ class SettingsScreen(Dialog[None]):
                 return True
 
     @property
-    def current(self) -> Standing | None:
+    def current(self) -> SettingState | None:
         """The setting under the cursor."""
         items = self.query(ItemList)
         line = self._lines[items.first().cursor] if items and self._lines else ""
-        return line if isinstance(line, Standing) else None
+        return line if isinstance(line, SettingState) else None
 
     def action_move(self, by: int) -> None:
         self._finder.is_searching = False
@@ -117,14 +117,14 @@ class SettingsScreen(Dialog[None]):
         # A title is no setting: the one beyond it is meant, or at an end the one before.
         beyond = range(wanted, len(self._lines)) if by > 0 else range(wanted, -1, -1)
         back = range(wanted, -1, -1) if by > 0 else range(wanted, len(self._lines))
-        settings = (at for places in (beyond, back) for at in places if isinstance(self._lines[at], Standing))
+        settings = (at for places in (beyond, back) for at in places if isinstance(self._lines[at], SettingState))
         items.cursor = next(settings, 0)
 
     def action_page(self, direction: int) -> None:
         self.action_move(direction * max(1, self.query_one(ItemList).size.height - 1))
 
     def action_step(self, by: int) -> None:
-        if (standing := self.current) and (text := standing.stepped(by)) is not None:
+        if (standing := self.current) and (text := standing.next_choice(by)) is not None:
             self._change(standing.key, text)
 
     def action_reset(self) -> None:
@@ -148,7 +148,7 @@ class SettingsScreen(Dialog[None]):
         before = self._overview
         if self._look_again() and before and self._overview:
             now = self._overview.settings
-            names = [each.key.name for each in before.standings]
+            names = [each.key.name for each in before.states]
             changed = [name for name in names if value_of(before.settings, name) != value_of(now, name)]
             self._take_effect(frozenset(changed))
 
@@ -164,10 +164,10 @@ class SettingsScreen(Dialog[None]):
             return
         if standing.key.name in self._hands.pickers:
             self._pick(standing.key)
-        elif (text := standing.stepped(1)) is not None:
+        elif (text := standing.next_choice(1)) is not None:
             self._change(standing.key, text)
         else:
-            self.query_one("#value", Input).value = standing.written
+            self.query_one("#value", Input).value = standing.editable_text
             self.editing = standing.key
 
     @on(Input.Submitted, "#value")
@@ -179,7 +179,7 @@ class SettingsScreen(Dialog[None]):
     def click(self, event: ItemList.Clicked) -> None:
         items = self.query_one(ItemList)
         is_again, self._finder.is_searching = items.cursor == event.index, False
-        if self.editing is None and isinstance(self._lines[event.index], Standing):
+        if self.editing is None and isinstance(self._lines[event.index], SettingState):
             items.cursor = event.index
             if is_again:
                 self.change()
@@ -233,16 +233,16 @@ class SettingsScreen(Dialog[None]):
     def _take_effect(self, touched: frozenset[str]) -> None:
         """Let what was changed count, and say from when on."""
         assert self._overview is not None
-        standings = [each for each in self._overview.standings if each.key.name in touched]
-        free = [each.key.name for each in standings if each.over is None or each.key.kind is tuple]
+        standings = [each for each in self._overview.states if each.key.name in touched]
+        free = [each.key.name for each in standings if each.override is None or each.key.kind is tuple]
         try:
             self._hands.apply(self._overview.settings, frozenset(free))
         except CinchError as error:
             self._tell(str(error), failed=True)
             return
-        self._overview = self._overview.beside(self._hands.live())
+        self._overview = self._overview.with_session_values(self._hands.live())
         self._show(self.query_one(ItemList).cursor)
-        if held := [each for each in standings if each.over and each.key.name not in free]:
+        if held := [each for each in standings if each.override and each.key.name not in free]:
             self._tell(f"kept in your file; here it is still {held[0].value} ({held[0].source})")
         elif free:
             times = {effect_time(name) for name in free}
@@ -251,7 +251,7 @@ class SettingsScreen(Dialog[None]):
     def _look_again(self) -> bool:
         """Read all files anew; whether they can be."""
         try:
-            self._overview = self._store.read().beside(self._hands.live())
+            self._overview = self._store.read().with_session_values(self._hands.live())
         except ConfigError as error:
             self._overview = None
             self._show(0)
@@ -265,7 +265,7 @@ class SettingsScreen(Dialog[None]):
 
     def _show(self, cursor: int) -> None:
         items, query = self.query_one(ItemList), self._finder.value
-        self._lines = lines_of(self._overview.standings, query) if self._overview else ()
+        self._lines = lines_of(self._overview.states, query) if self._overview else ()
         if cursor < len(self._lines) and isinstance(self._lines[cursor], str):
             cursor += 1
         items.show(rows_of(self._lines, query), query, cursor)

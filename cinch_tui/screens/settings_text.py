@@ -28,7 +28,7 @@ _GROUPS = {
 }
 
 
-def lines_of(standings: Sequence[Standing], query: str) -> list[Standing | str]:
+def lines_of(standings: Sequence[SettingState], query: str) -> list[SettingState | str]:
     """The settings under the titles of their groups; those that fit what is looked for, the closest first, then those
     that only say it of themselves."""
     if query.strip():
@@ -36,7 +36,7 @@ def lines_of(standings: Sequence[Standing], query: str) -> list[Standing | str]:
         words = query.casefold().split()
         told = [at for at, each in enumerate(standings) if all(word in each.key.doc.casefold() for word in words)]
         return [standings[at] for at in dict.fromkeys([*named, *told])]
-    lines: list[Standing | str] = []
+    lines: list[SettingState | str] = []
     group = ""
     for standing in standings:
         if group != (group := standing.key.name.partition(".")[0]):
@@ -45,10 +45,10 @@ def lines_of(standings: Sequence[Standing], query: str) -> list[Standing | str]:
     return lines
 
 
-def rows_of(lines: Sequence[Standing | str], query: str) -> list[ItemRow]:
+def rows_of(lines: Sequence[SettingState | str], query: str) -> list[ItemRow]:
     """The same as they are drawn: the name, what it is, and where that comes from."""
     whole = bool(query.strip())
-    width = max((len(_name(line, whole=whole)) for line in lines if isinstance(line, Standing)), default=0)
+    width = max((len(_name(line, whole=whole)) for line in lines if isinstance(line, SettingState)), default=0)
     return [
         ItemRow(line, "", is_title=True)
         if isinstance(line, str)
@@ -57,27 +57,29 @@ def rows_of(lines: Sequence[Standing | str], query: str) -> list[ItemRow]:
     ]
 
 
-def _value(standing: Standing) -> str:
-    here = f" · now {shown_value(standing.here)}" if standing.here is not None else ""
+def _value(standing: SettingState) -> str:
+    here = f" · now {shown_value(standing.session_value)}" if standing.session_value is not None else ""
     return one_line(f"{standing.value}{here}")
 
 
-def about(standing: Standing) -> Content:
+def about(standing: SettingState) -> Content:
     """What it means, what has the last word, and what else it may be; the most important first."""
     return Content("\n").join([Content.assemble(*line) for line in _about(standing)])
 
 
-def _about(standing: Standing) -> Iterator[Sequence[tuple[str, str] | str]]:
+def _about(standing: SettingState) -> Iterator[Sequence[tuple[str, str] | str]]:
     key = standing.key
     yield (one_line(key.name), "bold"), f"  {one_line(key.doc)}"
-    if standing.here is not None:
-        now = one_line(shown_value(standing.here))
+    if standing.session_value is not None:
+        now = one_line(shown_value(standing.session_value))
         yield ((f"in this session it is {now}, until you change it here", "$text-warning"),)
-    if standing.over and key.kind is not tuple:
-        own = f"; your file says {one_line(shown_value(standing.own))}" if standing.own is not None else ""
-        yield ((f"{one_line(standing.over.place)} has the last word here{own}", "$text-warning"),)
-    elif standing.over:
-        yield (f"{one_line(standing.over.place)} adds to what your file says",)
+    if standing.override and key.kind is not tuple:
+        own = (
+            f"; your file says {one_line(shown_value(standing.user_value))}" if standing.user_value is not None else ""
+        )
+        yield ((f"{one_line(standing.override.place)} has the last word here{own}", "$text-warning"),)
+    elif standing.override:
+        yield (f"{one_line(standing.override.place)} adds to what your file says",)
     elif standing.origin:
         yield (f"set in {one_line(standing.origin.place)}",)
     if standing.is_held_back:
@@ -86,5 +88,5 @@ def _about(standing: Standing) -> Iterator[Sequence[tuple[str, str] | str]]:
     yield (f"{choices}default {shown_value(key.default)} · {key.variable} · applies {effect_time(key.name)}",)
 
 
-def _name(standing: Standing, *, whole: bool) -> str:
+def _name(standing: SettingState, *, whole: bool) -> str:
     return standing.key.name if whole else f"  {standing.key.name.partition('.')[2]}"

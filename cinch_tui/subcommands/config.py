@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinch_tui.cli.start import sources_for
+from cinch_tui.cli.start import config_sources
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import load_config
 from cinch_tui.config.paths import find_paths, project_config_file
@@ -39,7 +39,7 @@ def run_config(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
 
 
 def _show(cwd: Path, out: Output) -> int:
-    config = load_config(sources_for(find_paths(os.environ), cwd))
+    config = load_config(config_sources(find_paths(os.environ), cwd))
     for notice in config.notices:
         out.write_text(f"# {notice}")
     out.write_text(effective_text(config.origins))
@@ -83,7 +83,7 @@ def _edit(out: Output) -> int:
     if status:
         raise ConfigError(f"the editor ended with status {status}; {path} is as it left it")
     # Said now, while the person still knows what they changed.
-    load_config(sources_for(paths, path.parent))
+    load_config(config_sources(paths, path.parent))
     out.write_text(f"{path} is in order")
     return 0
 

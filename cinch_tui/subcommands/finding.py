@@ -24,7 +24,7 @@ def split_at_command(argv: Sequence[str], flags_with_value: Set[str]) -> tuple[l
     return list(argv), "", []
 
 
-def meant_command(words: Sequence[str]) -> str:
+def suggest_command(words: Sequence[str]) -> str:
     """The subcommand that `words` were probably meant to call, as it is spelled; empty for a prompt."""
     if not words or not words[0].replace("-", "").isalpha() or not words[0].islower():
         return ""

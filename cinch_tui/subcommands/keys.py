@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from cinch_tui.cli.start import sources_for
+from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import Config, load_config
 from cinch_tui.config.paths import find_paths
-from cinch_tui.keys.listing import listed, told_of
+from cinch_tui.keys.listing import describe_key, key_list_lines
 from cinch_tui.print_mode.output import Output
 from cinch_tui.terminal.key_bytes import spelled_anew
 from cinch_tui.terminal.key_modes import is_in_konsole
@@ -46,7 +46,7 @@ def run_keys(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
     if argv not in ([], ["--list"]):
         raise ConfigError(f"cinch keys takes no arguments but --list, not {argv[0]!r}")
     paths = find_paths(os.environ)
-    config = load_config(sources_for(paths, cwd))
+    config = load_config(config_sources(paths, cwd))
     if argv:
         _list(config, paths.config_file, out)
     else:
@@ -57,7 +57,7 @@ def run_keys(argv: Sequence[str], *, cwd: Path, out: Output) -> int:
 def _list(config: Config, file: Path, out: Output) -> None:
     own = config.settings.keys
     is_terminal = out.stream.isatty()
-    for line in listed(own):
+    for line in key_list_lines(own):
         out.write_text(_in_columns(line) if is_terminal else line)
     out.write_text(
         f'\nTo change one, put a line under [keys] in {file}: "chat.search" = "Ctrl+F, F12"; "none" takes it away.'
@@ -97,9 +97,9 @@ def _listen(terminal: int, out: TextIO, own: Mapping[str, str]) -> None:
     # Who wants the list does not wait for what reads keys.
     from textual._xterm_parser import XTermParser
 
-    from cinch_tui.keys.keymap import read_chords_of_plain_terminals
+    from cinch_tui.keys.keymap import recognize_alt_keys
 
-    read_chords_of_plain_terminals()
+    recognize_alt_keys()
     parser, decoder = XTermParser(), getincrementaldecoder("utf-8")("replace")
     in_konsole = is_in_konsole(os.environ)
     last, arrived = "", b""
@@ -111,17 +111,22 @@ def _listen(terminal: int, out: TextIO, own: Mapping[str, str]) -> None:
         text = spelled_anew(decoder.decode(chunk or b""), in_konsole=in_konsole)
         # A lone Esc is told from the beginning of another key by what does not follow.
         events = [*(parser.feed(text) if text else ()), *parser.tick()]
-        for name in told(events):
-            _say(out, "".join([f"{as_bytes(arrived)} · {name}\n", *(f"    {line}\n" for line in told_of(name, own))]))
+        for name in key_names(events):
+            _say(
+                out,
+                "".join(
+                    [f"{format_bytes(arrived)} · {name}\n", *(f"    {line}\n" for line in describe_key(name, own))]
+                ),
+            )
             if (last, name) in ENDINGS:
                 return
             last, arrived = name, b""
         if arrived and not chunk:
-            _say(out, f"{as_bytes(arrived)} · {UNKNOWN}\n")
+            _say(out, f"{format_bytes(arrived)} · {UNKNOWN}\n")
             arrived = b""
 
 
-def told(events: Iterable[object]) -> list[str]:
+def key_names(events: Iterable[object]) -> list[str]:
     """The names of what was pressed."""
     from textual.events import Key as Pressed
     from textual.events import Paste
@@ -135,7 +140,7 @@ def told(events: Iterable[object]) -> list[str]:
     return names
 
 
-def as_bytes(arrived: bytes) -> str:
+def format_bytes(arrived: bytes) -> str:
     """In the way escape sequences are written down, and in hexadecimal."""
     if not arrived:
         return "(with the one before)"
@@ -144,7 +149,7 @@ def as_bytes(arrived: bytes) -> str:
     return f"{start.hex(' ')}{' …' if len(arrived) > len(start) else ''}  {signs}"
 
 
-def wrapped(line: str) -> str:
+def wrap_line(line: str) -> str:
     """The line as several, broken between words at the terminal's width."""
     indent = " " * (len(line) - len(line.lstrip()))
     width = max(20, shutil.get_terminal_size().columns)
@@ -157,5 +162,5 @@ def wrapped(line: str) -> str:
 
 
 def _say(out: TextIO, text: str) -> None:
-    out.write("".join(map(wrapped, text.splitlines(keepends=True))))
+    out.write("".join(map(wrap_line, text.splitlines(keepends=True))))
     out.flush()

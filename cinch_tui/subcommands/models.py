@@ -13,7 +13,14 @@ from cinch_tui.api_keys.credentials import KeyStore
 from cinch_tui.config.paths import find_paths
 from cinch_tui.fuzzy_match import rank_matches
 from cinch_tui.models.offer_text import LEGEND, capabilities_text, capability_letters, price_text, summary, window_text
-from cinch_tui.models.offers import Answer, answer_of, ask, ask_local, known_offers, pulled_offers
+from cinch_tui.models.offers import (
+    ProviderOffers,
+    ask_local_servers,
+    ask_providers,
+    offers_of,
+    pulled_offers,
+    ready_providers,
+)
 from cinch_tui.print_mode.output import Output
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
@@ -45,16 +52,16 @@ FLAGS = ("--all", "--json", "--providers", "-h", "--help")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ModelQuery:
     """What was asked for. `provider` is the one that a word names."""
 
-    words: tuple[str, ...]
+    terms: tuple[str, ...]
     flags: frozenset[str]
     provider: Preset | None = None
 
     @property
     def query(self) -> str:
-        words = self.words
+        words = self.terms
         if self.provider and words[0] == self.provider.name:
             words = words[1:]
         return " ".join(words)
@@ -67,7 +74,7 @@ class Found:
     offers: list[Offer] = field(default_factory=list[Offer])
     remarks: list[str] = field(default_factory=list[str])
 
-    def take(self, answer: Answer) -> None:
+    def add(self, answer: ProviderOffers) -> None:
         self.offers.extend(answer.offers)
         if answer.problem:
             is_priced = any(not offer.is_listed for offer in answer.offers)
@@ -97,7 +104,7 @@ def run_models(argv: Sequence[str], *, out: Output) -> int:
     offers = _matching(wish, found.offers)
     _show(offers, out, as_json="--json" in wish.flags)
     remarks = list(found.remarks)
-    if not found.offers and not wish.words:
+    if not found.offers and not wish.terms:
         out.write_text(HOW)
         _show_providers(store, out)
     elif not offers:
@@ -105,27 +112,27 @@ def run_models(argv: Sequence[str], *, out: Output) -> int:
     aside = Output(sys.stderr)
     for remark in remarks:
         aside.write_text(remark)
-    return 0 if offers or not wish.words else 1
+    return 0 if offers or not wish.terms else 1
 
 
-def _wish(argv: Sequence[str]) -> Wish:
+def _wish(argv: Sequence[str]) -> ModelQuery:
     flags = [word for word in argv if word.startswith("-")]
     if wrong := next((flag for flag in flags if flag not in FLAGS), None):
         raise ConfigError(f"cinch models knows no {wrong}; it knows {', '.join(FLAGS[:3])}")
     words = tuple(word for word in argv if not word.startswith("-"))
     named = find_preset(words[0].partition("/")[0]) if words else None
-    return Wish(words, frozenset(flags), named)
+    return ModelQuery(words, frozenset(flags), named)
 
 
-async def _find(wish: Wish, store: KeyStore) -> Found:
+async def _find(wish: ModelQuery, store: KeyStore) -> Found:
     found = Found()
     if wish.provider is not None:
         await _ask_one(wish.provider, store, found)
         return found
-    ready = await asyncio.to_thread(known_offers, store)
+    ready = await asyncio.to_thread(ready_providers, store)
     async with asyncio.TaskGroup() as group:
-        group.create_task(ask(ready, store, found.take))
-        group.create_task(ask_local(store, found.take))
+        group.create_task(ask_providers(ready, store, found.add))
+        group.create_task(ask_local_servers(store, found.add))
     if "--all" in wish.flags:
         for preset in _others(ready):
             found.offers.extend(await priced_offers(preset))
@@ -146,13 +153,13 @@ def _others(ready: list[Preset]) -> Iterator[Preset]:
 
 
 async def _ask_one(preset: Preset, store: KeyStore, found: Found) -> None:
-    answer = await answer_of(preset, store)
+    answer = await offers_of(preset, store)
     if answer.problem and not answer.offers:
         raise ConfigError(answer.problem)
-    found.take(answer)
+    found.add(answer)
 
 
-def _matching(wish: Wish, offers: list[Offer]) -> list[Offer]:
+def _matching(wish: ModelQuery, offers: list[Offer]) -> list[Offer]:
     """Those that hold the words anywhere; if none does, those whose names hold their letters. The order stays."""
     words = wish.query.casefold().split()
     lines = [f"{offer.name} {summary(offer.known)}".casefold() for offer in offers]
@@ -162,8 +169,8 @@ def _matching(wish: Wish, offers: list[Offer]) -> list[Offer]:
     ]
 
 
-def _no_match(wish: Wish) -> str:
-    named = " ".join(wish.words)
+def _no_match(wish: ModelQuery) -> str:
+    named = " ".join(wish.terms)
     close = nearest(named, [preset.name for preset in each_preset()], 1)
     if close and not wish.provider:
         return f"no model matches {named!r}; did you mean the provider {close[0]}?"

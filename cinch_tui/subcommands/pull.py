@@ -86,12 +86,12 @@ def pull(name: str, stream: TextIO | None = None) -> Path:
             if target.is_file() and target.stat().st_size == files[path].size:
                 continue
             label = path.rpartition("/")[2] + (f" ({number} of {len(wanted)})" if len(wanted) > 1 else "")
-            with Bar(label, files[path].size, stream or sys.stderr) as bar:
-                hub.fetch(meant.repository, files[path], target, bar.move)
+            with ProgressBar(label, files[path].size, stream or sys.stderr) as bar:
+                hub.fetch(meant.repository, files[path], target, bar.update)
     return folder / wanted[0]
 
 
-class Bar:
+class ProgressBar:
     """How far a file has come: a line that changes on a terminal, a few lines elsewhere."""
 
     def __init__(self, label: str, size: int, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
@@ -104,7 +104,7 @@ class Bar:
         self._shown = ""
         self._share = 0
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -112,7 +112,7 @@ class Bar:
             self._stream.write(f"\r\x1b[K{self._shown}\n")
             self._stream.flush()
 
-    def move(self, done: int) -> None:
+    def update(self, done: int) -> None:
         """So many bytes are here."""
         if self._first < 0:
             # What an earlier try left came in no time.

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class SessionFiles:
     """Where the sessions are and where the answer goes."""
 
     data_dir: Path
     cwd: Path
     out: TextIO
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         self.out.write(f"{text}\n")
 
     def find(self, which: str) -> Path:
@@ -48,8 +48,8 @@ def main(argv: list[str], *, data_dir: Path, cwd: Path, out: TextIO, err: TextIO
     try:
         with redirect_stdout(out):
             arguments = _parser().parse_args(argv)
-        command: Callable[[Namespace, Desk], int] = arguments.command
-        return command(arguments, Desk(data_dir, cwd, out))
+        command: Callable[[Namespace, SessionFiles], int] = arguments.command
+        return command(arguments, SessionFiles(data_dir, cwd, out))
     except SystemExit:  # argparse has shown its help
         return 0
     except CinchError as error:
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="cinch sessions", description="The sessions on disk.")
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def verb(name: str, command: Callable[[Namespace, Desk], int], text: str) -> argparse.ArgumentParser:
+    def verb(name: str, command: Callable[[Namespace, SessionFiles], int], text: str) -> argparse.ArgumentParser:
         sub = verbs.add_parser(name, help=text, description=text)
         sub.set_defaults(command=command)
         return sub
@@ -94,15 +94,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _list(arguments: Namespace, desk: Desk) -> int:
+def _list(arguments: Namespace, desk: SessionFiles) -> int:
     found = list_sessions(desk.data_dir, None if arguments.all else desk.cwd)
     if arguments.json:
-        desk.say(json.dumps([asdict(each) | {"path": str(each.path)} for each in found], indent=2))
+        desk.write(json.dumps([asdict(each) | {"path": str(each.path)} for each in found], indent=2))
         return 0
     for summary in found:
-        desk.say(_row(summary, with_folder=arguments.all))
+        desk.write(_row(summary, with_folder=arguments.all))
     if not found:
-        desk.say("no sessions" if arguments.all else f"no sessions in {desk.cwd}; --all lists those of every folder")
+        desk.write("no sessions" if arguments.all else f"no sessions in {desk.cwd}; --all lists those of every folder")
     return 0
 
 
@@ -113,40 +113,40 @@ def _row(summary: SessionSummary, *, with_folder: bool) -> str:
     return f"{summary.id[:8]}  {when(summary.updated)}  {title}{'  (in use)' if summary.locked else ''}{place}"
 
 
-def _show(arguments: Namespace, desk: Desk) -> int:
+def _show(arguments: Namespace, desk: SessionFiles) -> int:
     session = load_session(desk.find(arguments.id))
     for part in as_text(session):
         desk.out.write(part)
     for warning in session.warnings:
-        desk.say(f"({warning})")
+        desk.write(f"({warning})")
     return 0
 
 
-def _search(arguments: Namespace, desk: Desk) -> int:
+def _search(arguments: Namespace, desk: SessionFiles) -> int:
     hits = search_sessions(desk.data_dir, arguments.text, None if arguments.all else desk.cwd)
     for hit in hits:
-        desk.say(f"{hit.session_id[:8]}  {when(hit.time)}  {hit.role}: {strip_escapes(hit.snippet)}")
+        desk.write(f"{hit.session_id[:8]}  {when(hit.time)}  {hit.role}: {strip_escapes(hit.snippet)}")
     if not hits:
-        desk.say(
+        desk.write(
             f"no matches for {arguments.text!r}"
             + ("" if arguments.all else " in this folder; --all searches all folders")
         )
     return 0 if hits else 1
 
 
-def _export(arguments: Namespace, desk: Desk) -> int:
+def _export(arguments: Namespace, desk: SessionFiles) -> int:
     for part in FORMATS[arguments.format](load_session(desk.find(arguments.id))):
         desk.out.write(part)
     return 0
 
 
-def _import(arguments: Namespace, desk: Desk) -> int:
+def _import(arguments: Namespace, desk: SessionFiles) -> int:
     made = fork_session(arguments.file, new_id(), project_dir(desk.data_dir, desk.cwd))
-    desk.say(f"imported as {made.stem}; go on with: cinch --resume {made.stem}")
+    desk.write(f"imported as {made.stem}; go on with: cinch --resume {made.stem}")
     return 0
 
 
-def _rename(arguments: Namespace, desk: Desk) -> int:
+def _rename(arguments: Namespace, desk: SessionFiles) -> int:
     path = desk.find(arguments.id)
     title = " ".join(" ".join(arguments.title).split())
     problems: list[str] = []
@@ -156,11 +156,11 @@ def _rename(arguments: Namespace, desk: Desk) -> int:
     journal.close()
     if problems:
         raise SessionError(problems[0])
-    desk.say(f"{path.stem[:8]} is now called {strip_escapes(title)}")
+    desk.write(f"{path.stem[:8]} is now called {strip_escapes(title)}")
     return 0
 
 
-def _remove(arguments: Namespace, desk: Desk) -> int:
+def _remove(arguments: Namespace, desk: SessionFiles) -> int:
     path = desk.find(arguments.id)
     if not arguments.yes:
         raise ConfigError(f"deleting session {path.stem} cannot be undone; add --yes to confirm")
@@ -172,7 +172,7 @@ def _remove(arguments: Namespace, desk: Desk) -> int:
         raise SessionError(f"{path} cannot be deleted: {error.strerror}") from error
     finally:
         lock.release()
-    desk.say(f"deleted {path.stem}")
+    desk.write(f"deleted {path.stem}")
     return 0
 
 
@@ -183,7 +183,7 @@ def _hold(journal: Journal) -> None:
         raise SessionError(f"{journal.path} cannot be written: {error.strerror}") from error
 
 
-def _doctor(arguments: Namespace, desk: Desk) -> int:
+def _doctor(arguments: Namespace, desk: SessionFiles) -> int:
     if arguments.id:
         paths = [desk.find(arguments.id)]
     else:
@@ -191,20 +191,22 @@ def _doctor(arguments: Namespace, desk: Desk) -> int:
     ill = 0
     for path in paths:
         ill += _examine(path, desk, repairs=arguments.repair)
-    desk.say(f"examined: {len(paths)}, not sound: {ill}")
+    desk.write(f"examined: {len(paths)}, not sound: {ill}")
     return 0
 
 
-def _examine(path: Path, desk: Desk, *, repairs: bool) -> bool:
+def _examine(path: Path, desk: SessionFiles, *, repairs: bool) -> bool:
     try:
         found = examine(path)
-        desk.say(f"{path.stem}: lines {found.lines}, messages {found.messages}" + (", sound" if found.healthy else ""))
+        desk.write(
+            f"{path.stem}: lines {found.lines}, messages {found.messages}" + (", sound" if found.healthy else "")
+        )
         for finding in _findings(found):
-            desk.say(f"  {finding}")
+            desk.write(f"  {finding}")
         for done in repair(found) if repairs else ():
-            desk.say(f"  repaired: {done}")
+            desk.write(f"  repaired: {done}")
     except SessionError as error:
-        desk.say(f"{path.stem}: {strip_escapes(str(error))}")
+        desk.write(f"{path.stem}: {strip_escapes(str(error))}")
         return True
     return not found.healthy
 

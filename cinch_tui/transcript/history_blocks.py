@@ -18,7 +18,7 @@ from cinch_tui.transcript.replies import ReplyBlock, ThinkingBlock
 from cinch_tui.transcript.shell_report import report_block
 from cinch_tui.transcript.sources import SourcesBlock
 from cinch_tui.transcript.tool_block import ToolBlock
-from cinch_tui.user_input import name_of, words_in
+from cinch_tui.user_input import image_name, user_input_of
 from harness.approval.modes import SUBMIT_PLAN
 from harness.context.citations import sources_of
 from harness.messages import (
@@ -131,7 +131,7 @@ def said_blocks(message: UserMessage) -> list[Block]:
     typed = "".join(block.text for block in without_attached(message.content) if isinstance(block, Text))
     said = NoticeBlock(message.text) if message.synthetic else UserBlock(typed)
     said.channel = "reminder" if message.synthetic else ""
-    pictures = [PictureBlock(Picture.of(each.image, name_of(each.mark))) for each in words_in(message).images]
+    pictures = [PictureBlock(Picture.of(each.image, image_name(each.mark))) for each in user_input_of(message).images]
     files = attached_names(message.content)
     chip = [NoticeBlock(f"Attached {', '.join(files)}")] if files else []
     return [*([said] if typed.strip() or not pictures else []), *pictures, *chip]

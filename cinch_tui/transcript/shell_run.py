@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cinch_tui.shell_line import OwnCommands, ShellLine, words_of
+from cinch_tui.shell_line import ShellLine, UserShell, output_text
 from cinch_tui.transcript.shell_report import LABEL, PRIVATE_LABEL
 from cinch_tui.transcript.tool_block import ToolBlock
 from harness.messages import new_id
@@ -19,10 +19,10 @@ class Shell:
     """Runs such lines and shows them in the conversation."""
 
     def __init__(self, agent: Agent, transcript: Transcript) -> None:
-        self._commands = OwnCommands(agent)
+        self._commands = UserShell(agent)
         self._transcript = transcript
         self.stop = self._commands.stop
-        self.hand_over = self._commands.hand_over
+        self.hand_over = self._commands.add_reports_to_next_prompt
 
     async def run(self, line: ShellLine) -> None:
         first, *more = line.command.splitlines()
@@ -37,6 +37,6 @@ class Shell:
 
         output = await self._commands.run(line, show)
         block.view = output.view
-        block.text = words_of(output)
+        block.text = output_text(output)
         block.status = "failed" if output.is_error else "done"
         self._transcript.changed(block)

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from cinch_tui.keys.keymap import bindings, bound
+from cinch_tui.keys.keymap import bindings, bindings_for_key
 from cinch_tui.transcript.acting_keys import acting_keys
 from cinch_tui.transcript.bannered import BanneredSheet
 from cinch_tui.transcript.blocks import UserBlock
@@ -308,7 +308,7 @@ class Transcript(BanneredSheet, can_focus=True):
         return (self._selected is not None or self.is_marking) and bool(self._actions_of(key))
 
     def _actions_of(self, key: str) -> set[str]:
-        return {binding.action for binding in bound(self._bindings, key)}
+        return {binding.action for binding in bindings_for_key(self._bindings, key)}
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()

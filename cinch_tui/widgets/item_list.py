@@ -16,7 +16,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from cinch_tui.fuzzy_match import matched
+from cinch_tui.fuzzy_match import match_spans
 from cinch_tui.rendering.styles import component_style
 from cinch_tui.transcript.code import text_runs
 from harness.lazy_dataclass import dataclass
@@ -120,7 +120,7 @@ class ItemList(ScrollView):
         if row.is_title:
             label.stylize(component_style(self, "item-list--title"))
         mark: Style = component_style(self, "item-list--match")
-        for start, end in matched(self._query, label.plain):
+        for start, end in match_spans(self._query, label.plain):
             label.stylize(mark, start, end)
         if row.detail and row.label:
             label.pad_right(room - cell_len(label.plain) + 2)

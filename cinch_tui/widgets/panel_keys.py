@@ -6,7 +6,7 @@ from textual import events
 from textual.message import Message
 from textual.widget import Widget
 
-from cinch_tui.keys.keymap import bound
+from cinch_tui.keys.keymap import bindings_for_key
 from harness.lazy_dataclass import dataclass
 
 
@@ -32,7 +32,11 @@ class PanelKeys(Widget):
 
     def on_key(self, event: events.Key) -> None:
         # Who types fast has sent the next letters before the prompt has the keys: they belong to the same word.
-        if event.character and event.is_printable and (self._is_writing or not bound(self._bindings, event.key)):
+        if (
+            event.character
+            and event.is_printable
+            and (self._is_writing or not bindings_for_key(self._bindings, event.key))
+        ):
             self._is_writing = True
             event.stop()
             event.prevent_default()

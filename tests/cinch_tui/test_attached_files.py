@@ -13,9 +13,9 @@ from fakes.pictures import png
 from fakes.script import Reply
 
 from cinch_tui.app.app import CinchApp
-from cinch_tui.attached_files import mentioned
+from cinch_tui.attached_files import mentioned_paths
 from cinch_tui.transcript.blocks import NoticeBlock, UserBlock
-from cinch_tui.user_input import words_in
+from cinch_tui.user_input import user_input_of
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ async def test_queued_message_comes_back_without_the_files(project: Path, server
     (message,) = app.controller.agent.history.prompts()
 
     assert "line 120" in message.text
-    assert words_in(message).text == "explain @README.md"
+    assert user_input_of(message).text == "explain @README.md"
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ async def test_queued_message_comes_back_without_the_files(project: Path, server
     ],
 )
 def test_mentions_are_found(text: str, names: list[str]):
-    assert mentioned(text) == names
+    assert mentioned_paths(text) == names

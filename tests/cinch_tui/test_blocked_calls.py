@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from cinch_tui.print_mode.printers import Narrator
+from cinch_tui.print_mode.printers import ProgressReporter
 from cinch_tui.print_mode.stream_json import event_lines
 from harness.events import HookRan, ToolExecutionEnd
 from harness.messages import Text, ToolResult
@@ -30,7 +30,7 @@ def test_stream_json_has_no_line_for_what_else_hooks_do():
 def test_who_asks_for_each_step_is_told_of_a_blocked_call():
     stream = io.StringIO()
 
-    Narrator(stream, verbose=True)(BLOCKED)
+    ProgressReporter(stream, verbose=True)(BLOCKED)
 
     assert stream.getvalue() == "cinch: bash was blocked: not on a Friday\n"
 
@@ -39,6 +39,6 @@ def test_verbose_print_mode_leaves_a_denied_call_to_the_end_of_the_run():
     stream = io.StringIO()
     denied = ToolResult("1", "bash", (Text("nobody could be asked"),), is_error=True, details={"denied": True})
 
-    Narrator(stream, verbose=True)(ToolExecutionEnd(result=denied, duration=0.0))
+    ProgressReporter(stream, verbose=True)(ToolExecutionEnd(result=denied, duration=0.0))
 
     assert stream.getvalue() == ""

@@ -12,7 +12,7 @@ from fakes.hostile_repository import HostileRepository
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static
 
-from cinch_tui.changes import Base, Ledger, against_git
+from cinch_tui.changes import Base, SessionChanges, changes_against_git
 from cinch_tui.screens.changes import ChangesScreen
 from cinch_tui.screens.confirmation import Confirmation
 from cinch_tui.widgets.review_pane import ReviewPane
@@ -34,7 +34,7 @@ class Shop:
         self.workspace = Workspace(self.root)
         originals = Snapshots(lambda: folder / "kept")
         self.workspace.on_change(originals.observe)
-        self.ledger = Ledger(originals, self.workspace, self.told.append)
+        self.ledger = SessionChanges(originals, self.workspace, self.told.append)
 
     def commit(self) -> None:
         (self.root / "a.py").write_text(OLD)
@@ -104,7 +104,7 @@ async def test_what_is_as_it_was_again_is_no_change(shop: Shop):
 
 
 async def test_what_git_has_staged_is_listed_once_and_moves_are_told(shop: Shop):
-    await shop.ledger.put_back(shop.ledger.changes("session")[0], range(3))
+    await shop.ledger.revert(shop.ledger.changes("session")[0], range(3))
     shop.git("mv", "a.py", "moved.py")
     shop.git("rm", "-q", "--cached", "b.py")
     app = host(shop, "git")
@@ -125,14 +125,14 @@ async def test_what_git_has_staged_for_deletion_can_be_put_back(shop: Shop):
     shop.git("rm", "-q", "-f", "b.py")
     change = next(each for each in shop.ledger.changes("git") if each.shown == "b.py")
 
-    await shop.ledger.put_back(change, [0])
+    await shop.ledger.revert(change, [0])
 
     assert (shop.root / "b.py").read_text() == "b\n"
     assert "b.py" not in [each.shown for each in shop.ledger.changes("git")]
 
 
 def test_a_folder_without_git_is_told(tmp_path: Path):
-    ledger = Ledger(Snapshots(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
+    ledger = SessionChanges(Snapshots(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
 
     with pytest.raises(CinchError, match="git has nothing to compare with"):
         ledger.changes("git")
@@ -141,7 +141,7 @@ def test_a_folder_without_git_is_told(tmp_path: Path):
 async def test_hunks_are_put_back_one_by_one_and_the_model_is_told(shop: Shop):
     (change, _) = shop.ledger.changes("session")
 
-    await shop.ledger.put_back(change, [1])
+    await shop.ledger.revert(change, [1])
 
     assert (shop.root / "a.py").read_text() == NEW.replace("fifteen\n", "line 15\n")
     assert shop.told[0].startswith("The user reverted 1 of 3 changes in a.py.")
@@ -172,7 +172,7 @@ async def test_a_hunk_or_all_of_any_kind_of_text_is_put_back_to_the_byte(shop: S
 
     async def put_back(*refused: int) -> bytes:
         change = next(each for each in shop.ledger.changes("session") if each.shown == "kind.txt")
-        await shop.ledger.put_back(change, refused)
+        await shop.ledger.revert(change, refused)
         return file.read_bytes()
 
     assert file.read_bytes() == made(old, "line 2", "line 15").encode(encoding)
@@ -183,8 +183,8 @@ async def test_a_hunk_or_all_of_any_kind_of_text_is_put_back_to_the_byte(shop: S
 async def test_a_file_is_put_back_whole_and_a_new_one_is_removed(shop: Shop):
     changed, made = shop.ledger.changes("session")
 
-    await shop.ledger.put_back(changed, range(3))
-    await shop.ledger.put_back(made, [0])
+    await shop.ledger.revert(changed, range(3))
+    await shop.ledger.revert(made, [0])
 
     assert (shop.root / "a.py").read_text() == OLD
     assert not (shop.root / "new.py").exists()
@@ -200,7 +200,7 @@ async def test_a_file_that_changed_since_it_was_looked_at_is_left_alone(shop: Sh
     (shop.root / "a.py").write_text("newer\n")
 
     with pytest.raises(CinchError):
-        await shop.ledger.put_back(change, refused)
+        await shop.ledger.revert(change, refused)
 
     assert (shop.root / "a.py").read_text() == "newer\n"
     assert shop.told == []
@@ -278,7 +278,7 @@ async def test_escape_leaves_the_diff_and_then_the_screen(shop: Shop):
 
 
 async def test_nothing_to_show_is_said(tmp_path: Path):
-    ledger = Ledger(Snapshots(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
+    ledger = SessionChanges(Snapshots(lambda: tmp_path / "kept"), Workspace(tmp_path), print)
     app = Host(ChangesScreen(ledger, "session"))
 
     async with app.run_test(size=(80, 24)) as pilot:
@@ -320,7 +320,7 @@ def test_changes_against_git_run_no_program_that_the_repository_configures(tmp_p
     attack.repository(**{key: str(attack.program)})
     (attack.root / ".gitattributes").write_text("* diff=evil filter=evil\n")
 
-    changes = against_git(Workspace(attack.root))
+    changes = changes_against_git(Workspace(attack.root))
 
     assert {change.shown: change.before for change in changes}["f.py"] == b"one\n"
     assert not attack.has_run

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from cinch_tui.keys.listing import told_of
-from cinch_tui.subcommands.keys import INTRODUCTION, wrapped
+from cinch_tui.keys.listing import describe_key
+from cinch_tui.subcommands.keys import INTRODUCTION, wrap_line
 
 
 @pytest.mark.parametrize("columns", [40, 80])
 def test_words_are_not_broken_at_the_edge_of_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int):
     monkeypatch.setenv("COLUMNS", str(columns))
     said = INTRODUCTION.format(file="/home/ada/.config/cinch/config.toml")
-    lines = [*said.splitlines(keepends=True), *(f"    {line}\n" for line in told_of("escape", {}))]
+    lines = [*said.splitlines(keepends=True), *(f"    {line}\n" for line in describe_key("escape", {}))]
 
-    shown = [line for text in lines for line in wrapped(text).splitlines()]
+    shown = [line for text in lines for line in wrap_line(text).splitlines()]
 
     words = [word for text in lines for word in text.split()]
     assert [word for line in shown for word in line.split()] == words

@@ -162,7 +162,7 @@ def test_flags_become_settings_and_options(tmp_path: Path) -> None:
 def test_how_to_begin_is_one_choice(argv: list[str], beginning: object) -> None:
     options, _ = prepare(parse_arguments(argv))
 
-    assert options.beginning == beginning
+    assert options.session_choice == beginning
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from fakes.talk import written
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Choice
 from cinch_tui.commands.session_choices import SessionChoices
-from cinch_tui.user_input import Words
+from cinch_tui.user_input import UserInput
 from cinch_tui.widgets.prompt.completion import MAX_CANDIDATES, Candidate, CommandCompletion, Completion, best
 from cinch_tui.widgets.prompt.history import PromptHistory
 from cinch_tui.widgets.prompt.history_file import MAX_ENTRIES
@@ -192,7 +192,7 @@ def test_history_outlives_its_process(tmp_path: Path):
 
     again = PromptHistory(path)
 
-    assert again.older(Words("")) == Words("first\nwith two lines")
+    assert again.older(UserInput("")) == UserInput("first\nwith two lines")
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -202,10 +202,10 @@ def test_two_at_a_time_find_what_the_other_sent_behind_their_own(tmp_path: Path)
     there.add("theirs")
 
     assert list(here.entries) == ["theirs", "mine"]
-    assert here.older(Words("draft")) == Words("mine")
+    assert here.older(UserInput("draft")) == UserInput("mine")
     there.add("theirs meanwhile")
-    assert here.older(Words("mine")) == Words("theirs")
-    assert here.newer(Words("theirs")) == Words("mine")
+    assert here.older(UserInput("mine")) == UserInput("theirs")
+    assert here.newer(UserInput("theirs")) == UserInput("mine")
     here.add("mine again")
     assert list(here.entries) == ["theirs", "theirs meanwhile", "mine", "mine again"]
     assert list(PromptHistory(tmp_path / "history.jsonl").entries) == [
@@ -224,16 +224,16 @@ def test_history_skips_torn_and_foreign_lines(tmp_path: Path):
 
     again = PromptHistory(path)
 
-    assert again.older(Words("")) == Words("after the crash")
-    assert again.older(Words("after the crash")) == Words("good")
-    assert again.older(Words("good")) is None
+    assert again.older(UserInput("")) == UserInput("after the crash")
+    assert again.older(UserInput("after the crash")) == UserInput("good")
+    assert again.older(UserInput("good")) is None
 
 
 def test_history_keeps_its_newest_thousand(tmp_path: Path):
     path = tmp_path / "history.jsonl"
     path.write_text("".join(json.dumps({"text": f"entry {number}"}) + "\n" for number in range(MAX_ENTRIES + 500)))
 
-    assert PromptHistory(path).older(Words("")) == Words(f"entry {MAX_ENTRIES + 499}")
+    assert PromptHistory(path).older(UserInput("")) == UserInput(f"entry {MAX_ENTRIES + 499}")
 
     assert len(path.read_text().splitlines()) == MAX_ENTRIES
 
@@ -244,8 +244,8 @@ def test_repeated_and_blank_entries_are_kept_once_or_not(tmp_path: Path):
     for text in ("same", "same", " ", "#key openai sk-canary"):
         history.add(text)
 
-    assert history.older(Words("")) == Words("same")
-    assert history.older(Words("same")) is None
+    assert history.older(UserInput("")) == UserInput("same")
+    assert history.older(UserInput("same")) is None
     assert "canary" not in (tmp_path / "history.jsonl").read_text()
 
 
@@ -254,4 +254,4 @@ def test_history_whose_file_is_a_folder_is_kept_in_memory(tmp_path: Path):
 
     history.add("still here")
 
-    assert history.older(Words("")) == Words("still here")
+    assert history.older(UserInput("")) == UserInput("still here")

@@ -11,7 +11,7 @@ from fakes.chat import until
 from fakes.prompt_app import PromptApp, type_text
 from textual.events import Paste
 
-from cinch_tui.user_input import Words
+from cinch_tui.user_input import UserInput
 from cinch_tui.widgets.prompt.draft import Draft
 
 MARK_IN = re.compile(r"\[image \d+: [^\]]*\]")
@@ -20,7 +20,7 @@ MARK_IN = re.compile(r"\[image \d+: [^\]]*\]")
 def left_by(folder: Path, text: str) -> None:
     draft = Draft(folder)
     draft.open()
-    draft.write(Words(text))
+    draft.write(UserInput(text))
     draft.close()
 
 
@@ -122,17 +122,17 @@ async def test_draft_is_what_was_typed_and_not_what_is_searched(tmp_path: Path):
 
 def test_two_at_a_time_have_a_draft_each_and_the_next_finds_both(tmp_path: Path):
     one, two = Draft(tmp_path), Draft(tmp_path)
-    assert (one.open(), two.open()) == (Words(""), Words(""))
-    one.write(Words("of one"))
-    two.write(Words("of two"))
+    assert (one.open(), two.open()) == (UserInput(""), UserInput(""))
+    one.write(UserInput("of one"))
+    two.write(UserInput("of two"))
     third = Draft(tmp_path)
-    assert third.open() == Words("")
+    assert third.open() == UserInput("")
 
     one.close()
     two.close()
     one, two = Draft(tmp_path), Draft(tmp_path)
 
-    assert (one.open(), two.open()) == (Words("of one"), Words("of two"))
+    assert (one.open(), two.open()) == (UserInput("of one"), UserInput("of two"))
     for each in (one, two, third):
         each.close()
 
@@ -163,6 +163,6 @@ def test_draft_that_cannot_be_read_or_written_costs_nothing_else(tmp_path: Path,
         (tmp_path / "1.txt").mkdir()
     draft = Draft(tmp_path)
 
-    assert draft.open() == Words("")
-    draft.write(Words("text"))
+    assert draft.open() == UserInput("")
+    draft.write(UserInput("text"))
     draft.close()

@@ -10,7 +10,7 @@ from fakes.pictures import png
 
 from cinch_tui.images.dropped_files import dropped_paths, pasted_picture
 from cinch_tui.images.paste_handler import PasteHandler, taken_in, with_pictures
-from cinch_tui.user_input import Words
+from cinch_tui.user_input import UserInput
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ async def test_pictures_named_in_a_line_stand_behind_their_paths(root: Path):
 
 
 async def test_line_without_a_picture_is_left_as_it_is(root: Path):
-    assert await with_pictures("what's \\ 'new", root) == (Words("what's \\ 'new"), ())
+    assert await with_pictures("what's \\ 'new", root) == (UserInput("what's \\ 'new"), ())
 
 
 async def test_base64_of_what_is_no_picture_stays_text(tmp_path: Path):

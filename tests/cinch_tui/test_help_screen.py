@@ -7,7 +7,7 @@ from fakes.dialogs import Host
 from textual.widgets import Static
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.keys.keymap import use_own_keys
+from cinch_tui.keys.keymap import set_user_keys
 from cinch_tui.keys.listing import rows_of
 from cinch_tui.keys.table import KEYS
 from cinch_tui.screens.help import HelpScreen, Section, help_screen
@@ -94,13 +94,13 @@ async def test_where_nothing_is_found_it_says_so_and_a_title_finds_its_rows():
 
 
 async def test_the_help_has_the_keys_of_the_person():
-    use_own_keys({"chat.search": "f20", "chat.sessions": ""})
+    set_user_keys({"chat.search": "f20", "chat.sessions": ""})
     try:
         app = Host(help_screen())
         async with app.run_test(size=(120, 400)):
             shown = shown_in(app)
     finally:
-        use_own_keys({})
+        set_user_keys({})
 
     assert re.search(r"F20 +find in the conversation", shown)
     assert re.search(r"no key +go on with an earlier session", shown)
@@ -119,11 +119,11 @@ async def test_the_programs_help_tells_every_key_and_command():
 
 
 async def test_help_opens_with_the_essentials_and_the_users_own_keys():
-    use_own_keys({"chat.abort": "f12"})
+    set_user_keys({"chat.abort": "f12"})
     try:
         app = Host(help_screen())
     finally:
-        use_own_keys({})
+        set_user_keys({})
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         first = [line.strip() for line in shown_in(app).splitlines()[:12]]

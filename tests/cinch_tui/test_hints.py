@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.store import SettingStore
-from cinch_tui.keys.keymap import use_own_keys
+from cinch_tui.keys.keymap import set_user_keys
 from cinch_tui.screens.question import QuestionScreen
 from cinch_tui.screens.settings import Hands, SettingsScreen
 from harness.ports.interaction import Choice, Question
@@ -20,9 +20,9 @@ CHOICES = (Choice("SQLite"), Choice("PostgreSQL"))
 
 @pytest.fixture(autouse=True)
 def own() -> Iterator[None]:
-    use_own_keys(dict.fromkeys(CHANGED, "f12"))
+    set_user_keys(dict.fromkeys(CHANGED, "f12"))
     yield
-    use_own_keys({})
+    set_user_keys({})
 
 
 def of_a_question(folder: Path) -> Host:

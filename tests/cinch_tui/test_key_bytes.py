@@ -4,12 +4,12 @@ import pytest
 from textual._xterm_parser import XTermParser
 from textual.events import Key as KeyEvent
 
-from cinch_tui.keys.keymap import read_chords_of_plain_terminals
+from cinch_tui.keys.keymap import recognize_alt_keys
 from cinch_tui.terminal.key_bytes import spelled_anew
 
 
 def keys_in(sent: str, *, in_konsole: bool = False) -> list[str]:
-    read_chords_of_plain_terminals()
+    recognize_alt_keys()
     parser = XTermParser()
     events = (*parser.feed(spelled_anew(sent, in_konsole=in_konsole)), *parser.tick())
     return [event.key for event in events if isinstance(event, KeyEvent)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from textual.binding import BindingsMap
 
-from cinch_tui.keys.keymap import bindings, bound, hint, keys_in_force, label_of, use_own_keys
+from cinch_tui.keys.keymap import bindings, bindings_for_key, hint, label_of, set_user_keys, user_keys
 from cinch_tui.keys.names import key_label
 from cinch_tui.keys.table import KEYS, Key
 
@@ -42,9 +42,9 @@ def test_key_with_two_ways_names_both():
 
 @pytest.fixture
 def own() -> Iterator[None]:
-    use_own_keys({"prompt.submit": "ctrl+s,f12", "chat.sessions": ""})
+    set_user_keys({"prompt.submit": "ctrl+s,f12", "chat.sessions": ""})
     yield
-    use_own_keys({})
+    set_user_keys({})
 
 
 @pytest.mark.usefixtures("own")
@@ -54,13 +54,13 @@ def test_hints_name_the_keys_of_the_person_and_leave_out_what_has_none():
     assert label_of("chat.sessions") == ""
     assert hint("prompt.submit sends", "chat.sessions goes on", "type to find") == "Ctrl+S sends · type to find"
     assert hint("chat.page_up chat.page_down scroll") == "PgUp PgDn scroll"
-    assert keys_in_force() == {"prompt.submit": "ctrl+s,f12", "chat.sessions": ""}
+    assert user_keys() == {"prompt.submit": "ctrl+s,f12", "chat.sessions": ""}
 
 
 @pytest.mark.usefixtures("own")
 def test_a_widget_that_runs_its_own_bindings_has_the_keys_of_the_person():
     prompt = BindingsMap(bindings("prompt"))
 
-    assert [binding.action for binding in bound(prompt, "ctrl+s")] == ["submit"]
-    assert bound(prompt, "enter") == ()
-    assert [binding.action for binding in bound(prompt, "tab")] == ["complete"]
+    assert [binding.action for binding in bindings_for_key(prompt, "ctrl+s")] == ["submit"]
+    assert bindings_for_key(prompt, "enter") == ()
+    assert [binding.action for binding in bindings_for_key(prompt, "tab")] == ["complete"]

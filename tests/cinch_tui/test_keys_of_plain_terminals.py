@@ -5,7 +5,7 @@ from string import ascii_lowercase
 import pytest
 
 from cinch_tui.commands.builtin import builtin_commands
-from cinch_tui.keys.names import is_typed
+from cinch_tui.keys.names import is_printable
 from cinch_tui.keys.table import FIXED, KEYS, Key
 
 SENT = {
@@ -44,7 +44,7 @@ OTHER_WAYS = {
 
 
 def is_sent(key: Key) -> bool:
-    return any(each in SENT or is_typed(each) for each in key.keys.split(","))
+    return any(each in SENT or is_printable(each) for each in key.keys.split(","))
 
 
 UNSENT = [key for key in KEYS if key.owner not in FIXED and not is_sent(key)]

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from cinch_tui.models.last_choice import Choice, recall, remember
+from cinch_tui.models.last_choice import ModelChoice, load_choice, save_choice
 
 
 def test_a_choice_is_recalled_as_it_was_made(tmp_path: Path):
     file = tmp_path / "state" / "model.json"
 
-    remember(file, Choice("openai-chat/big", "http://127.0.0.1:1/v1"))
+    save_choice(file, ModelChoice("openai-chat/big", "http://127.0.0.1:1/v1"))
 
-    assert recall(file) == Choice("openai-chat/big", "http://127.0.0.1:1/v1")
+    assert load_choice(file) == ModelChoice("openai-chat/big", "http://127.0.0.1:1/v1")
     assert file.stat().st_mode & 0o777 == 0o600
 
 
@@ -21,8 +21,8 @@ def test_a_damaged_file_is_no_choice(tmp_path: Path, content: bytes):
     file = tmp_path / "model.json"
     file.write_bytes(content)
 
-    assert recall(file) is None
+    assert load_choice(file) is None
 
 
 def test_what_cannot_be_kept_costs_nothing_else():
-    remember(Path("/proc/nowhere/model.json"), Choice("demo/tour"))
+    save_choice(Path("/proc/nowhere/model.json"), ModelChoice("demo/tour"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cinch_tui.assembly import assemble
-from cinch_tui.cli.start import sources_for
+from cinch_tui.cli.start import config_sources
 from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
@@ -25,7 +25,7 @@ def test_the_long_output_of_sessions_long_past_is_removed_at_a_start(tmp_path: P
         (folder / "bash-1.txt").write_text("long")
     long_ago = time.time() - KEPT_SECONDS - 60
     os.utime(old, (long_ago, long_ago))
-    options = Options(cwd=tmp_path, paths=paths, environ=os.environ, sources=sources_for(paths, tmp_path))
+    options = Options(cwd=tmp_path, paths=paths, environ=os.environ, sources=config_sources(paths, tmp_path))
 
     asyncio.run(assemble(options, build({"model.name": "anthropic/main"}), NonInteractive()))
 

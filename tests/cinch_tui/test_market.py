@@ -15,7 +15,7 @@ from cinch_tui.api_keys.credentials import KeyStore
 from cinch_tui.config.paths import find_paths
 from cinch_tui.models.model_catalog import ModelCatalog, items, pick_model, typed, used_in
 from cinch_tui.models.offer_text import summary
-from cinch_tui.models.offers import known_offers
+from cinch_tui.models.offers import ready_providers
 from cinch_tui.screens.picker import Item, Picker
 from cinch_tui.widgets.item_list import ItemList
 from harness.messages import AssistantMessage, ModelSpec, Text, UserMessage
@@ -208,10 +208,10 @@ async def test_a_model_from_another_address_is_asked_for_there(keys: KeyStore, c
 def test_the_provider_in_use_is_asked_whatever_lets_it_in_and_each_service_once(keys: KeyStore) -> None:
     both = KeyStore(keys.paths, {**keys.environ, "OPENAI_API_KEY": "sk-openai"})
 
-    assert [preset.name for preset in known_offers(both)] == ["anthropic", "openai"]
-    assert [preset.name for preset in known_offers(both, "openai-chat")] == ["anthropic", "openai-chat"]
-    assert [preset.name for preset in known_offers(keys, "bedrock")] == ["anthropic", "bedrock"]
-    assert [preset.name for preset in known_offers(keys, "ollama")] == ["anthropic"]
+    assert [preset.name for preset in ready_providers(both)] == ["anthropic", "openai"]
+    assert [preset.name for preset in ready_providers(both, "openai-chat")] == ["anthropic", "openai-chat"]
+    assert [preset.name for preset in ready_providers(keys, "bedrock")] == ["anthropic", "bedrock"]
+    assert [preset.name for preset in ready_providers(keys, "ollama")] == ["anthropic"]
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,16 @@ from textual.keys import _character_to_key
 
 from cinch_tui.config.names import open_tables
 from cinch_tui.keys.names import SIGNS, key_label, read_key
-from cinch_tui.keys.own import OwnKeys, Wish, own_keys
-from cinch_tui.keys.table import KEYS, chains
+from cinch_tui.keys.own import KeySetting, UserKeys, resolve_user_keys
+from cinch_tui.keys.table import KEYS, key_scopes
 
 
-def wished(**wishes: str) -> OwnKeys:
-    return own_keys(
-        {name.replace("__", "."): Wish(text, f"file, line {at}") for at, (name, text) in enumerate(wishes.items(), 1)}
+def wished(**wishes: str) -> UserKeys:
+    return resolve_user_keys(
+        {
+            name.replace("__", "."): KeySetting(text, f"file, line {at}")
+            for at, (name, text) in enumerate(wishes.items(), 1)
+        }
     )
 
 
@@ -156,12 +159,12 @@ def test_every_key_that_could_get_stuck_has_one_that_types_nothing():
     assert [
         key.id
         for key in KEYS
-        if key.needed and wished(**{key.id.replace(".", "__"): key.label.replace(" or ", ", ")}).problems
+        if key.required and wished(**{key.id.replace(".", "__"): key.label.replace(" or ", ", ")}).problems
     ] == []
 
 
 def test_each_place_knows_its_keys():
-    for chain in chains():
+    for chain in key_scopes():
         assert len({key.id for key in chain}) == len(chain)
         assert all(
             one.owner != two.owner or not set(one.keys.split(",")) & set(two.keys.split(","))
@@ -173,7 +176,7 @@ def test_the_example_in_the_settings_is_a_good_one():
     ((_, example),) = open_tables().values()
     name, text = (part.strip().strip('"') for part in example.split("="))
 
-    assert own_keys({name: Wish(text, "example")}).problems == []
+    assert resolve_user_keys({name: KeySetting(text, "example")}).problems == []
 
 
 def test_a_run_can_always_be_stopped_by_key():

@@ -270,9 +270,9 @@ def test_the_closest_match_comes_first(query: str, expected: list[int]):
 
 
 def test_letters_that_match_are_told_apart():
-    assert matched("rf x", "Read file") == [(0, 1), (5, 6)]
-    assert matched("file", "Read file") == [(5, 9)]
-    assert matched("s", "ß") == []
+    assert match_spans("rf x", "Read file") == [(0, 1), (5, 6)]
+    assert match_spans("file", "Read file") == [(5, 9)]
+    assert match_spans("s", "ß") == []
 
 
 def test_picture_of_a_picker(snap_compare):

@@ -8,7 +8,7 @@ from fakes.prompt_app import PromptApp, type_text
 from textual.events import Key, Paste
 from textual.pilot import Pilot
 
-from cinch_tui.user_input import Words
+from cinch_tui.user_input import UserInput
 from cinch_tui.widgets.prompt.prompt import Prompt
 
 
@@ -173,7 +173,7 @@ async def test_take_empties_the_prompt_without_history(tmp_path: Path):
         taken = app.prompt.take()
         await pilot.press("up")
 
-        assert taken == Words("half")
+        assert taken == UserInput("half")
         assert app.prompt.text == ""
 
 

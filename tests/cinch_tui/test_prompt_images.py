@@ -9,7 +9,7 @@ from fakes.pictures import png
 from fakes.prompt_app import PromptApp, type_text
 from textual.events import Paste
 
-from cinch_tui.user_input import Words
+from cinch_tui.user_input import UserInput
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.prompt import Prompt
 from harness.messages import Image, Text
@@ -26,7 +26,7 @@ def shot(tmp_path: Path) -> Path:
     return path
 
 
-def said(app: PromptApp) -> list[Words]:
+def said(app: PromptApp) -> list[UserInput]:
     return [message.words for message in app.received if isinstance(message, Prompt.Submitted)]
 
 

@@ -7,7 +7,7 @@ from fakes.prompt_app import PromptApp, type_text
 from textual._xterm_parser import XTermParser
 from textual.events import Key, Paste
 
-from cinch_tui.keys.keymap import read_chords_of_plain_terminals
+from cinch_tui.keys.keymap import recognize_alt_keys
 
 # `|` is the cursor, before and after; each key is one that shells know.
 EDITS = [
@@ -151,7 +151,7 @@ async def test_ctrl_p_and_ctrl_n_walk_lines_history_and_popup(tmp_path: Path):
     ],
 )
 def test_keys_are_heard_from_old_and_new_terminals(sequence: str, keys: list[str]):
-    read_chords_of_plain_terminals()
+    recognize_alt_keys()
 
     assert [event.key for event in XTermParser().feed(sequence) if isinstance(event, Key)] == keys
 

@@ -14,7 +14,7 @@ from fakes.hub_server import HubServer
 from fakes.tiny_gguf import write_model
 
 from cinch_tui.print_mode.output import Output
-from cinch_tui.subcommands.pull import Bar, bytes_text, pull, pull_if_missing, run_pull
+from cinch_tui.subcommands.pull import ProgressBar, bytes_text, pull, pull_if_missing, run_pull
 from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, NetworkError, StreamError
 
 WEIGHTS = random.Random(4).randbytes(5_000_000)
@@ -288,10 +288,10 @@ class Terminal(io.StringIO):
 
 def test_a_bar_tells_share_rate_and_time_left() -> None:
     terminal, now = Terminal(), [0.0]
-    with Bar("x.gguf", 4_000_000_000, terminal, lambda: now[0]) as bar:
-        bar.move(1_000_000_000)
+    with ProgressBar("x.gguf", 4_000_000_000, terminal, lambda: now[0]) as bar:
+        bar.update(1_000_000_000)
         now[0] = 10.0
-        bar.move(2_000_000_000)
+        bar.update(2_000_000_000)
 
     painted = terminal.getvalue().split("\r\x1b[K")
     assert painted[1] == "x.gguf [============            ]  50%  2 GB of 4 GB, 100 MB/s, 0:20 left"

@@ -8,7 +8,7 @@ from cinch_tui.config.effect_time import AT_ONCE, NEXT_PROMPT, NEXT_START, effec
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.names import keys
 from cinch_tui.config.settings import Value
-from cinch_tui.config.store import SettingStore, Standing, settings_text
+from cinch_tui.config.store import SettingState, SettingStore, settings_text
 from harness.errors import ConfigError
 
 
@@ -23,8 +23,8 @@ def store(
     )
 
 
-def standing(store: SettingStore, name: str) -> Standing:
-    return next(each for each in store.read().standings if each.key.name == name)
+def standing(store: SettingStore, name: str) -> SettingState:
+    return next(each for each in store.read().states if each.key.name == name)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_each_setting_tells_what_is_in_force_and_from_where(
 
     found = standing(settings, name)
 
-    assert (found.value, found.source, found.over is not None) == (value, source, is_over)
+    assert (found.value, found.source, found.override is not None) == (value, source, is_over)
 
 
 def test_what_a_variable_stands_for_is_not_shown(tmp_path: Path):
@@ -60,7 +60,7 @@ def test_what_a_variable_stands_for_is_not_shown(tmp_path: Path):
     )
 
     assert found.value == '"http://…@h"'
-    assert found.written == "http://me:${SECRET}@h"
+    assert found.editable_text == "http://me:${SECRET}@h"
 
 
 def test_what_an_untrusted_project_sets_is_told_and_not_in_force(tmp_path: Path):
@@ -112,18 +112,18 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path: Path, nam
 def test_a_field_begins_with_what_would_be_typed(tmp_path: Path):
     settings = store(tmp_path, '[approval]\nallow = ["bash:a, b"]\n[ui]\nstatus = ["state", "model"]\n')
 
-    assert standing(settings, "approval.allow").written == '["bash:a, b"]'
-    assert standing(settings, "ui.status").written == "state, model"
-    assert standing(settings, "limits.max_turns").written == "50"
+    assert standing(settings, "approval.allow").editable_text == '["bash:a, b"]'
+    assert standing(settings, "ui.status").editable_text == "state, model"
+    assert standing(settings, "limits.max_turns").editable_text == "50"
 
 
 def test_choices_follow_each_other_in_a_ring(tmp_path: Path):
     settings = store(tmp_path, '[model]\nthinking = "extra-high"\n')
 
-    assert standing(settings, "model.thinking").stepped(1) == "off"
-    assert standing(settings, "model.thinking").stepped(-1) == "high"
-    assert standing(settings, "ui.title").stepped(1) == "false"
-    assert standing(settings, "ui.theme").stepped(1) is None
+    assert standing(settings, "model.thinking").next_choice(1) == "off"
+    assert standing(settings, "model.thinking").next_choice(-1) == "high"
+    assert standing(settings, "ui.title").next_choice(1) == "false"
+    assert standing(settings, "ui.theme").next_choice(1) is None
 
 
 def test_a_reset_leaves_the_rest_of_the_file(tmp_path: Path):

@@ -14,7 +14,7 @@ from fakes.script import Hang, Reply
 from textual.pilot import Pilot
 
 from cinch_tui.app.app import CinchApp
-from cinch_tui.shell_line import ShellLine, report_of, shell_line
+from cinch_tui.shell_line import ShellLine, report_message, shell_line
 from cinch_tui.transcript.history_blocks import blocks_of
 from cinch_tui.transcript.tool_block import ToolBlock
 from cinch_tui.widgets.prompt.input import PromptInput
@@ -152,7 +152,7 @@ async def test_command_runs_while_the_agent_works_and_is_no_follow_up(server: Mo
 
 
 def test_report_of_an_earlier_session_stands_as_what_the_person_ran():
-    [block] = blocks_of([report_of("ls -l", "Exit code: 0\na.txt")], [])
+    [block] = blocks_of([report_message("ls -l", "Exit code: 0\na.txt")], [])
 
     assert isinstance(block, ToolBlock)
     assert block.headline == "You ran ls -l"

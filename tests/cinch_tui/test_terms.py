@@ -8,7 +8,7 @@ import pytest
 from fakes.model_server import Failure, ModelServer, Reply
 
 from cinch_tui.assembly import Assembly, assemble
-from cinch_tui.cli.start import sources_for
+from cinch_tui.cli.start import config_sources
 from cinch_tui.config.names import build
 from cinch_tui.config.options import Options
 from cinch_tui.config.paths import find_paths
@@ -21,7 +21,7 @@ from harness.ports.provider import NO_CACHE, CacheStrategy
 
 def assembled(folder: Path, values: dict[str, Value]) -> Assembly:
     paths = find_paths(os.environ)
-    sources = sources_for(paths, folder)
+    sources = config_sources(paths, folder)
     options = Options(cwd=folder, paths=paths, environ=os.environ, sources=sources, keep_session=False)
     settings = build({"model.name": "anthropic/main", "retry.max_retries": 0, **values})
     return asyncio.run(assemble(options, settings, NonInteractive()))

@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cinch_tui.api_keys.credentials import KeyStore
-from cinch_tui.cli.start import sources_for
+from cinch_tui.cli.start import config_sources
 from cinch_tui.config.layers import load_config
 from cinch_tui.config.paths import find_paths
 from cinch_tui.doctor.checks import CheckRequest, Setup, run_checks
 from cinch_tui.doctor.findings import Finding, lines
 from cinch_tui.doctor.service import Timeouts
-from cinch_tui.models.last_choice import Choice
+from cinch_tui.models.last_choice import ModelChoice
 
 PATIENT = Timeouts(answer=60, local=60, step=20)
 HURRIED = Timeouts(answer=0.3, local=0.3, step=0.3)
 
 
 async def examined(
-    *names: str, chosen: Sequence[Choice] = (), is_offline: bool = False, patience: Timeouts = PATIENT
+    *names: str, chosen: Sequence[ModelChoice] = (), is_offline: bool = False, patience: Timeouts = PATIENT
 ) -> list[Finding]:
     """What the doctor finds; of the services alone if some are named."""
     paths = find_paths(os.environ)
     keys = KeyStore(paths, os.environ)
     found: list[Finding] = []
-    config = load_config(sources_for(paths, Path.cwd()))
+    config = load_config(config_sources(paths, Path.cwd()))
     await run_checks(CheckRequest(names, is_offline, patience), Setup(keys, config, chosen), found.append)
     return found
 

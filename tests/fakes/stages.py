@@ -33,7 +33,7 @@ from textual.widgets import Input
 
 from cinch_tui.api_keys.check import KeyAccepted, KeyRefused
 from cinch_tui.app.app import CinchApp
-from cinch_tui.changes import Ledger
+from cinch_tui.changes import SessionChanges
 from cinch_tui.config.layers import Sources
 from cinch_tui.config.store import SettingStore
 from cinch_tui.screens.approval import ApprovalScreen
@@ -202,7 +202,7 @@ async def changes(pilot: Pilot[object], app: CinchApp) -> None:
     await workspace.read("src/price.py")
     for path, text in (("src/price.py", EDIT.view.new), ("notes.md", "# Notes\n\nPrices are in cents.\n")):
         await workspace.write(path, text)
-    await put(pilot, app, ChangesScreen(Ledger(originals, workspace, lambda _: None), "session"))
+    await put(pilot, app, ChangesScreen(SessionChanges(originals, workspace, lambda _: None), "session"))
 
 
 async def settings(pilot: Pilot[object], app: CinchApp) -> None:

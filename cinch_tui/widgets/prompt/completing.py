@@ -7,8 +7,8 @@ from textual.actions import SkipAction
 from textual.containers import Vertical
 from textual.reactive import var
 
-from cinch_tui.keys.keymap import bound
-from cinch_tui.user_input import Said, as_words
+from cinch_tui.keys.keymap import bindings_for_key
+from cinch_tui.user_input import UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.input import PromptInput, run_first
 from cinch_tui.widgets.prompt.mentions import MentionCompletion
@@ -62,14 +62,14 @@ class CompletingField(Vertical):
         """Insert what was pasted."""
         self._input.put(text)
 
-    def _show(self, said: Said) -> None:
+    def _show(self, said: UserInputLike) -> None:
         """Let this stand here as if it had always stood here, with placeholders for what was pasted."""
-        self._input.show(said, self._pasted.get(as_words(said).text.strip("\n"), ()))
+        self._input.show(said, self._pasted.get(as_user_input(said).text.strip("\n"), ()))
         self._shown = self._input.text
         self._close()
 
     async def _run_key(self, key: str) -> bool:
-        own = bound(self._bindings, key)
+        own = bindings_for_key(self._bindings, key)
         if own:
             self._keep_up()
         return await run_first(own, self)

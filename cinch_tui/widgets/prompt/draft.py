@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cinch_tui.images.image_store import ImageStore
-from cinch_tui.user_input import Words
+from cinch_tui.user_input import UserInput
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -34,9 +34,9 @@ class Draft:
         self._opening = threading.Lock()
         self._lock: BaseFileLock | None = None
         self._file: Path | None = None
-        self._written = Words("")
+        self._written = UserInput("")
 
-    def open(self) -> Words:
+    def open(self) -> UserInput:
         """Take a place, one with a draft that nobody has if there is one; the draft."""
         with self._opening:
             if self._file is None:
@@ -50,25 +50,25 @@ class Draft:
             if not left:
                 new = (self._folder / f"{number}.txt" for number in count(1))
                 left = [path for path, _ in zip(new, range(_MAX_PLACES), strict=False) if self._take(path)]
-            self._written = self._read(left[0]) if left and left[0].exists() else Words("")
+            self._written = self._read(left[0]) if left and left[0].exists() else UserInput("")
         except (OSError, UnicodeDecodeError) as error:
             logger.warning("the draft cannot be read: %s", error)
 
-    def _read(self, path: Path) -> Words:
-        words = Words(path.read_text(encoding="utf-8"))
+    def _read(self, path: Path) -> UserInput:
+        words = UserInput(path.read_text(encoding="utf-8"))
         pictures = path.with_suffix(_PICTURES)
         if not pictures.exists():
             return words
         # Marks have no line break, and names no blank.
         named = dict(line.split(" ", 1)[::-1] for line in pictures.read_text(encoding="utf-8").splitlines())
-        return Words(words.text, self._album.find_all(named)).saying(words.text)
+        return UserInput(words.text, self._album.find_all(named)).with_text(words.text)
 
-    def write(self, words: Words) -> None:
+    def write(self, words: UserInput) -> None:
         """Keep this in the place of what was kept. API keys are left out."""
         from cinch_tui.commands.secrets import without_keys  # not before the first paint
         from cinch_tui.config.private_file import write_private
 
-        kept = words.saying(without_keys(words.text))
+        kept = words.with_text(without_keys(words.text))
         if self._file is None or kept == self._written or len(kept.text) > MAX_CHARACTERS:
             return
         pictures = self._file.with_suffix(_PICTURES)

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
-from cinch_tui.user_input import Words, joined
+from cinch_tui.user_input import UserInput, join_inputs
 from cinch_tui.widgets.prompt.draft import Draft
 from harness.lazy_dataclass import dataclass
 
@@ -27,9 +27,9 @@ class DraftKeeper(Widget):
     class Found(Message):
         """What was typed in this project and never sent."""
 
-        words: Words
+        words: UserInput
 
-    def __init__(self, draft: Draft, read: Callable[[], Words]) -> None:
+    def __init__(self, draft: Draft, read: Callable[[], UserInput]) -> None:
         super().__init__()
         self._draft = draft
         self._read = read
@@ -42,8 +42,8 @@ class DraftKeeper(Widget):
 
     def on_unmount(self) -> None:
         # Whoever leaves at once had no draft yet that could be shown.
-        before = Words("") if self._is_open else self._draft.open()
-        self._draft.write(joined([each for each in (before, self._read()) if each.text]))
+        before = UserInput("") if self._is_open else self._draft.open()
+        self._draft.write(join_inputs([each for each in (before, self._read()) if each.text]))
         self._draft.close()
 
     def changed(self) -> None:

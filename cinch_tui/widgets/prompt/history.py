@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cinch_tui.images.image_store import ImageStore
-from cinch_tui.user_input import Said, Words, as_words
+from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 
 MAX_WRITTEN_CHARACTERS = 20_000
 
@@ -29,10 +29,10 @@ class PromptHistory:
         self._read_to = -1
         # Of a text that was sent twice, the latest.
         self._pictures: dict[str, Mapping[str, str]] = {}
-        self._edits: dict[int, Words] = {}
+        self._edits: dict[int, UserInput] = {}
         self._position: int | None = None
 
-    def add(self, said: Said) -> None:
+    def add(self, said: UserInputLike) -> None:
         """Remember what was sent, and end the walk."""
         # The first paint does not wait for what reads and writes the file.
         from cinch_tui.commands.secrets import without_keys
@@ -40,7 +40,7 @@ class PromptHistory:
 
         self._edits.clear()
         self._position = None
-        words = as_words(said)
+        words = as_user_input(said)
         text = without_keys(words.text).strip("\n")
         entries = self._entries()
         pictures = self._album.keep_all(words.images) if self._album and words.images else {}
@@ -57,22 +57,22 @@ class PromptHistory:
     def entries(self) -> Sequence[str]:
         return self._entries()
 
-    def go_to(self, index: int, draft: Words) -> Words:
+    def go_to(self, index: int, draft: UserInput) -> UserInput:
         """Walk to that one of the `entries` that were given last, and keep the draft where Down finds it; the entry."""
         entries = self._loaded
         self._edits = {len(entries): draft}
         self._position = index
         return self._words(entries[index])
 
-    def older(self, current: Words) -> Words | None:
+    def older(self, current: UserInput) -> UserInput | None:
         """The entry before the one shown, which is now `current`; None at the oldest."""
         return self._walk(current, -1)
 
-    def newer(self, current: Words) -> Words | None:
+    def newer(self, current: UserInput) -> UserInput | None:
         """The entry after, and after the last the draft; None at the draft."""
         return self._walk(current, +1)
 
-    def _walk(self, current: Words, step: int) -> Words | None:
+    def _walk(self, current: UserInput, step: int) -> UserInput | None:
         entries = self._entries()
         position = len(entries) if self._position is None else self._position
         target = position + step
@@ -82,11 +82,11 @@ class PromptHistory:
         self._position = target
         if target in self._edits:
             return self._edits[target]
-        return self._words(entries[target]) if target < len(entries) else Words("")
+        return self._words(entries[target]) if target < len(entries) else UserInput("")
 
-    def _words(self, text: str) -> Words:
+    def _words(self, text: str) -> UserInput:
         pictures = self._pictures.get(text)
-        return Words(text, self._album.find_all(pictures)) if pictures and self._album else Words(text)
+        return UserInput(text, self._album.find_all(pictures)) if pictures and self._album else UserInput(text)
 
     def _entries(self) -> list[str]:
         from cinch_tui.widgets.prompt.history_file import read_entries, size_of  # as above

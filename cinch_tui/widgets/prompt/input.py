@@ -12,8 +12,8 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from cinch_tui.keys.keymap import bound
-from cinch_tui.user_input import Said, Words, as_words
+from cinch_tui.keys.keymap import bindings_for_key
+from cinch_tui.user_input import UserInput, UserInputLike, as_user_input
 from cinch_tui.widgets.prompt.line_input import LineInput
 from cinch_tui.widgets.prompt.pastes import Pastes, is_large, typeable
 from harness.lazy_dataclass import dataclass
@@ -101,11 +101,11 @@ class PromptInput(LineInput):
         self.border_subtitle = self._keys_elsewhere or hint
 
     @property
-    def words(self) -> Words:
+    def words(self) -> UserInput:
         """The text with every paste in its place, and its images."""
         return self._pastes.words(self.text)
 
-    def said(self, text: str) -> Words:
+    def said(self, text: str) -> UserInput:
         """What a text says that stood here."""
         return self._pastes.words(text)
 
@@ -124,10 +124,10 @@ class PromptInput(LineInput):
         """The texts that the placeholders here stand for."""
         return self._pastes.held_in(self.text)
 
-    def show(self, said: Said, pasted: Sequence[str] = ()) -> None:
+    def show(self, said: UserInputLike, pasted: Sequence[str] = ()) -> None:
         """Replace everything, with the cursor at the end and placeholders for the texts in `pasted`."""
-        words = as_words(said)
-        text = self._pastes.adopt(words.saying(typeable(words.text)))
+        words = as_user_input(said)
+        text = self._pastes.adopt(words.with_text(typeable(words.text)))
         for each in pasted:
             # The history keeps no newline at the end of a prompt.
             part = each if each in text else each.rstrip("\n")
@@ -188,7 +188,7 @@ class PromptInput(LineInput):
             event.stop()
             event.prevent_default()
             return
-        own = bound(self._bindings, key)
+        own = bindings_for_key(self._bindings, key)
         if await run_first(own, self) or await self._run_key(key):
             event.stop()
             event.prevent_default()

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from cinch_tui.transcript.plain import harmless
-from cinch_tui.user_input import MARK, Attachment, Words, mark_of
+from cinch_tui.user_input import MARK, Attachment, UserInput, image_mark
 
 if TYPE_CHECKING:
     from cinch_tui.images.image_loader import LoadedImage
@@ -50,21 +50,21 @@ class Pastes:
     def attach(self, shot: LoadedImage) -> str:
         """The mark that stands for the image."""
         self._last_image += 1
-        mark = mark_of(self._last_image, shot.name, shot.width, shot.height)
+        mark = image_mark(self._last_image, shot.name, shot.width, shot.height)
         self._images[mark] = shot.image
         return mark
 
-    def adopt(self, words: Words) -> str:
+    def adopt(self, words: UserInput) -> str:
         """The text, which replaces all that stood here; its marks stand for its images."""
         self._images.update({each.mark: each.image for each in words.images})
         self._last_image = max(self._last_image, *(int(found[1]) for found in MARK.finditer(words.text)), 0)
         return words.text
 
-    def words(self, text: str) -> Words:
+    def words(self, text: str) -> UserInput:
         """What the text says: every paste in its place, and the images whose marks it has."""
         said = self.expand(text)
         marks = dict.fromkeys(found[0] for found in MARK.finditer(text) if found[0] in self._images)
-        return Words(said, tuple(Attachment(mark, self._images[mark]) for mark in marks))
+        return UserInput(said, tuple(Attachment(mark, self._images[mark]) for mark in marks))
 
     def collapse(self, text: str) -> str:
         """A placeholder for the text, with a number where there is one of this size already."""

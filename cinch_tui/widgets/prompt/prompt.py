@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.reactive import var
 from textual.widgets import TextArea
 
-from cinch_tui.keys.keymap import bindings, hint, read_chords_of_plain_terminals
-from cinch_tui.user_input import Said, Words, as_words, joined
+from cinch_tui.keys.keymap import bindings, hint, recognize_alt_keys
+from cinch_tui.user_input import UserInput, UserInputLike, as_user_input, join_inputs
 from cinch_tui.widgets.prompt.completion import Completion, CompletionSource
 from cinch_tui.widgets.prompt.draft import Draft
 from cinch_tui.widgets.prompt.draft_keeper import DraftKeeper
@@ -57,13 +57,13 @@ class Prompt(PastingField):
     class Submitted(Message):
         """Enter: the whole text, with every paste in it, and its images."""
 
-        words: Words
+        words: UserInput
 
     @dataclass
     class FollowUp(Message):
         """Alt+Enter: for when the agent is done."""
 
-        words: Words
+        words: UserInput
 
     class SendNow(Message):
         """Enter in an empty prompt while a steering message is queued."""
@@ -76,7 +76,7 @@ class Prompt(PastingField):
     class Revised(Message):
         """What was to be changed is ready."""
 
-        words: Words
+        words: UserInput
 
     class LeftAsItWas(Message):
         """What was to be changed is not."""
@@ -97,7 +97,7 @@ class Prompt(PastingField):
         self._history = history
         self._search: HistorySearch | None = None
         # What stood here when something else was to be changed here.
-        self._aside: Words | None = None
+        self._aside: UserInput | None = None
 
     def compose(self) -> ComposeResult:
         yield self._popup
@@ -106,7 +106,7 @@ class Prompt(PastingField):
             yield self._keeper
 
     def on_mount(self) -> None:
-        read_chords_of_plain_terminals()
+        recognize_alt_keys()
 
     def watch_is_shell(self, is_shell: bool) -> None:  # noqa: FBT001  Textual's signature
         if not self._search:
@@ -129,7 +129,7 @@ class Prompt(PastingField):
         return self._input
 
     @property
-    def words(self) -> Words:
+    def words(self) -> UserInput:
         """What would be sent now."""
         return self._input.said(self._search.draft) if self._search else self._input.words
 
@@ -142,7 +142,7 @@ class Prompt(PastingField):
         self._leave_search()
         self._show(text)
 
-    def take(self) -> Words:
+    def take(self) -> UserInput:
         """What stands here; the prompt is empty afterwards, and it is in no history."""
         self._leave_search()
         words = self._input.words
@@ -152,13 +152,13 @@ class Prompt(PastingField):
         self._close()
         return words
 
-    def restore(self, said: Said) -> None:
+    def restore(self, said: UserInputLike) -> None:
         """Give back what was posted, before whatever has been typed since."""
         since = self.words
         self._leave_search()
-        self._show(joined([as_words(said), since]) if since.text else said)
+        self._show(join_inputs([as_user_input(said), since]) if since.text else said)
 
-    def revise(self, words: Words) -> None:
+    def revise(self, words: UserInput) -> None:
         """Let the person change this, in the place of what stands here, which comes back afterwards."""
         self._leave_search()
         if self._aside is None:
@@ -174,8 +174,8 @@ class Prompt(PastingField):
             self._show(aside)
         self.post_message(outcome)
 
-    def _unsent(self) -> Words:
-        return joined([self.words, self._aside]) if self._aside and self._aside.text else self.words
+    def _unsent(self) -> UserInput:
+        return join_inputs([self.words, self._aside]) if self._aside and self._aside.text else self.words
 
     def insert(self, text: str) -> None:
         """Type or paste the text at the cursor, and go there."""

@@ -81,9 +81,9 @@ def test_scripts_get_one_object(anthropic: Begin) -> None:
     assert done.returncode == 0
     [finding] = json.loads(done.stdout)["findings"]
     assert finding["level"] == "note"
-    assert finding["what"] == "anthropic"
+    assert finding["subject"] == "anthropic"
     assert finding["step"] == "answer"
-    assert finding["mend"].startswith("the way and the key are good")
+    assert finding["remedy"].startswith("the way and the key are good")
 
 
 def test_a_wrong_configuration_does_not_keep_the_doctor_from_looking(own_home: Path) -> None:

@@ -9,12 +9,12 @@ from fakes.model_server import ModelServer, Reply
 
 from cinch_tui.config.paths import find_paths
 from cinch_tui.doctor.report import WIDTH, report_block
-from cinch_tui.models.last_choice import Choice
+from cinch_tui.models.last_choice import ModelChoice
 
 
 async def test_the_app_tells_of_the_model_in_use_in_one_block(tmp_path: Path) -> None:
     with ModelServer([Reply("OK")]) as server:
-        in_use = Choice("openai-chat/qwen", server.openai_url)
+        in_use = ModelChoice("openai-chat/qwen", server.openai_url)
         told = await report_block([], find_paths(os.environ), tmp_path, in_use)
 
     first, *lines, last = told.splitlines()

@@ -10,7 +10,7 @@ from fakes.model_server import Failure, Hang, ModelServer, Raw, Reply
 from fakes.patients import HURRIED, examined, report
 from fakes.script import Script
 
-from cinch_tui.models.last_choice import Choice
+from cinch_tui.models.last_choice import ModelChoice
 from harness.messages import Usage
 
 Begin = Callable[[Script], ModelServer]
@@ -135,7 +135,7 @@ async def test_a_local_server_that_does_not_run_is_told_how_to_start(
     name: str, mend: str, unused_tcp_port: int
 ) -> None:
     preset, _, model = name.partition("/")
-    chosen = [Choice(f"{preset}/{model}", f"http://127.0.0.1:{unused_tcp_port}/v1")]
+    chosen = [ModelChoice(f"{preset}/{model}", f"http://127.0.0.1:{unused_tcp_port}/v1")]
 
     level, told = await only(name, chosen=chosen)
 
@@ -151,7 +151,7 @@ async def test_a_local_server_is_asked_for_its_list_and_only_a_chosen_model_is_l
 
     listed = await only("ollama")
     asked_first = len(server.requests)
-    chosen = await only("ollama", chosen=[Choice("ollama/gemma")])
+    chosen = await only("ollama", chosen=[ModelChoice("ollama/gemma")])
 
     assert "models: serves qwen, gemma; at http://127.0.0.1:" in listed[1]
     assert asked_first == 0

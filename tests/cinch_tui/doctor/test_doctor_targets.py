@@ -11,7 +11,7 @@ from fakes.model_server import ModelServer, Reply
 from fakes.patients import examined, report
 from fakes.script import Script
 
-from cinch_tui.models.last_choice import Choice
+from cinch_tui.models.last_choice import ModelChoice
 from harness.errors import ConfigError
 from providers.catalog import presets
 
@@ -31,7 +31,7 @@ async def test_who_has_a_key_or_an_address_or_is_chosen_is_set_up(monkeypatch: p
 
     others = len(presets()) - 3
 
-    told = await set_up(chosen=[Choice("vllm/qwen"), Choice("vllm/qwen"), Choice("demo/tour")])
+    told = await set_up(chosen=[ModelChoice("vllm/qwen"), ModelChoice("vllm/qwen"), ModelChoice("demo/tour")])
 
     assert told == [
         f"ok services set up: mistral, ollama, vllm; {others} more could be set up: cinch models --providers",
@@ -51,9 +51,9 @@ async def test_a_variable_that_other_programs_use_sets_nothing_up(monkeypatch: p
     assert named == "ok github-models not asked; key from environment variable GITHUB_TOKEN"
 
 
-@pytest.mark.parametrize(("chosen", "asked"), [([], "openai"), ([Choice("openai-chat/gpt-5")], "openai-chat")])
+@pytest.mark.parametrize(("chosen", "asked"), [([], "openai"), ([ModelChoice("openai-chat/gpt-5")], "openai-chat")])
 async def test_two_presets_of_one_account_are_looked_at_once(
-    chosen: list[Choice], asked: str, monkeypatch: pytest.MonkeyPatch
+    chosen: list[ModelChoice], asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
@@ -63,7 +63,7 @@ async def test_two_presets_of_one_account_are_looked_at_once(
 
 
 async def test_a_chosen_model_of_an_unknown_provider_is_bad() -> None:
-    told = report(await examined(is_offline=True, chosen=[Choice("opnai/gpt-5")]))
+    told = report(await examined(is_offline=True, chosen=[ModelChoice("opnai/gpt-5")]))
 
     assert any(line.startswith("bad model opnai/gpt-5 is chosen: unknown provider 'opnai'") for line in told)
 

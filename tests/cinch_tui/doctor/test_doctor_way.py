@@ -78,8 +78,8 @@ async def test_a_server_that_begins_no_tls_is_named(silent: int) -> None:
 
     connection, tls = await walk.findings()
 
-    assert connection.told == f"127.0.0.1:{silent} takes it"
-    assert tls.told == f"127.0.0.1:{silent} takes the connection and begins no secure one within 0.3 s"
+    assert connection.message == f"127.0.0.1:{silent} takes it"
+    assert tls.message == f"127.0.0.1:{silent} takes the connection and begins no secure one within 0.3 s"
 
 
 async def test_a_server_in_the_clear_is_not_taken_for_a_secure_one(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,6 +227,6 @@ async def test_a_clock_that_is_far_off_is_told(minutes: int, told: str) -> None:
         port = server.sockets[0].getsockname()[1]
         found = await ConnectionCheck(Route("127.0.0.1", port, is_encrypted=False), trusts_nobody()).clock()
 
-    assert "".join(finding.told for finding in found) == (
+    assert "".join(finding.message for finding in found) == (
         f"this machine's clock is {told} the service's" if told else ""
     )

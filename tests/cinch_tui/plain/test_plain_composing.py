@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinch_tui.plain.composing import composed, is_complete
+from cinch_tui.plain.composing import is_complete, join_lines
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_a_prompt_is_complete_when_nothing_is_left_open(lines: list[str], expect
     ],
 )
 def test_what_was_only_there_for_the_typing_goes(lines: list[str], expected: str):
-    assert composed(lines) == expected
+    assert join_lines(lines) == expected

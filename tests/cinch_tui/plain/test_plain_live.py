@@ -83,12 +83,12 @@ async def test_equal_lines_are_all_printed_when_the_window_moves():
 
 async def test_output_waits_while_the_user_types_a_line():
     command = Command()
-    command.paper.hold("steer> ")
+    command.paper.pause("steer> ")
     command.prints("one\n")
     for _ in range(50):
         await asyncio.sleep(0)
     meanwhile = command.out.getvalue()
-    command.paper.release()
+    command.paper.resume()
     await command.shows("one")
 
     assert meanwhile == "steer> "

@@ -12,7 +12,7 @@ def test_what_is_said_stands_on_lines_of_its_own():
     paper.begin("Assistant")
     paper.add("Let me lo")
     paper.add("ok at")
-    paper.say("Tool", "bash ls\nthere")
+    paper.write("Tool", "bash ls\nthere")
     paper.add(" more\n\n  code\n")
     paper.end()
 
@@ -38,11 +38,11 @@ def test_nothing_is_written_into_a_line_that_is_typed():
     paper.begin("Assistant")
     paper.add("I will ")
 
-    paper.hold("steer> ")
+    paper.pause("steer> ")
     paper.add("go on ")
-    paper.say("Notice", "hear")
+    paper.write("Notice", "hear")
     meanwhile = out.getvalue()
-    paper.release()
+    paper.resume()
 
     assert meanwhile == "Assistant: I will \nsteer> "
     assert out.getvalue() == "Assistant: I will \nsteer>   go on \nNotice: hear\n"
@@ -55,7 +55,7 @@ def test_control_sequences_are_made_visible_even_in_two_halves():
     paper.begin("Assistant")
     paper.add("\x1b")
     paper.add("[2J ")
-    paper.say("Tool", "\x9b31m")
+    paper.write("Tool", "\x9b31m")
 
     assert "\x1b" not in out.getvalue()
     assert "\x9b" not in out.getvalue()
@@ -70,8 +70,8 @@ def test_a_reader_that_goes_away_is_told_once():
     paper = LineWriter(Closed())
     paper.on_failure = lambda: told.append("gone")
 
-    paper.say("Notice", "one")
-    paper.say("Notice", "two")
+    paper.write("Notice", "one")
+    paper.write("Notice", "two")
 
     assert told == ["gone"]
     assert paper.failed
@@ -86,9 +86,9 @@ def test_a_bell_stands_in_no_line_and_does_not_wait_for_the_end_of_one():
     stream = Tty()
     paper = LineWriter(stream)
 
-    paper.hold("You: ")
-    paper.ring()
-    paper.say("Notice", "later")
+    paper.pause("You: ")
+    paper.bell()
+    paper.write("Notice", "later")
 
     assert stream.getvalue() == "You: \x07"
 
@@ -96,6 +96,6 @@ def test_a_bell_stands_in_no_line_and_does_not_wait_for_the_end_of_one():
 def test_a_file_is_not_rung():
     stream = io.StringIO()
 
-    LineWriter(stream).ring()
+    LineWriter(stream).bell()
 
     assert stream.getvalue() == ""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cinch_tui.plain.showing import cut, diff_lines, view_lines
+from cinch_tui.plain.showing import diff_lines, shorten, view_lines
 from harness.views import DiffView, ListingView, TerminalView, TodoItem, TodoView
 
 OLD = "".join(f"line {number}\n" for number in range(1, 21))
@@ -27,7 +27,7 @@ def test_a_new_file_and_one_that_goes_are_said_so():
 
 
 def test_what_is_long_is_cut_in_its_middle():
-    lines = cut([str(number) for number in range(100)], 4)
+    lines = shorten([str(number) for number in range(100)], 4)
 
     assert lines == ["0", "1", "[96 more lines]", "98", "99"]
 

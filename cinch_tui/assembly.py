@@ -127,7 +127,7 @@ class Assembly:
         # Who asks for plan mode at the start gets it, whatever mode the session was left in.
         now = self.agent.state.mode
         left = next((mode for mode in MODES.values() if mode.name == loaded.mode), now)
-        wanted = PLAN if self.settings.plan.first else left
+        wanted = PLAN if self.settings.plan.enabled else left
         if wanted is not now or wanted.name != (loaded.mode or EXECUTE.name):
             self.agent.set_mode(wanted)
 
@@ -320,7 +320,7 @@ def _fallback(settings: Settings, keys: KeyStore) -> tuple[list[Model], list[str
 def _tools(settings: Settings) -> list[Tool]:
     tools = builtin_tools(secrets=_key_variables)
     # Without sub-agents, a model is not told of them.
-    return [tool for tool in tools if tool.name != "delegate_sub_agent" or settings.agents.max_depth > 0]
+    return [tool for tool in tools if tool.name != "delegate_sub_agent" or settings.subagents.max_depth > 0]
 
 
 def _key_variables() -> tuple[str, ...]:

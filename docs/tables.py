@@ -50,7 +50,7 @@ def _keys() -> Iterator[str]:
         rows = rows_of((key for key in KEYS if key.owner == owner), {})
         if rows:
             yield f"## {title}\n"
-            yield from _table(("Key", "Action", "Id"), ((row.label, row.words, f"`{row.id}`") for row in rows))
+            yield from _table(("Key", "Action", "Id"), ((row.label, row.description, f"`{row.id}`") for row in rows))
 
 
 def _settings() -> Iterator[str]:

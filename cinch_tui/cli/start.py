@@ -24,7 +24,7 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "model": ("model.name",),
     "base_url": ("model.base_url",),
     "thinking": ("model.thinking",),
-    "plan": ("plan.first",),
+    "plan": ("plan.enabled",),
     "plain": ("ui.plain",),
     "approve": ("approval.mode",),
     "allow": ("approval.allow",),

@@ -1,1 +1,1 @@
-"""What can be set, where it was set, and changing it."""
+"""Configuration: settings in layers, paths, trust, and editing the user's file."""

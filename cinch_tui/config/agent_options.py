@@ -1,13 +1,13 @@
-"""The settings about how an agent works, as the values that the harness takes."""
+"""Agent options of the harness, built from settings."""
 
 from __future__ import annotations
 
 from cinch_tui.config.settings import (
-    AgentsSettings,
-    CacheSettings,
     LimitSettings,
+    PromptCacheSettings,
     RetrySettings,
     Settings,
+    SubagentSettings,
     ToolSettings,
 )
 from harness.agent.limits import Limits
@@ -18,19 +18,19 @@ from harness.ports.provider import NO_CACHE, CacheStrategy
 
 
 def agent_options(settings: Settings, *, headless: bool) -> AgentOptions:
-    """All that the settings say of an agent. Where it works and whom it asks is for the caller to add."""
+    """Return the options that come from settings; the caller adds the workspace and the user interaction."""
     return AgentOptions(
         approval=settings.approval.mode,
-        mode=PLAN if settings.plan.first else EXECUTE,
+        mode=PLAN if settings.plan.enabled else EXECUTE,
         planning=Planning(max_turns=settings.plan.max_turns),
         limits=limits_of(settings.limits, headless=headless),
         retry=retry_of(settings.retry),
-        cache=cache_of(settings.cache),
+        cache=cache_of(settings.prompt_cache),
         steering=settings.steering.queue,
         follow_up=settings.steering.follow_up,
         steering_mode=settings.steering.mode,
         execution=execution_of(settings.tools),
-        subagents=subagents_of(settings.agents),
+        subagents=subagents_of(settings.subagents),
         max_tokens=settings.model.max_tokens or None,
     )
 
@@ -39,7 +39,7 @@ def limits_of(settings: LimitSettings, *, headless: bool) -> Limits:
     return Limits(
         max_turns=settings.max_turns_headless if headless else settings.max_turns,
         max_tokens=settings.max_tokens,
-        max_seconds=settings.max_seconds,
+        max_seconds=settings.max_duration_s,
         max_cost=settings.max_cost_usd,
     )
 
@@ -48,7 +48,7 @@ def retry_of(settings: RetrySettings) -> RetryPolicy:
     return RetryPolicy(max_retries=settings.max_retries, max_retry_after=settings.max_retry_after_s)
 
 
-def cache_of(settings: CacheSettings) -> CacheStrategy:
+def cache_of(settings: PromptCacheSettings) -> CacheStrategy:
     match settings.strategy:
         case "auto":
             return CacheStrategy(lifetime=settings.lifetime)
@@ -64,11 +64,11 @@ def execution_of(settings: ToolSettings) -> Execution:
         timeout=settings.timeout_s or None,
         max_result_chars=settings.max_result_chars,
         cache_entries=settings.cache_entries,
-        cache_turns=settings.cache_ttl_rounds,
+        cache_turns=settings.cache_ttl_turns,
     )
 
 
-def subagents_of(settings: AgentsSettings) -> Subagents:
+def subagents_of(settings: SubagentSettings) -> Subagents:
     return Subagents(
         max_depth=settings.max_depth,
         max_concurrent=settings.max_concurrent,

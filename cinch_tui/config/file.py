@@ -1,6 +1,6 @@
-"""A TOML file as dotted keys with the lines they stand on.
+"""Configuration files as dotted keys with line numbers.
 
-tomllib does not tell where a key stands, so the text is scanned once more for whoever has to report an error.
+tomllib reports no line numbers for keys, so the text is scanned a second time for error messages.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from harness.lazy_dataclass import dataclass
 from harness.workspace.disk import read_small_text
 
 LARGEST = 256 * 1024
-"""Bytes of a file of settings."""
+"""Maximum size of a configuration file, in bytes."""
 DEEPEST = 16
-"""Levels of tables and lists in it."""
+"""Maximum nesting of tables and lists."""
 
 PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 LONG_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:{PART}[ \t]*\.[ \t]*){{{DEEPEST}}}")
@@ -29,7 +29,7 @@ TOML_PLACE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One value of a file and the line it stands on."""
+    """A value of a file with its line number."""
 
     value: object
     line: int
@@ -37,28 +37,32 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A configuration file as it was read: `text` is what trust is given to."""
+    """A configuration file as read."""
 
     path: Path
     text: str
+    """The content; trust in a project file applies to exactly this text."""
+
     entries: dict[str, Entry]
+    """Values by dotted name."""
 
 
 def read_config_file(path: Path) -> ConfigFile:
-    """Read a file.
+    """Read a configuration file.
 
     Raises:
-        ConfigError: it cannot be read, is too large or nested too deeply, is no UTF-8 or no TOML; with path and line.
+        ConfigError: the file cannot be read, is too large or nested too deeply, or is not valid UTF-8 or TOML; with
+            path and line.
     """
     try:
         text = read_small_text(path, LARGEST)
     except NotAFile as error:
-        raise ConfigError(f"{path}: is not read: it is {error}") from error
+        raise ConfigError(f"{path}: not a regular file: it is {error}") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
-    # The parser keeps every beginning of a dotted key, gigabytes of a long one.
+    # The parser stores every prefix of a dotted key, which takes gigabytes for a long one.
     if LONG_KEY.search(text):
         raise ConfigError(f"{path}: is nested too deeply")
     try:
@@ -75,7 +79,7 @@ def read_config_file(path: Path) -> ConfigFile:
 
 
 def _is_shallow(data: object) -> bool:
-    """True if no value is nested more than `DEEPEST` levels."""
+    """Return True if no value is nested deeper than `DEEPEST` levels."""
     level: list[object] = [data]
     for _ in range(DEEPEST):
         level = [item for value in level for item in _items_of(value)]
@@ -102,10 +106,10 @@ def _explain(path: Path, text: str, problem: str) -> str:
 
 
 def flatten(table: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Each value of nested tables under its dotted name."""
+    """Yield each value of nested tables with its dotted name."""
     for key, value in table.items():
         if isinstance(value, dict):
-            yield from flatten(value, f"{prefix}{key}.")  # pyright: ignore[reportUnknownArgumentType] TOML's keys are texts
+            yield from flatten(value, f"{prefix}{key}.")  # pyright: ignore[reportUnknownArgumentType] TOML keys are strings
         else:
             yield prefix + key, value
 
@@ -128,7 +132,7 @@ def _lines_of_keys(text: str) -> dict[str, int]:
 
 
 def _opens_text(value: str) -> str:
-    """The quotes that end a text of several lines beginning here."""
+    """Return the closing quotes of a multi-line string that begins here, else an empty text."""
     quotes = value[:3]
     return quotes if quotes in ('"""', "'''") and quotes not in value[3:] else ""
 
@@ -138,7 +142,7 @@ def plain_name(dotted: str) -> str:
 
 
 def _line_of(name: str, lines: dict[str, int]) -> int:
-    """A key inside an inline table stands where the table does."""
+    """Return the line of a key; for a key in an inline table, the line of the table."""
     while name and name not in lines:
         name = name.rpartition(".")[0]
     return lines.get(name, 1)

@@ -1,7 +1,8 @@
-"""Settings in layers: defaults, the person's file, the project's file, the environment, the command line.
+"""Settings in layers: defaults, the user's file, the project's file, the environment, the command line.
 
-A later layer wins; lists add up. A file with an unknown key or a bad value stops the start: a setting that is silently
-not in force is worse than none. What a stranger's project may not set is held back, see `cinch_tui.config.trust`.
+A later layer wins; lists are concatenated. An unknown key or an invalid value in a file is an error: a setting that
+silently has no effect is worse than none. Keys that an untrusted project must not set are held back, see
+`cinch_tui.config.trust`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from cinch_tui.config.names import Key, build, find_key, keys
+from cinch_tui.config.names import RENAMED, Key, build, find_key, keys, variable_of
 from cinch_tui.config.settings import Settings, Value
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
@@ -25,7 +26,7 @@ Layer: TypeAlias = Literal["file", "project", "environment", "flag"]
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 SHORT_VARIABLES = {"CINCH_MODEL": "model.name"}
-# These are ours too, but say how cinch runs and not what is set.
+# Variables of cinch that are not settings.
 OTHER_VARIABLES = frozenset(
     {
         "CINCH_CLIENT_CERT",
@@ -41,47 +42,55 @@ OTHER_VARIABLES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where settings come from. `user_file` need not exist unless it was `named` by the person."""
+    """Sources of settings."""
 
     user_file: Path
     project_file: Path | None
     environ: Mapping[str, str]
     trust_file: Path
     flags: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    """Values from the command line, by dotted name."""
+
     named: bool = False
+    """True if the user named `user_file` with `--config`, so that it must exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A value as it was written, and where: raw, so that what `${VAR}` stands for is never shown."""
+    """Origin of a value."""
 
     raw: object
+    """The value as written, with `${VAR}` not expanded: an expanded secret must not be displayed."""
+
     place: str
+    """File and line, environment variable, or "the command line"."""
+
     layer: Layer
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Settings, where each that is no default came from, and what was kept from taking effect.
-
-    `held_back` are the keys an untrusted project file must not set; `cinch config trust` lets them through.
-    """
+    """Loaded settings with their origins."""
 
     settings: Settings
     origins: dict[str, Origin]
+    """Origin of every value that is not a default, by dotted name."""
+
     held_back: tuple[str, ...] = ()
+    """Keys that an untrusted project file must not set; `cinch config trust` allows them."""
+
     warnings: tuple[str, ...] = ()
     project_file: Path | None = None
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What to tell the person: what was wrong but harmless, and which keys were held back."""
+        """Warnings for the user, including the keys that were held back."""
         if not self.held_back:
             return self.warnings
         names = ", ".join(self.held_back)
         held = (
-            f"{self.project_file} is not trusted, so {names} did not take effect; "
-            "if you agree with what it sets, run: cinch config trust"
+            f"{self.project_file} is not trusted, so these keys have no effect: {names}; "
+            "to trust it, run: cinch config trust"
         )
         return (*self.warnings, held)
 
@@ -90,7 +99,7 @@ def load_config(sources: Sources) -> Config:
     """Read all layers.
 
     Raises:
-        ConfigError: a file cannot be read, or a key or value is wrong; with file, line and the nearest key.
+        ConfigError: a file cannot be read, or a key or value is invalid; with file, line and the nearest key.
     """
     layers = _Layers(sources.environ)
     _add_files(layers, sources)
@@ -113,7 +122,7 @@ def _add_files(layers: _Layers, sources: Sources) -> None:
     own, project = sources.user_file, sources.project_file
     if sources.named or must_be_read(own):
         layers.add_file(_read(own), "file")
-    # Path.resolve() fails for a link that leads to itself, before Python 3.13.
+    # Path.resolve() fails for a link to itself before Python 3.13.
     if project and os.path.realpath(project) != os.path.realpath(own):
         from cinch_tui.config.trust import TrustStore  # as below
 
@@ -122,7 +131,7 @@ def _add_files(layers: _Layers, sources: Sources) -> None:
 
 
 def must_be_read(path: Path) -> bool:
-    """Whether a file has to be read: also one that nobody may look for, since what it sets would not be in force."""
+    """Return True if a file exists or cannot be checked: skipping an inaccessible file would ignore its settings."""
     try:
         return path.exists()
     except PermissionError:
@@ -130,14 +139,14 @@ def must_be_read(path: Path) -> bool:
 
 
 def _read(path: Path) -> ConfigFile:
-    # Who has no file does not wait for the parser.
+    # Without a file, the parser is not needed.
     from cinch_tui.config.file import read_config_file
 
     return read_config_file(path)
 
 
 class _Layers:
-    """The layers read so far, one over the other."""
+    """The layers read so far, merged."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.values: dict[str, Value] = {}
@@ -148,17 +157,23 @@ class _Layers:
 
     def put(self, key: Key, value: Value, origin: Origin) -> None:
         below = self.values.get(key.name, key.default)
-        # An allowance of the person's file stays in force when a flag adds one.
+        # An `allow` entry of the user's file stays when a flag adds another.
         self.values[key.name] = below + value if isinstance(value, tuple) and isinstance(below, tuple) else value
         self.origins[key.name] = origin
 
     def add_file(self, file: ConfigFile, layer: Layer, *, trusted: bool = True) -> None:
-        for name, entry in file.entries.items():
+        for written, entry in file.entries.items():
             place = f"{file.path}, line {entry.line}"
+            name = RENAMED.get(written, written)
             key = find_key(name)
             if key is None:
                 raise ConfigError(f"{place}: unknown key {name!r}{_nearest(name)}")
-            # A stranger's file must not read our environment either: it may hold secrets.
+            if name != written:
+                is_ignored = name in file.entries
+                self.warnings.append(_renamed(f"{place}: {written}", name, is_ignored=is_ignored))
+                if is_ignored:
+                    continue
+            # An untrusted file must not read the environment: it may hold secrets.
             if not trusted and _names_variable(entry.value):
                 self.held_back.append(name)
                 continue
@@ -169,12 +184,15 @@ class _Layers:
                 self.held_back.append(name)
 
     def with_own_keys(self, settings: Settings) -> Settings:
-        """What cannot be of the person's keys stops no start: a key that does nothing is seen at once."""
-        # Who has the keys of the table does not wait for it.
+        """Return the settings with the valid part of [keys].
+
+        Invalid keys are only warned about: a key without effect is noticed at once.
+        """
+        # Without keys of the user's own, the table is not needed.
         from cinch_tui.keys.own import KeySetting, resolve_user_keys
 
-        wishes = {name: KeySetting(text, self.origins[f"keys.{name}"].place) for name, text in settings.keys.items()}
-        own = resolve_user_keys(wishes)
+        written = {name: KeySetting(text, self.origins[f"keys.{name}"].place) for name, text in settings.keys.items()}
+        own = resolve_user_keys(written)
         self.warnings.extend(own.problems)
         return replace(settings, keys=own.keys)
 
@@ -182,22 +200,33 @@ class _Layers:
         known = {key.variable: key for key in keys().values()} | {
             variable: keys()[name] for variable, name in SHORT_VARIABLES.items()
         }
+        former = {variable_of(old): keys()[name] for old, name in RENAMED.items()}
         for variable, text in self._environ.items():
             if not variable.startswith("CINCH_") or variable in OTHER_VARIABLES or not text:
                 continue
-            if variable not in known:
-                self.warnings.append(f"the environment variable {variable} sets nothing{_nearest_of(variable, known)}")
-                continue
-            try:
-                value = known[variable].parse(text)
-            except ValueError as error:
-                raise ConfigError(f"the environment variable {variable} {error}, not {text!r}") from error
-            self.put(known[variable], value, Origin(text, variable, "environment"))
+            if variable in known:
+                self._add_variable(variable, known[variable])
+            elif variable in former:
+                key = former[variable]
+                is_ignored = bool(self._environ.get(key.variable))
+                self.warnings.append(_renamed(f"environment variable {variable}", key.variable, is_ignored=is_ignored))
+                if not is_ignored:
+                    self._add_variable(variable, key)
+            else:
+                self.warnings.append(f"unknown environment variable {variable}{_nearest_of(variable, known)}")
+
+    def _add_variable(self, variable: str, key: Key) -> None:
+        text = self._environ[variable]
+        try:
+            value = key.parse(text)
+        except ValueError as error:
+            raise ConfigError(f"environment variable {variable} {error}, not {text!r}") from error
+        self.put(key, value, Origin(text, variable, "environment"))
 
     def _checked(self, key: Key, entry: Entry, place: str) -> Value:
         try:
             value = expand_variables(entry.value, self._environ)
-            # `${TURNS}` can only be written as a text, whatever the key holds.
+            # `${TURNS}` can only be written as a string, whatever the type of the key.
             is_text = isinstance(value, str) and _names_variable(entry.value) and key.kind is not str
             return key.parse(str(value)) if is_text else key.check(value)
         except ValueError as error:
@@ -205,10 +234,10 @@ class _Layers:
 
 
 def expand_variables(value: object, environ: Mapping[str, str]) -> object:
-    """A value as it was written, with what its variables stand for.
+    """Return a value with its environment variables expanded.
 
     Raises:
-        ValueError: one of them is not set.
+        ValueError: a variable is not set.
     """
 
     def looked_up(match: re.Match[str]) -> str:
@@ -236,6 +265,11 @@ def _texts_in(value: object) -> Iterator[str]:
         items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] only texts are looked at
         for item in items:
             yield from _texts_in(item)
+
+
+def _renamed(former: str, current: str, *, is_ignored: bool) -> str:
+    consequence = "it is ignored, since both are set" if is_ignored else "please update the name"
+    return f"{former} was renamed to {current}; {consequence}"
 
 
 def _nearest(name: str) -> str:

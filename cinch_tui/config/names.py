@@ -1,4 +1,4 @@
-"""Each setting by its dotted name: what it may be set to, how it is read from a text, and who may set it."""
+"""Settings by dotted name: type, bounds, parsing, and which files may set them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from harness.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One setting by its dotted name, such as `limits.max_turns`."""
+    """One setting."""
 
     name: str
+    """Dotted name, such as `limits.max_turns`."""
+
     kind: type
     default: Value
     doc: str
@@ -28,13 +30,13 @@ class Key:
     @property
     def variable(self) -> str:
         """The environment variable that sets it."""
-        return "CINCH_" + self.name.replace(".", "_").upper()
+        return variable_of(self.name)
 
     def check(self, value: object) -> Value:
-        """The value as this key holds it.
+        """Return the value in the type of this key.
 
         Raises:
-            ValueError: it is of another kind or out of bounds; the text says what would fit.
+            ValueError: the type or the bounds are wrong; the message names valid values.
         """
         checked = self._of_kind(value)
         chosen = checked if isinstance(checked, tuple) else (checked,)
@@ -46,7 +48,7 @@ class Key:
         return checked
 
     def parse(self, text: str) -> Value:
-        """The value that a text stands for, as in an environment variable; a list is written with commas.
+        """Parse a text such as the value of an environment variable; the items of a list are separated by commas.
 
         Raises:
             ValueError: as `check`.
@@ -54,7 +56,12 @@ class Key:
         return self.check(_parsed(self.kind, text.strip()))
 
     def allows_untrusted(self, value: Value, below: Value) -> bool:
-        """Whether an untrusted file may set this value where it would be `below` without it."""
+        """Return True if an untrusted file may set this value.
+
+        Args:
+            value: the value to set.
+            below: the value that applies without it.
+        """
         match self.guard:
             case "open":
                 return True
@@ -68,14 +75,14 @@ class Key:
             return _texts(value)
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
-        # NaN and infinity pass every comparison with a limit, or none.
+        # NaN and infinity would defeat comparisons with a limit.
         is_odd = isinstance(value, float) and not isfinite(value)
         if isinstance(value, str | int | float | bool) and type(value) is self.kind and not is_odd:
             return value
         raise ValueError(f"must be {KIND_NAMES[self.kind]}")
 
 
-# From strict to loose.
+# Strictest first.
 STRICTNESS: tuple[Value, ...] = ("on", "smart", "off")
 SWITCHES = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 KIND_NAMES: dict[type, str] = {
@@ -87,21 +94,51 @@ KIND_NAMES: dict[type, str] = {
 }
 
 
+RENAMED = {
+    "limits.max_seconds": "limits.max_duration_s",
+    "cache.strategy": "prompt_cache.strategy",
+    "cache.tools": "prompt_cache.tools",
+    "cache.system": "prompt_cache.system",
+    "cache.messages": "prompt_cache.messages",
+    "cache.lifetime": "prompt_cache.lifetime",
+    "tools.cache_ttl_rounds": "tools.cache_ttl_turns",
+    "plan.first": "plan.enabled",
+    "agents.max_depth": "subagents.max_depth",
+    "agents.max_concurrent": "subagents.max_concurrent",
+    "agents.max_turns": "subagents.max_turns",
+    "agents.max_tokens": "subagents.max_tokens",
+    "agents.result_chars": "subagents.result_chars",
+    "ui.status_seconds": "ui.status_interval_s",
+    "ui.side_by_side": "ui.side_by_side_min_columns",
+}
+"""Former names of settings with their current ones: accepted with a warning."""
+
+
+def variable_of(name: str) -> str:
+    """Return the environment variable for a dotted name."""
+    return "CINCH_" + name.replace(".", "_").upper()
+
+
+def former_names(name: str) -> tuple[str, ...]:
+    """Return the names that a setting had before."""
+    return tuple(former for former, current in RENAMED.items() if current == name)
+
+
 @cache
 def keys() -> dict[str, Key]:
-    """Every key, in the order of the example file."""
+    """Return every key, in the order of the example file."""
     return {key.name: key for key in _keys_of(Settings, "")}
 
 
 @cache
 def open_tables() -> dict[str, tuple[str, str]]:
-    """The tables that hold whatever is put under their names, with their meaning and an example."""
+    """Return the tables with free keys, with their description and an example."""
     fields = [item for item in dataclasses.fields(Settings) if "example" in item.metadata]
     return {item.name: (item.metadata["doc"], item.metadata["example"]) for item in fields}
 
 
 def find_key(name: str) -> Key | None:
-    """The key of that name, in an open table too."""
+    """Return the key of that name, also one in an open table."""
     table, _, rest = name.partition(".")
     if rest and table in open_tables():
         return Key(name, str, "", open_tables()[table][0], "held")
@@ -109,14 +146,14 @@ def find_key(name: str) -> Key | None:
 
 
 def build(values: Mapping[str, Value]) -> Settings:
-    """Settings with these values, already checked, and defaults for the rest."""
+    """Return settings with these values, which were checked before, and defaults for the rest."""
     built = _build(Settings, "", values)
     assert isinstance(built, Settings)
     return built
 
 
 def value_of(settings: Settings, name: str) -> Value:
-    """What a setting is, by its dotted name."""
+    """Return the value of a setting by its dotted name."""
     found: Value = attrgetter(name)(settings)
     return found
 
@@ -163,7 +200,7 @@ def _build(group: type, prefix: str, values: Mapping[str, Value]) -> object:
 
 
 def _choices(hint: type) -> tuple[str, ...]:
-    """The words that a Literal allows, or that a list of them may be made of."""
+    """Return the values of a Literal, or of the items of a list of Literals."""
     if get_origin(hint) is tuple:
         return _choices(get_args(hint)[0])
     return get_args(hint) if get_origin(hint) is Literal else ()
@@ -178,7 +215,7 @@ def _is_as_strict(value: Value, below: Value) -> bool:
     if isinstance(value, bool):
         return value or not below
     if isinstance(value, int | float) and isinstance(below, int | float):
-        # Zero is no limit at all.
+        # Zero means unlimited.
         return value != 0 and (below == 0 or value <= below)
     return STRICTNESS.index(value) <= STRICTNESS.index(below)
 

@@ -1,4 +1,4 @@
-"""What the command line asks for besides settings: what to do now, where, and with which session."""
+"""Start options: what the command line specifies besides settings."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json", "even
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Go on with the newest session of this folder."""
+    """Continue the latest session in this folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Go on with a session; an empty id lets the person pick one."""
+    """Resume a session; with an empty id the user picks one."""
 
     session_id: str = ""
 
@@ -32,13 +32,14 @@ SessionChoice: TypeAlias = Literal["new"] | Continue | Resume
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """One start of cinch. `notices` is what the person should be told about the configuration, `sources` is where it
-    was read."""
+    """Options of one start of cinch."""
 
     cwd: Path
     paths: Paths
     environ: Mapping[str, str]
     sources: Sources
+    """Sources the settings were loaded from."""
+
     prompt: str = ""
     images: tuple[Attachment, ...] = ()
     headless: bool = False
@@ -50,8 +51,9 @@ class Options:
     system: str = ""
     verbose: bool = False
     notices: tuple[str, ...] = ()
+    """Warnings about the configuration, for the user."""
 
     @property
     def first_input(self) -> UserInput:
-        """The first prompt, with its images."""
+        """The first prompt with its images."""
         return append_marks(self.prompt, self.images)

@@ -1,4 +1,4 @@
-"""Where configuration, data, state and cache live."""
+"""Folders of configuration, data, state and cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROJECT_FOLDER = ".cinch"
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The four folders of cinch. None of them need exist; who writes makes its own."""
+    """The four folders of cinch; each is created when something is written to it."""
 
     config: Path
     data: Path
@@ -27,7 +27,7 @@ class Paths:
 
     @property
     def credentials_file(self) -> Path:
-        # With the data, since people keep their configuration folder in a public repository.
+        # Not in the configuration folder, which users keep in public repositories.
         return self.data / "credentials.json"
 
     @property
@@ -48,12 +48,12 @@ class Paths:
 
 
 def find_paths(environ: Mapping[str, str]) -> Paths:
-    """The folders the system has for this; `CINCH_HOME` moves all of them under one."""
+    """Return the system's standard folders; `CINCH_HOME` moves all of them under one folder."""
     home = environ.get("CINCH_HOME", "")
     if home:
         root = Path(home).expanduser().absolute()
         return Paths(config=root, data=root / "data", state=root / "state", cache=root / "cache")
-    # Imported here because `CINCH_HOME` makes it needless and every run pays for it.
+    # Imported here because it is not needed with `CINCH_HOME` and slows down every start.
     from platformdirs import PlatformDirs
 
     system = PlatformDirs(APP, appauthor=False)
@@ -66,9 +66,9 @@ def find_paths(environ: Mapping[str, str]) -> Paths:
 
 
 def project_config_file(cwd: Path) -> Path | None:
-    """The nearest `.cinch/config.toml` from `cwd` upwards, not beyond the root of the git repository.
+    """Return the nearest `.cinch/config.toml` in `cwd` or its parents, up to the root of the git repository.
 
-    Outside a repository only `cwd` itself counts, so that a file in a shared parent folder configures nobody.
+    Outside a repository only `cwd` itself is searched, so that a file in a shared parent folder has no effect.
     """
     inside = _folders_of_repository(cwd)
     found = (folder / PROJECT_FOLDER / "config.toml" for folder in inside)
@@ -76,7 +76,7 @@ def project_config_file(cwd: Path) -> Path | None:
 
 
 def _may_be_file(path: Path) -> bool:
-    """Also where nobody may look: a setting that is silently not in force is worse than none."""
+    """Return True if the file exists or cannot be checked, so that its settings are not silently ignored."""
     try:
         return path.is_file()
     except PermissionError:

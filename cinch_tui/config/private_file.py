@@ -1,4 +1,4 @@
-"""Files that only their owner may read, replaced whole or not at all."""
+"""Atomically replaced files that only their owner can read."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace the file with this text, mode 0600; its folder is made, mode 0700, where it is missing.
+    """Replace a file with this text, mode 0600; create its folder, mode 0700, if it is missing.
 
     Raises:
-        OSError: it could not be written; what was there before is untouched.
+        OSError: the file could not be written; the previous content is untouched.
     """
     write_private_bytes(path, text.encode())
 
 
 def write_private_bytes(path: Path, data: bytes) -> None:
-    """As `write_private`."""
+    """Replace a file with these bytes, as `write_private`."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # mkstemp makes the file 0600 from the start: at no moment can another user read it.
+    # mkstemp creates the file with mode 0600, so other users can read it at no time.
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,6 +1,7 @@
-"""What can be set, with its default, its bounds and its meaning.
+"""All settings with their defaults, bounds and descriptions.
 
-The dataclasses are the whole truth: the configuration file, the environment and `config.example.toml` follow from them.
+The dataclasses are the single source: the configuration file, the environment variables and `config.example.toml` are
+derived from them.
 """
 
 from __future__ import annotations
@@ -25,96 +26,104 @@ Images: TypeAlias = Literal["auto", "kitty", "blocks", "off"]
 CallKind: TypeAlias = Literal["auto", "bell", "osc9", "osc777", "osc99", "desktop", "off"]
 Lifetime: TypeAlias = Literal["5m", "1h"]
 Guard: TypeAlias = Literal["open", "held", "tighten"]
-"""Before its folder is trusted, a project's file may: set it · not set it · set it, but only to a stricter value."""
+"""A project file in an untrusted folder may set the value ("open"), not set it ("held"), or only make it stricter
+("tighten")."""
 
 T = TypeVar("T")
 
 
 def setting(default: T, doc: str, *, minimum: float | None = None, guard: Guard = "open") -> T:
-    """A field of a settings dataclass; `doc` is what the example file says about it."""
+    """Return a field of a settings dataclass; `doc` is its description in the example file."""
     return field(default=default, metadata={"doc": doc, "minimum": minimum, "guard": guard})
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    name: str = setting("", "provider/model; empty: the first provider that has a key", guard="held")
-    base_url: str = setting("", "where that provider's API is, when not at its usual address", guard="held")
-    thinking: ThinkingLevel = setting("off", "off, minimal, low, medium, high, extra-high", guard="held")
-    max_tokens: int = setting(0, "longest reply in tokens; 0: as long as the model allows", minimum=0, guard="held")
+    name: str = setting("", "provider/model; empty: the first provider with a key", guard="held")
+    base_url: str = setting("", "API base URL; empty: the provider's default", guard="held")
+    thinking: ThinkingLevel = setting(
+        "off", "thinking level: off, minimal, low, medium, high, extra-high", guard="held"
+    )
+    max_tokens: int = setting(
+        0, "maximum length of a reply, in tokens; 0: the model's maximum", minimum=0, guard="held"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
     fallback: tuple[str, ...] = setting(
-        (), "models to ask in this order, as provider/model, when the chosen one fails for good", guard="held"
+        (), "fallback models as provider/model, tried in order when the chosen model fails permanently", guard="held"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
-    """Of one run. Zero means unlimited."""
+    """Limits of one run; 0 means unlimited."""
 
-    max_turns: int = setting(50, "replies of the model in one run; 0: no limit", minimum=0, guard="tighten")
-    max_turns_headless: int = setting(80, "the same in print mode", minimum=0, guard="tighten")
-    max_tokens: int = setting(0, "tokens read and written in one run; 0: no limit", minimum=0, guard="tighten")
-    max_seconds: float = setting(0.0, "length of one run; 0: no limit", minimum=0, guard="tighten")
+    max_turns: int = setting(50, "turns in one run; 0: unlimited", minimum=0, guard="tighten")
+    max_turns_headless: int = setting(80, "turns in one run in print mode; 0: unlimited", minimum=0, guard="tighten")
+    max_tokens: int = setting(0, "input and output tokens in one run; 0: unlimited", minimum=0, guard="tighten")
+    max_duration_s: float = setting(0.0, "duration of one run, in seconds; 0: unlimited", minimum=0, guard="tighten")
     max_cost_usd: float = setting(
-        10.0, "cost of one run, where prices are known; 0: no limit", minimum=0, guard="tighten"
+        10.0,
+        "cost of one run in US dollars, for models with known prices; 0: unlimited",
+        minimum=0,
+        guard="tighten",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
-    max_retries: int = setting(3, "how often a failed request is sent again", minimum=0, guard="held")
+    max_retries: int = setting(3, "retries of a failed request", minimum=0, guard="held")
     max_retry_after_s: float = setting(120.0, "longest Retry-After to honor, in seconds", minimum=0, guard="held")
 
 
 @dataclass(frozen=True, slots=True)
-class CacheSettings:
-    """Of prompts, at the services that keep them."""
+class PromptCacheSettings:
+    """Prompt caching by providers."""
 
     strategy: CacheName = setting(
-        "auto", "what a service keeps of a prompt for the next one: auto: all; off: nothing; manual: as said below"
+        "auto", "what to mark for the provider's prompt cache: auto: everything; off: nothing; manual: the parts below"
     )
-    tools: bool = setting(default=True, doc="with manual: what the model is told of the tools")
+    tools: bool = setting(default=True, doc="with manual: the tool definitions")
     system: bool = setting(default=True, doc="with manual: the system prompt")
     messages: bool = setting(default=True, doc="with manual: the conversation")
-    lifetime: Lifetime = setting("5m", "how long: 5m, or 1h, which costs more", guard="held")
+    lifetime: Lifetime = setting("5m", "cache lifetime: 5m, or 1h, which costs more to write", guard="held")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSettings:
     concurrency: Concurrency = setting(
-        "parallel", "calls of one reply: parallel, where none gets in another's way, or sequential"
+        "parallel", "tool calls of one reply: parallel, as far as they do not conflict, or sequential"
     )
-    batch_size: int = setting(0, "how many of them run at once, when parallel; 0: all", minimum=0)
-    timeout_s: float = setting(0.0, "longest time of a call; 0: as long as the tool allows", minimum=0)
+    batch_size: int = setting(0, "how many run at the same time with parallel; 0: all", minimum=0)
+    timeout_s: float = setting(0.0, "time limit of a call, in seconds; 0: the tool's own limit", minimum=0)
     max_result_chars: int = setting(
         30_000,
-        "what is longer is cut for the model and kept whole in a file; 0: never cut",
+        "longer results are truncated for the model and saved in full to a file; 0: never truncated",
         minimum=0,
         guard="tighten",
     )
-    cache_entries: int = setting(100, "results kept so that the same call need not run again; 0: none", minimum=0)
-    cache_ttl_rounds: int = setting(10, "for how many replies of the model they are kept", minimum=1)
+    cache_entries: int = setting(100, "results cached for identical calls; 0: no cache", minimum=0)
+    cache_ttl_turns: int = setting(10, "how long a cached result is valid, in turns", minimum=1)
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalSettings:
     mode: ApprovalMode = setting(
-        "smart", "on: ask before every call; smart: not before reading; off: never ask", guard="tighten"
+        "smart", "on: ask before every call; smart: do not ask before reading; off: never ask", guard="tighten"
     )
     allow: tuple[str, ...] = setting(
-        (), 'what needs no asking: "tool" or "tool:prefix", as "bash:make test"', guard="held"
+        (), 'calls to allow without asking: "tool" or "tool:prefix", such as "bash:make test"', guard="held"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    first: bool = setting(default=False, doc="start in plan mode: read only, until you accept a plan", guard="tighten")
+    enabled: bool = setting(default=False, doc="start in plan mode: read-only until you accept a plan", guard="tighten")
     max_turns: int = setting(
         20,
-        "turns of one run in plan mode, counted apart from limits.max_turns; 0: no limit",
+        "turns of one run in plan mode, counted apart from limits.max_turns; 0: unlimited",
         minimum=0,
         guard="tighten",
     )
@@ -124,57 +133,64 @@ class PlanSettings:
 class SteeringSettings:
     mode: SteeringMode = setting(
         "after_batch",
-        "messages sent during a run: after_batch lets running tool calls finish; interrupt cancels them once one has",
+        "messages sent during a run: after_batch: deliver when the running tool calls have finished; "
+        "interrupt: cancel the others as soon as one has finished",
     )
-    queue: QueueMode = setting("one", "messages that wait to steer: one is heard at a time, or all")
-    follow_up: QueueMode = setting("one", "the same for those that wait for the end of a run")
+    queue: QueueMode = setting("one", "steering messages delivered at a time: one or all")
+    follow_up: QueueMode = setting("one", "follow-up messages delivered at the end of a run: one or all")
 
 
 @dataclass(frozen=True, slots=True)
-class AgentsSettings:
-    """Of sub-agents."""
-
-    max_depth: int = setting(2, "how deep sub-agents nest; 0: there are none", minimum=0, guard="held")
-    max_concurrent: int = setting(5, "how many work at once; the others wait", minimum=1, guard="tighten")
-    max_turns: int = setting(20, "replies of the model in one of them", minimum=1, guard="tighten")
+class SubagentSettings:
+    max_depth: int = setting(2, "nesting depth of subagents; 0: no subagents", minimum=0, guard="held")
+    max_concurrent: int = setting(5, "subagents that run at the same time", minimum=1, guard="tighten")
+    max_turns: int = setting(20, "turns of one subagent", minimum=1, guard="tighten")
     max_tokens: int = setting(
-        0, "tokens that all of one run may use together; 0: no limit but that of the run", minimum=0, guard="tighten"
+        0, "tokens that all subagents of a run may use together; 0: only the run's limit", minimum=0, guard="tighten"
     )
-    result_chars: int = setting(4_000, "how much of its last words is handed back; 0: all", minimum=0)
+    result_chars: int = setting(4_000, "characters of a subagent's report returned to the agent; 0: all", minimum=0)
 
 
 @dataclass(frozen=True, slots=True)
 class UiSettings:
-    theme: str = setting("auto", "colours of the app; auto: light or dark as the terminal is; /theme shows all")
-    plain: bool = setting(default=False, doc="lines in place of the screen: for screen readers and dumb terminals")
-    motion: Motion = setting("full", "reduced: nothing turns or glides; a word says that the agent works")
+    theme: str = setting("auto", "color theme; auto: light or dark to match the terminal; /theme lists all")
+    plain: bool = setting(
+        default=False, doc="plain line output instead of the full-screen app, for screen readers and dumb terminals"
+    )
+    motion: Motion = setting("full", "full, or reduced: no animations")
     status: tuple[StatusItem, ...] = setting(
         ("state", "plan", "approval", "queue", "note", "model", "tokens", "cost", "branch", "command", "context"),
-        "what the status line shows, from left to right; context is always at its end",
+        "items of the status bar, from left to right; context is always last",
     )
     status_command: str = setting(
-        "", "a command that gets JSON and prints one line for the status line, after each turn", guard="held"
+        "", "command for the status bar: receives JSON after each turn and prints one line", guard="held"
     )
-    status_seconds: float = setting(5.0, "it runs no more often than this", minimum=1)
-    title: bool = setting(default=True, doc="name the project and what the agent does in the title of the window")
-    timestamps: bool = setting(default=False, doc="show at the right when things were said")
+    status_interval_s: float = setting(5.0, "minimum time between two runs of it, in seconds", minimum=1)
+    title: bool = setting(default=True, doc="show the project and the agent's state in the window title")
+    timestamps: bool = setting(default=False, doc="show the time of each message on the right")
     images: Images = setting(
-        "auto", "pictures: kitty, by its protocol; blocks, of half characters; off, a frame; auto: the best there is"
+        "auto",
+        "images: kitty: kitty graphics protocol; blocks: half-block characters; off: a placeholder; "
+        "auto: the best the terminal supports",
     )
-    show_thinking: bool = setting(default=True, doc="show what a model thinks, where it tells")
-    show_last_exchange: bool = setting(default=True, doc="on leaving, print the last prompt and reply")
-    side_by_side: int = setting(
-        160, "columns of the screen from which a diff stands side by side; 0: only by key", minimum=0
+    show_thinking: bool = setting(default=True, doc="show the model's thinking, where available")
+    show_last_exchange: bool = setting(default=True, doc="print the last prompt and reply on exit")
+    side_by_side_min_columns: int = setting(
+        160, "terminal width from which diffs are shown side by side, in columns; 0: only on key press", minimum=0
     )
     notify: tuple[CallKind, ...] = setting(
         ("auto",),
-        "how you are called when you look elsewhere: auto (what the terminal knows), bell, osc9, osc777, osc99, "
-        "desktop; off: never",
+        "notifications while the terminal is unfocused: auto (what the terminal supports), bell, osc9, osc777, osc99, "
+        "desktop; off: none",
     )
-    notify_after_s: float = setting(10.0, "you are called at the end of a run that took so many seconds", minimum=0)
-    vim: bool = setting(default=False, doc="the keys of vi edit the prompt; /vim turns that on and off")
+    notify_after_s: float = setting(
+        10.0, "notify at the end of a run that took at least this long, in seconds", minimum=0
+    )
+    vim: bool = setting(default=False, doc="vi key bindings in the prompt; /vim toggles them")
     editor: str = setting("", "command for /editor; empty: $EDITOR, $VISUAL, or vi", guard="held")
-    editor_sends: bool = setting(default=False, doc="send what was saved in the editor at once", guard="held")
+    editor_sends: bool = setting(
+        default=False, doc="send the prompt when the editor exits with saved changes", guard="held"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,18 +199,18 @@ class Settings:
     providers: ProviderSettings = field(default_factory=ProviderSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     retry: RetrySettings = field(default_factory=RetrySettings)
-    cache: CacheSettings = field(default_factory=CacheSettings)
+    prompt_cache: PromptCacheSettings = field(default_factory=PromptCacheSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     approval: ApprovalSettings = field(default_factory=ApprovalSettings)
     plan: PlanSettings = field(default_factory=PlanSettings)
     steering: SteeringSettings = field(default_factory=SteeringSettings)
-    agents: AgentsSettings = field(default_factory=AgentsSettings)
+    subagents: SubagentSettings = field(default_factory=SubagentSettings)
     ui: UiSettings = field(default_factory=UiSettings)
-    # Open: whatever texts a file puts under the name of the table.
+    # An open table: any key with a text value.
     keys: dict[str, str] = field(
         default_factory=dict[str, str],
         metadata={
-            "doc": 'keys for an id that "cinch keys --list" and docs/keys.md name, with commas between; "none": no key',
+            "doc": 'keys by id, separated by commas; "cinch keys --list" and docs/keys.md list the ids; "none": no key',
             "example": '"chat.search" = "Ctrl+F, F12"',
         },
     )

@@ -1,4 +1,4 @@
-"""The settings as a person sees and changes them: each with where it comes from, written to the person's own file."""
+"""Settings as shown and changed in the app: each with its origin, written to the user's file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from cinch_tui.config.edit import drop_from_file, set_in_file, toml_of
 from cinch_tui.config.file import read_config_file
 from cinch_tui.config.layers import Config, Layer, Origin, Sources, expand_variables, load_config, must_be_read
-from cinch_tui.config.names import Key, keys, value_of
+from cinch_tui.config.names import RENAMED, Key, keys, value_of
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.config.text import shown_value
 from harness.lazy_dataclass import dataclass
@@ -19,46 +19,51 @@ _NAMES: dict[Layer, str] = {"file": "yours", "project": "project", "environment"
 
 @dataclass(frozen=True, slots=True)
 class SettingState:
-    """How a setting stands: what is in force, as it was written, and what the person's own file says, if it does.
-
-    `here` is what a command or a key put in its place for this session; None where nothing did.
-    """
+    """Values of one setting in the different layers."""
 
     key: Key
     effective: object
+    """The value in effect, as written."""
+
     origin: Origin | None
+    """Origin of the effective value; None for the default."""
+
     user_value: object | None
+    """The value in the user's file, as written; None if the file does not set it."""
+
     is_held_back: bool
+    """True if an untrusted project file tried to set it."""
+
     session_value: object | None = None
+    """The value that a command or a key set for this session; None if it is the effective one."""
 
     @property
     def value(self) -> str:
-        """Fit for the screen: what a variable stands for is not shown, nor the password in an address."""
+        """The effective value for display, without expanded variables and passwords."""
         return shown_value(self.effective)
 
     @property
     def source(self) -> str:
-        """Where it comes from, in a word; empty for a default."""
+        """The layer that sets it, in one word; empty for a default."""
         return _NAMES[self.origin.layer] if self.origin else ""
 
     @property
     def override(self) -> Origin | None:
-        """What has a later word than the person's file, if anything has."""
+        """The layer that overrides the user's file, if any."""
         return self.origin if self.origin and self.origin.layer != "file" else None
 
     @property
     def editable_text(self) -> str:
-        """What a field to change it in begins with: the file's own words, else what is in force."""
+        """Initial text of an input field: the value in the user's file, else the effective one."""
         value = self.effective if self.user_value is None else self.user_value
         if isinstance(value, list | tuple):
-            items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] texts, as was checked
+            items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] checked before
             is_plain = all(isinstance(item, str) and "," not in item for item in items)
             return ", ".join(map(str, items)) if is_plain else toml_of(items)
         return value if isinstance(value, str) else toml_of(value)
 
     def next_choice(self, by: int) -> str | None:
-        """The choice after the one of this session, or in the person's file, or before it; None where it is not one of
-        a few."""
+        """Return the next choice, or the previous one for `by=-1`; None if the setting has no fixed choices."""
         now = self.effective if self.user_value is None or self.override else self.user_value
         now = now if self.session_value is None else self.session_value
         if self.key.kind is bool:
@@ -71,20 +76,21 @@ class SettingState:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All settings at one moment. `notices` is what was wrong, but harmless."""
+    """All settings at one moment."""
 
     settings: Settings
     states: tuple[SettingState, ...]
     notices: tuple[str, ...]
+    """Warnings for the user."""
 
     def with_session_values(self, live: Mapping[str, object]) -> Overview:
-        """The same, beside what is so in this session, by the names of the settings."""
+        """Return a copy with the values of this session, given by the names of the settings."""
 
-        def here(standing: SettingState) -> object | None:
-            now = live.get(standing.key.name)
-            return None if now == value_of(self.settings, standing.key.name) else now
+        def session_value(state: SettingState) -> object | None:
+            now = live.get(state.key.name)
+            return None if now == value_of(self.settings, state.key.name) else now
 
-        return replace(self, states=tuple(replace(each, session_value=here(each)) for each in self.states))
+        return replace(self, states=tuple(replace(each, session_value=session_value(each)) for each in self.states))
 
 
 class SettingStore:
@@ -92,32 +98,33 @@ class SettingStore:
         self.sources = sources
 
     def read(self) -> Overview:
-        """Look at all layers anew.
+        """Read all layers.
 
         Raises:
-            ConfigError: a file or a value is wrong; nothing is in force from here then.
+            ConfigError: a file or a value is invalid.
         """
         config = load_config(self.sources)
         file = self.sources.user_file
         read = read_config_file(file).entries if must_be_read(file) else {}
-        own = {name: entry.value for name, entry in read.items()}
+        user_values = {RENAMED[name]: entry.value for name, entry in read.items() if name in RENAMED}
+        user_values |= {name: entry.value for name, entry in read.items() if name not in RENAMED}
         return Overview(
             config.settings,
-            tuple(_standing(key, config, own) for key in keys().values()),
+            tuple(_state(key, config, user_values) for key in keys().values()),
             config.notices,
         )
 
     def set(self, key: Key, text: str) -> None:
-        """Write what was typed to the person's file.
+        """Write a typed value to the user's file.
 
         Raises:
-            ValueError: it does not fit; the text says what would.
+            ValueError: the value is invalid; the message names valid ones.
             ConfigError: the file cannot be changed.
         """
         set_in_file(self.sources.user_file, key.name, self._checked(key, text))
 
     def reset(self, key: Key) -> None:
-        """Take it out of the person's file.
+        """Remove a setting from the user's file.
 
         Raises:
             ConfigError: the file cannot be changed.
@@ -127,24 +134,24 @@ class SettingStore:
 
     def _checked(self, key: Key, text: str) -> Value:
         typed = _typed(key, text)
-        meant = expand_variables(typed, self.sources.environ)
-        value = key.parse(meant) if isinstance(meant, str) else key.check(meant)
-        if meant == typed:
+        expanded = expand_variables(typed, self.sources.environ)
+        value = key.parse(expanded) if isinstance(expanded, str) else key.check(expanded)
+        if expanded == typed:
             return value
-        # A variable is written as it was typed, so that it is looked up at each start.
+        # Variables are written unexpanded and are looked up at each start.
         return text.strip() if isinstance(typed, str) else tuple(map(str, typed))
 
 
-def _standing(key: Key, config: Config, own: Mapping[str, object]) -> SettingState:
+def _state(key: Key, config: Config, user_values: Mapping[str, object]) -> SettingState:
     origin = config.origins.get(key.name)
-    in_force: object = value_of(config.settings, key.name)
+    effective: object = value_of(config.settings, key.name)
     if origin is not None and key.kind is not tuple:
-        in_force = origin.raw
-    return SettingState(key, in_force, origin, own.get(key.name), key.name in config.held_back)
+        effective = origin.raw
+    return SettingState(key, effective, origin, user_values.get(key.name), key.name in config.held_back)
 
 
 def _typed(key: Key, text: str) -> str | list[object]:
-    """A list, where one is wanted: with commas between, or as TOML."""
+    """Parse the items of a list, separated by commas or written as TOML; return other text unchanged."""
     if key.kind is not tuple:
         return text
     if not text.lstrip().startswith("["):
@@ -152,20 +159,18 @@ def _typed(key: Key, text: str) -> str | list[object]:
     try:
         return list(tomllib.loads(f"_ = {text.strip()}")["_"])
     except tomllib.TOMLDecodeError as error:
-        raise ValueError("is no list: texts with commas between, or in quotes and brackets") from error
+        raise ValueError("must be a list: items separated by commas, or a TOML array") from error
 
 
 def settings_text(store: SettingStore, live: Mapping[str, object]) -> str:
-    """All of them in lines, for where there is no screen; `live` as in `Overview.beside`.
+    """Return all settings as lines, for plain mode; `live` as in `Overview.with_session_values`.
 
     Raises:
-        ConfigError: a file or a value is wrong.
+        ConfigError: a file or a value is invalid.
     """
     lines: list[str] = []
-    for standing in store.read().with_session_values(live).states:
-        source = f"  ({standing.source})" if standing.source else ""
-        here = f"; in this session {shown_value(standing.session_value)}" if standing.session_value is not None else ""
-        lines.append(f"{standing.key.name} = {standing.value}{source}{here}")
-    return "\n".join(
-        [*lines, "", f"Your file is {store.sources.user_file}; a change there applies from the next start."]
-    )
+    for state in store.read().with_session_values(live).states:
+        source = f"  ({state.source})" if state.source else ""
+        now = f"; in this session {shown_value(state.session_value)}" if state.session_value is not None else ""
+        lines.append(f"{state.key.name} = {state.value}{source}{now}")
+    return "\n".join([*lines, "", f"Your file is {store.sources.user_file}; changes apply from the next start."])

@@ -1,4 +1,4 @@
-"""Settings as TOML text for people: the example file, and what is in force with where it came from."""
+"""Settings as TOML text: the example file, and the effective settings with their origins."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ USER_INFO = re.compile(r"://[^/@\s]*@")
 
 HEADER = """\
 # Settings of cinch: every key with its default.
-# Yours go to the file that `cinch config path` names, a project's to .cinch/config.toml in its root; a variable such as
-# CINCH_UI_THEME and a flag win over both. In a text, ${VAR} and ${VAR:-default} stand for environment variables.
+# User settings: the file named by `cinch config path`. Project settings: .cinch/config.toml in the project root.
+# Environment variables such as CINCH_UI_THEME and command-line flags override both. ${VAR} and ${VAR:-default} in
+# strings are replaced by environment variables.
 """
 
 
 def example_text(*, commented: bool = False) -> str:
-    """Every key with its default and its meaning; `commented` out, as the start of a person's own file."""
+    """Return every key with its default and description; `commented`: commented out, as a new user file."""
     mark = "# " if commented else ""
 
     def lines(key: Key) -> tuple[str, ...]:
@@ -30,7 +31,7 @@ def example_text(*, commented: bool = False) -> str:
 
 
 def effective_text(origins: Mapping[str, Origin]) -> str:
-    """Every key with the value in force as it was written, and its place where it is no default."""
+    """Return every key with its effective value as written, and its origin if it is not a default."""
 
     def lines(key: Key) -> tuple[str, ...]:
         origin = origins.get(key.name)
@@ -67,10 +68,9 @@ def _assignment(key: Key, value: object) -> str:
 
 
 def shown_value(value: object) -> str:
-    """A value as TOML, fit for the screen."""
+    """Return a value as TOML for display, without passwords in URLs."""
     if isinstance(value, list | tuple):
         items: tuple[object, ...] = tuple(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] written by the recursion
         return f"[{', '.join(map(shown_value, items))}]"
-    # A user name and password in an address are not for the screen.
     shown = USER_INFO.sub("://…@", value) if isinstance(value, str) else value
     return toml_of(shown)

@@ -1,4 +1,4 @@
-"""Which projects' configuration files a person has trusted."""
+"""Trusted project configuration files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cinch_tui.config.private_file import write_private
 
 
 class TrustStore:
-    """Trust is given to one content of one file: a change takes it away, a copy elsewhere does not have it."""
+    """Hashes of trusted files by path: a changed or copied file is not trusted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -20,10 +20,10 @@ class TrustStore:
         return self._read().get(_place(file)) == _hash(file)
 
     def trust(self, file: ConfigFile) -> None:
-        """Remember this content as trusted.
+        """Store the file's content as trusted.
 
         Raises:
-            OSError: it could not be written down.
+            OSError: the store could not be written.
         """
         known = self._read() | {_place(file): _hash(file)}
         write_private(self._path, json.dumps(known, indent=2) + "\n")
@@ -32,9 +32,9 @@ class TrustStore:
         try:
             known: object = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            # Unreadable means that nothing is trusted; the person is asked again.
+            # With an unreadable store nothing is trusted.
             return {}
-        return {str(place): str(digest) for place, digest in known.items()} if isinstance(known, dict) else {}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] made texts here
+        return {str(place): str(digest) for place, digest in known.items()} if isinstance(known, dict) else {}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] converted to strings here
 
 
 def _place(file: ConfigFile) -> str:

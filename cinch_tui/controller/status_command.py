@@ -92,7 +92,7 @@ def status_line_updater(controller: SessionController) -> Callable[[Event], None
     def receive(event: Event) -> None:
         ui = controller.settings.ui
         if ui.status_command and isinstance(event, TurnEnd | AgentEnd):
-            wanted = (ui.status_command, ui.status_seconds)
+            wanted = (ui.status_command, ui.status_interval_s)
             command = commands.setdefault(wanted, StatusCommand(wanted[0], controller.options.cwd, wanted[1]))
             controller.app.run_worker(show(command), group="status")
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cinch_tui.config.edit import toml_of
 from cinch_tui.config.layers import Config, Sources, load_config
+from cinch_tui.config.names import RENAMED, value_of, variable_of
 from cinch_tui.config.settings import Settings, Value
 from cinch_tui.config.text import effective_text
 from harness.errors import ConfigError
@@ -143,7 +145,7 @@ def test_what_a_variable_holds_is_not_told_when_it_does_not_fit(desk: Desk) -> N
 def test_a_bad_environment_variable_stops_the_start(desk: Desk) -> None:
     desk.environ = {"CINCH_LIMITS_MAX_TURNS": "many"}
 
-    assert desk.problem() == "the environment variable CINCH_LIMITS_MAX_TURNS must be a whole number, not 'many'"
+    assert desk.problem() == "environment variable CINCH_LIMITS_MAX_TURNS must be a whole number, not 'many'"
 
 
 def test_an_unknown_environment_variable_is_only_noticed(desk: Desk) -> None:
@@ -151,7 +153,7 @@ def test_an_unknown_environment_variable_is_only_noticed(desk: Desk) -> None:
 
     (notice,) = desk.load().notices
 
-    assert notice == "the environment variable CINCH_UI_TEHME sets nothing; did you mean 'CINCH_UI_THEME'?"
+    assert notice == "unknown environment variable CINCH_UI_TEHME; did you mean 'CINCH_UI_THEME'?"
 
 
 def test_keys_of_ones_own_are_read_and_a_slip_in_them_stops_no_start(desk: Desk) -> None:
@@ -173,3 +175,56 @@ def test_a_project_does_not_change_a_persons_keys(desk: Desk) -> None:
 
     assert config.settings.keys == {}
     assert config.held_back == ("keys.prompt.submit",)
+
+
+_SAMPLES: dict[str, Value] = {
+    "prompt_cache.strategy": "off",
+    "prompt_cache.tools": False,
+    "prompt_cache.system": False,
+    "prompt_cache.messages": False,
+    "prompt_cache.lifetime": "1h",
+    "plan.enabled": True,
+}
+
+
+@pytest.mark.parametrize(("former", "current"), RENAMED.items())
+def test_a_former_key_has_its_effect_and_a_warning(desk: Desk, former: str, current: str) -> None:
+    value = _SAMPLES.get(current, 7)
+    desk.user_file.write_text(f"{former} = {toml_of(value)}\n")
+
+    config = desk.load()
+
+    assert value_of(config.settings, current) == value != value_of(Settings(), current)
+    assert config.notices == (f"{desk.user_file}, line 1: {former} was renamed to {current}; please update the name",)
+
+
+@pytest.mark.parametrize(("former", "current"), RENAMED.items())
+def test_a_former_environment_variable_has_its_effect_and_a_warning(desk: Desk, former: str, current: str) -> None:
+    value = _SAMPLES.get(current, 7)
+    desk.environ = {variable_of(former): str(value)}
+
+    config = desk.load()
+
+    assert value_of(config.settings, current) == value != value_of(Settings(), current)
+    assert config.notices == (
+        f"environment variable {variable_of(former)} was renamed to {variable_of(current)}; please update the name",
+    )
+
+
+def test_a_former_name_beside_the_current_one_is_ignored(desk: Desk) -> None:
+    desk.user_file.write_text("[limits]\nmax_duration_s = 5\nmax_seconds = 6\n")
+    desk.environ = {"CINCH_PLAN_ENABLED": "0", "CINCH_PLAN_FIRST": "1"}
+
+    config = desk.load()
+
+    assert (config.settings.limits.max_duration_s, config.settings.plan.enabled) == (5, False)
+    assert [notice.partition("; ")[2] for notice in config.notices] == ["it is ignored, since both are set"] * 2
+
+
+def test_a_former_key_in_an_untrusted_project_is_held_back_by_its_current_name(desk: Desk) -> None:
+    desk.project_file.write_text("agents.max_depth = 7\n")
+
+    config = desk.load()
+
+    assert config.settings == Settings()
+    assert config.held_back == ("subagents.max_depth",)

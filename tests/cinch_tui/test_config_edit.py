@@ -20,6 +20,7 @@ from harness.errors import ConfigError
         ('[model]\ntheme = "other"\n', '[model]\ntheme = "other"\n\n[ui]\ntheme = "x"\n'),
         ("[limits]\nmax_turns = 3", '[limits]\nmax_turns = 3\n\n[ui]\ntheme = "x"\n'),
         ("[ui]", '[ui]\ntheme = "x"\n'),
+        ('ui = {theme = "old"}\n', 'ui = {theme = "x"}\n'),
     ],
 )
 def test_only_that_setting_changes(tmp_path: Path, before: str, after: str):
@@ -88,6 +89,36 @@ def test_a_setting_is_taken_out_and_nothing_else(tmp_path: Path, before: str, af
     assert path.read_text() == after
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "before", "after"),
+    [
+        ("plan.enabled", True, "[plan]\nfirst = false  # why\n", "[plan]\nenabled = true  # why\n"),
+        (
+            "prompt_cache.strategy",
+            "off",
+            "[cache]\nstrategy = 'auto'\ntools = true\n",
+            '[cache]\ntools = true\n\n[prompt_cache]\nstrategy = "off"\n',
+        ),
+    ],
+)
+def test_editing_a_setting_replaces_its_former_name(tmp_path: Path, name: str, value: Value, before: str, after: str):
+    path = tmp_path / "config.toml"
+    path.write_text(before)
+
+    set_in_file(path, name, value)
+
+    assert path.read_text() == after
+
+
+def test_dropping_a_setting_removes_its_former_name(tmp_path: Path):
+    path = tmp_path / "config.toml"
+    path.write_text("[plan]\nfirst = true\nmax_turns = 3\n")
+
+    drop_from_file(path, "plan.enabled")
+
+    assert path.read_text() == "[plan]\nmax_turns = 3\n"
+
+
 def test_a_file_that_is_linked_to_stays_where_it_is(tmp_path: Path):
     real, link = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
     real.write_text("")
@@ -101,7 +132,7 @@ def test_a_file_that_is_linked_to_stays_where_it_is(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("before", "told"),
-    [('ui = {theme = "old"}\n', "set it to 'x' there"), ("[ui]\nno toml\n", "config.toml, line 2: is not valid TOML")],
+    [('ui = "old"\n', "set it to 'x' there"), ("[ui]\nno toml\n", "config.toml, line 2: is not valid TOML")],
 )
 def test_what_cannot_be_changed_is_left_and_told(tmp_path: Path, before: str, told: str):
     path = tmp_path / "config.toml"

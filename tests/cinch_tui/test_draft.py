@@ -29,12 +29,12 @@ import os, sys
 from itertools import count
 from pathlib import Path
 from cinch_tui.widgets.prompt.draft import Draft
-from cinch_tui.user_input import Attachment, Words
+from cinch_tui.user_input import Attachment, UserInput
 from harness.messages import Image
 
 def said(name):
     mark = f"[image {ord(name)}: {name}.png]"
-    return Words(f"look at {mark}", (Attachment(mark, Image("image/png", f"{name}AAA")),))
+    return UserInput(f"look at {mark}", (Attachment(mark, Image("image/png", f"{name}AAA")),))
 
 draft = Draft(Path(sys.argv[1]))
 draft.open()
@@ -45,7 +45,7 @@ def die(event, arguments):
         os._exit(9)
 
 sys.addaudithook(die)
-draft.write(said("B") if sys.argv[3] == "another" else Words("look elsewhere"))
+draft.write(said("B") if sys.argv[3] == "another" else UserInput("look elsewhere"))
 """
 
 

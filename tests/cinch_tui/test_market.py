@@ -43,7 +43,7 @@ def keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> KeyStore:
 
     async def nobody(*_: object) -> None: ...
 
-    monkeypatch.setattr("cinch_tui.models.model_catalog.ask_local", nobody)
+    monkeypatch.setattr("cinch_tui.models.model_catalog.ask_local_servers", nobody)
     return KeyStore(find_paths(environ), environ)
 
 

@@ -186,7 +186,7 @@ def test_all_has_those_of_providers_without_a_key_once() -> None:
 def test_with_nothing_at_hand_it_says_how_to_get_something(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nobody(*_: object) -> None: ...
 
-    monkeypatch.setattr("cinch_tui.subcommands.models.ask_local", nobody)
+    monkeypatch.setattr("cinch_tui.subcommands.models.ask_local_servers", nobody)
 
     status, lines = models()
 

@@ -95,7 +95,7 @@ def test_what_is_typed_is_written_as_the_setting_needs_it(tmp_path: Path, name: 
         ("limits.max_turns", "few", "must be a whole number"),
         ("limits.max_turns", "-1", "must be 0 or more"),
         ("ui.motion", "fast", "must be one of full, reduced"),
-        ("approval.allow", '["a', "is no list"),
+        ("approval.allow", '["a', "must be a list"),
         ("approval.allow", "[1]", "must be a list of texts"),
         ("limits.max_turns", "${NOTHING}", "needs the environment variable NOTHING"),
     ],

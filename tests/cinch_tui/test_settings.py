@@ -64,7 +64,7 @@ def test_values_reach_their_place() -> None:
         ("limits.max_turns", "7", 7),
         ("limits.max_cost_usd", "2", 2.0),
         ("ui.show_thinking", "No", False),
-        ("plan.first", "1", True),
+        ("plan.enabled", "1", True),
         ("approval.allow", "bash:make test, grep", ("bash:make test", "grep")),
     ],
 )

@@ -48,7 +48,7 @@ EFFECTS: list[tuple[str, Value, Callable[[CinchApp], object], object]] = [
     ("retry.max_retries", 9, lambda app: app.controller.agent.options.retry.max_retries, 9),
     ("tools.batch_size", 2, lambda app: app.controller.agent.options.execution.concurrency, 2),
     ("steering.queue", "all", lambda app: app.controller.agent.inbox.steering.mode, "all"),
-    ("agents.max_turns", 4, lambda app: app.controller.agent.options.subagents.max_turns, 4),
+    ("subagents.max_turns", 4, lambda app: app.controller.agent.options.subagents.max_turns, 4),
 ]
 
 

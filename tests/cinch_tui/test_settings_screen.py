@@ -96,7 +96,7 @@ async def test_typing_finds_a_setting_by_its_name_and_then_by_what_it_says(bench
         await pilot.pause()
         by_words = bench.lines()
 
-    assert by_name[0].startswith("ui.side_by_side")
+    assert by_name[0].startswith("ui.side_by_side_min_columns")
     assert by_words[0].startswith("ui.motion")
 
 
@@ -145,14 +145,14 @@ async def test_a_blank_is_a_letter_while_one_searches(bench: Bench):
 
 async def test_what_does_not_fit_is_told_and_the_field_stays(bench: Bench):
     async with bench.app.run_test(size=(80, 24)) as pilot:
-        await bench.find(pilot, "limits.max_seconds")
+        await bench.find(pilot, "limits.max_duration_s")
         await bench.press(pilot, "enter", *["backspace"] * 3, *"soon", "enter")
         told, field = bench.text("#told"), bench.screen.query_one("#value", Input)
         stays = field.has_focus and field.display
         await bench.press(pilot, "escape")
         gone = not field.display
 
-    assert told == "limits.max_seconds must be a number"
+    assert told == "limits.max_duration_s must be a number"
     assert (stays, gone) == (True, True)
     assert bench.file.read_text() == OWN
 

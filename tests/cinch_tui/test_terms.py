@@ -48,15 +48,15 @@ def test_what_is_set_reaches_the_agent(tmp_path: Path) -> None:
             "tools.timeout_s": 9.0,
             "tools.max_result_chars": 500,
             "tools.cache_entries": 7,
-            "tools.cache_ttl_rounds": 3,
+            "tools.cache_ttl_turns": 3,
             "steering.mode": "interrupt",
             "steering.queue": "all",
             "steering.follow_up": "all",
-            "agents.max_depth": 1,
-            "agents.max_concurrent": 2,
-            "agents.max_turns": 4,
-            "agents.max_tokens": 5_000,
-            "agents.result_chars": 60,
+            "subagents.max_depth": 1,
+            "subagents.max_concurrent": 2,
+            "subagents.max_turns": 4,
+            "subagents.max_tokens": 5_000,
+            "subagents.result_chars": 60,
         },
     ).agent.options
 
@@ -69,10 +69,10 @@ def test_what_is_set_reaches_the_agent(tmp_path: Path) -> None:
     ("values", "meant"),
     [
         ({}, CacheStrategy()),
-        ({"cache.lifetime": "1h", "cache.tools": False}, CacheStrategy(lifetime="1h")),
-        ({"cache.strategy": "off", "cache.lifetime": "1h"}, NO_CACHE),
+        ({"prompt_cache.lifetime": "1h", "prompt_cache.tools": False}, CacheStrategy(lifetime="1h")),
+        ({"prompt_cache.strategy": "off", "prompt_cache.lifetime": "1h"}, NO_CACHE),
         (
-            {"cache.strategy": "manual", "cache.tools": False, "cache.lifetime": "1h"},
+            {"prompt_cache.strategy": "manual", "prompt_cache.tools": False, "prompt_cache.lifetime": "1h"},
             CacheStrategy(tools=False, lifetime="1h"),
         ),
     ],
@@ -89,7 +89,7 @@ def test_calls_run_in_batches_of_a_size(tmp_path: Path, concurrency: str, meant:
 
 
 def test_without_sub_agents_the_model_is_not_told_of_them(tmp_path: Path) -> None:
-    agent = assembled(tmp_path, {"agents.max_depth": 0}).agent
+    agent = assembled(tmp_path, {"subagents.max_depth": 0}).agent
 
     assert "delegate_sub_agent" not in [tool.name for tool in agent.state.tools]
 

@@ -22,7 +22,7 @@ max_retries = 1000000
 max_retry_after_s = 1000000
 [providers]
 fallback = ["elsewhere/model"]
-[agents]
+[subagents]
 max_depth = 9
 [approval]
 mode = "off"
@@ -58,7 +58,7 @@ def test_a_strangers_file_sets_only_what_is_harmless(tmp_path: Path, trust_file:
         "retry.max_retries",
         "retry.max_retry_after_s",
         "providers.fallback",
-        "agents.max_depth",
+        "subagents.max_depth",
         "approval.mode",
         "approval.allow",
         "limits.max_cost_usd",
@@ -118,8 +118,8 @@ def test_huge_theme_is_a_clear_error(tmp_path: Path) -> None:
         ("limits.max_turns = 4", "limits.max_turns = 5", True),
         ("limits.max_turns = 0", "limits.max_turns = 5", False),
         ("", "limits.max_turns = 0", True),
-        ("", "plan.first = true", False),
-        ("plan.first = true", "plan.first = false", True),
+        ("", "plan.enabled = true", False),
+        ("plan.enabled = true", "plan.enabled = false", True),
     ],
 )
 def test_a_strangers_file_may_tighten_but_not_loosen(

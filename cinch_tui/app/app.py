@@ -130,12 +130,12 @@ class CinchApp(App[object]):
     def _observe_agent(self) -> None:
         """Subscribe to the agent's events what writes to the terminal or the desktop."""
         # Imported once there is an agent.
-        from cinch_tui.app.exit_summary import keep_way_back
+        from cinch_tui.app.exit_summary import follow_resume_hint
         from cinch_tui.controller.status_command import status_line_updater
         from cinch_tui.notifications.notifying import calling
 
         assembly = self.controller.assembly
-        assembly.agent.subscribe(keep_way_back(assembly, self.guard.say))
+        assembly.agent.subscribe(follow_resume_hint(assembly, self.guard.say))
         assembly.agent.subscribe(status_line_updater(self.controller))
         assembly.agent.subscribe(calling(self, self.controller.presence, self._options, self._settings.ui))
 

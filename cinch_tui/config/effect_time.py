@@ -15,12 +15,12 @@ APPLIED_BY_VIEW = frozenset(
         "ui.status_command",
         "ui.timestamps",
         "ui.vim",
-        "ui.side_by_side",
+        "ui.side_by_side_min_columns",
         "ui.show_thinking",
     }
 )
-_READ_WHEN_NEEDED = frozenset({"ui.editor", "ui.show_last_exchange", "ui.status_seconds"})
-_READ_BY_A_RUN = ("limits.", "retry.", "cache.", "agents.", "steering.")
+_READ_WHEN_NEEDED = frozenset({"ui.editor", "ui.show_last_exchange", "ui.status_interval_s"})
+_READ_BY_A_RUN = ("limits.", "retry.", "prompt_cache.", "subagents.", "steering.")
 _READ_BY_TOOLS = frozenset({"tools.concurrency", "tools.batch_size", "tools.timeout_s", "tools.max_result_chars"})
 
 

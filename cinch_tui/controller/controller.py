@@ -218,14 +218,14 @@ class SessionController:
     async def _begin(self) -> None:
         """Send the prompt of the command line or invite one, then preload what the first turn needs."""
         await self.show_branch()
-        if self.options.beginning == Resume(""):
+        if self.options.session_choice == Resume(""):
             await self.view.pick_session()
-        said = self.options.said
+        said = self.options.first_input
         if self.options.prompt:
             self.view.send(said)
         else:
             if said.images:
-                self.view.prompt.restore(Words(f"{said.text} ", said.images))
+                self.view.prompt.restore(UserInput(f"{said.text} ", said.images))
             self._announce_tour()
             self.view.keep_picture()
         for text in self._start_notices:
@@ -280,7 +280,7 @@ class SessionController:
         if not self.send_now():
             self.abort()
 
-    def add_to_history(self, said: Said) -> None:
+    def add_to_history(self, said: UserInputLike) -> None:
         """Add a discarded prompt to the prompt history, where Up finds it."""
         self._prompt_history.add(said)
 
@@ -368,10 +368,10 @@ class SessionController:
         Raises:
             SessionError: There is no such session, or it cannot be read.
         """
-        from cinch_tui.assembly import read_messages
+        from cinch_tui.assembly import repaired_messages
 
         loaded = await asyncio.to_thread(self.assembly.find, session_id)
-        messages = await asyncio.to_thread(read_messages, loaded)
+        messages = await asyncio.to_thread(repaired_messages, loaded)
         self.assembly.warnings.clear()
         self.assembly.resume(loaded, messages)
         self._show_history(messages)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from cinch_tui.transcript.block import Block
     from cinch_tui.transcript.blocks import NoticeLevel
-    from cinch_tui.user_input import Said
+    from cinch_tui.user_input import UserInputLike
     from cinch_tui.widgets.chat_widgets import ChatWidgets
     from cinch_tui.widgets.prompt.prompt import Prompt
     from harness.agent.agent import Agent
@@ -31,7 +31,7 @@ class ChatView(Protocol):
         """Show these blocks instead of the current conversation."""
         ...
 
-    def send(self, said: Said) -> None:
+    def send(self, said: UserInputLike) -> None:
         """Send a prompt, or a steering message during a run."""
         ...
 
@@ -64,7 +64,7 @@ class ControllerContext(Protocol):
 
     def notice(self, text: str, level: NoticeLevel = "info") -> None: ...
 
-    def add_to_history(self, said: Said) -> None:
+    def add_to_history(self, said: UserInputLike) -> None:
         """Add a discarded prompt to the prompt history."""
         ...
 

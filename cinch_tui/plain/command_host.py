@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from cinch_tui.command_host.agent import AgentCommandHost, Place
 from cinch_tui.commands.side_questions import Asides
-from cinch_tui.models.offers import Answer, ask, ask_local, known_offers, pulled_offers
+from cinch_tui.models.offers import ProviderOffers, ask_local_servers, ask_providers, pulled_offers, ready_providers
 from cinch_tui.plain.menus import Menus, Option
-from cinch_tui.plain.showing import view_lines, without_marks
+from cinch_tui.plain.showing import strip_markdown, view_lines
 from cinch_tui.reports.session_export import when
 from cinch_tui.reports.summaries import model_names
 from harness.errors import CinchError

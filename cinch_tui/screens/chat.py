@@ -122,7 +122,7 @@ class ChatScreen(PanelledScreen):
         await self.open_panels()
         effects = SettingEffects(self._controller.app, self, self._controller.options)
         self._controller.subscribe_to_settings(effects.apply)
-        if self._controller.settings.ui.side_by_side != Settings().ui.side_by_side:
+        if self._controller.settings.ui.side_by_side_min_columns != Settings().ui.side_by_side_min_columns:
             effects.side_by_side(self._controller.settings)
 
     @work(group="picture", exclusive=True)

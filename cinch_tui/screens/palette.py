@@ -12,7 +12,7 @@ from cinch_tui.screens.picker import Item, Picker
 
 if TYPE_CHECKING:
     from cinch_tui.commands.registry import Registry
-    from cinch_tui.user_input import Said
+    from cinch_tui.user_input import UserInputLike
     from cinch_tui.widgets.prompt.prompt import Prompt
 
 Run: TypeAlias = Callable[[], object]
@@ -45,7 +45,7 @@ class Chat(Protocol):
 
     prompt: Prompt
 
-    def take(self, said: Said) -> None: ...
+    def take(self, said: UserInputLike) -> None: ...
 
     async def run_action(self, action: str) -> None: ...
 

@@ -33,7 +33,7 @@ class SettingEffects:
             "ui.status_command": self._status_command,
             "ui.timestamps": self._timestamps,
             "ui.vim": self._vim,
-            "ui.side_by_side": self.side_by_side,
+            "ui.side_by_side_min_columns": self.side_by_side,
             "ui.show_thinking": self._show_thinking,
         }
 
@@ -77,10 +77,10 @@ class SettingEffects:
 
     def side_by_side(self, settings: Settings) -> None:
         """Show diffs side by side from the configured width on."""
-        columns = settings.ui.side_by_side
+        columns = settings.ui.side_by_side_min_columns
         cells = max(1, columns - FRAME_CELLS) if columns else NEVER
         rule = f"App .diff--split {{ min-width: {cells}; }}"
-        self._app.stylesheet.add_source(rule, read_from=("ui.side_by_side", ""))
+        self._app.stylesheet.add_source(rule, read_from=("ui.side_by_side_min_columns", ""))
         self._app.stylesheet.reparse()
         self._app.refresh_css(animate=False)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from cinch_tui.config.effect_time import effect_time
-from cinch_tui.config.store import Standing
+from cinch_tui.config.store import SettingState
 from cinch_tui.config.text import shown_value
 from cinch_tui.fuzzy_match import rank_matches
 from cinch_tui.transcript.plain import one_line
@@ -18,12 +18,12 @@ _GROUPS = {
     "providers": "When a model fails",
     "limits": "Limits of a run",
     "retry": "Asking again",
-    "cache": "What services keep of prompts",
+    "prompt_cache": "Prompt cache",
     "tools": "How tools run",
     "approval": "Approval",
     "plan": "Plan mode",
     "steering": "What is said meanwhile",
-    "agents": "Sub-agents",
+    "subagents": "Subagents",
     "ui": "The screen",
 }
 

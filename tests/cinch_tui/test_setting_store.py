@@ -160,3 +160,9 @@ def test_all_settings_are_told_without_a_screen(tmp_path: Path):
 )
 def test_when_a_change_counts_is_known(name: str, then: str):
     assert effect_time(name) == then
+
+
+def test_a_former_key_in_the_users_file_is_shown_under_its_current_name(tmp_path: Path):
+    found = standing(store(tmp_path, "[agents]\nmax_turns = 7\n"), "subagents.max_turns")
+
+    assert (found.value, found.source, found.user_value) == ("7", "yours", 7)

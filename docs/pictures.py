@@ -1,5 +1,8 @@
-"""Draws the pictures of the documents: the app itself plays the tour, or talks to a model that is played, and saves its
-own screen as SVG. What it says by lines is written into the tour."""
+"""Generator of the pictures in the documentation.
+
+The app runs the demo or uses a scripted model, and saves its screen as SVG. The output of plain mode is written into
+the tour.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ KEYS = ("_API_KEY", "_BASE_URL", "OPENROUTER_KEY")
 MODEL = "anthropic/claude-sonnet-5-5"
 
 RECEIPT = """\
-\"\"\"What stands on a receipt.\"\"\"
+\"\"\"Receipts of the shop.\"\"\"
 
 
 def total(prices, discount=0):
@@ -50,12 +53,12 @@ def tax(amount, rate=0.19):
 def line(name, price):
     return f"{name} {price}"
 """
-MENDED = (
+FIXED = (
     RECEIPT.replace("sum(prices) * (1 - discount)", "round(sum(prices) * (1 - discount / 100), 2)")
     .replace("rate=0.19", "rate=0.2")
     .replace('f"{name} {price}"', 'f"{name:<20} {price:>8.2f}"')
 )
-FOUND = """\
+FINDINGS = """\
 The discount is **given in percent and used as a fraction**:
 
 ```python
@@ -63,41 +66,43 @@ The discount is **given in percent and used as a fraction**:
 return sum(prices) * (1 - discount)      # total([50], 10) is -450
 ```
 
-Three things follow from it:
+This has three consequences:
 
 1. `total` is negative for every discount above 1.
-2. `tests/test_receipt.py` passes, since it only tries `discount=0`.
-3. The label prints what `total` says, so
+2. `tests/test_receipt.py` passes, because it only tests `discount=0`.
+3. The label prints the result of `total`, so
 """
-LOOKS = Reply("I look at who computes it.", calls=[("read_file", {"path": "till/receipt.py"})])
-WRITES = Reply("Three places change.", calls=[("write_file", {"path": "till/receipt.py", "content": MENDED})])
+READ_REPLY = Reply("Let me see where it is computed.", calls=[("read_file", {"path": "till/receipt.py"})])
+WRITE_REPLY = Reply(
+    "Three places need to change.", calls=[("write_file", {"path": "till/receipt.py", "content": FIXED})]
+)
 
 
 async def until(pilot: Pilot[object], condition: Callable[[], bool]) -> None:
-    """Wait for something to be on the screen."""
+    """Wait until the condition is true."""
     async with asyncio.timeout(30):
         while not condition():
             await pilot.pause(0.02)
 
 
-def shows(pilot: Pilot[object], words: str) -> Callable[[], bool]:
-    return lambda: words in pilot.app.export_screenshot().replace("&#160;", " ")
+def shows(pilot: Pilot[object], text: str) -> Callable[[], bool]:
+    return lambda: text in pilot.app.export_screenshot().replace("&#160;", " ")
 
 
 def asks(pilot: Pilot[object], about: str) -> Callable[[], bool]:
-    """Whether a dialog is up that speaks of `about` and listens."""
+    """Return a condition: a dialog that contains `about` is open and accepts keys."""
 
-    def up() -> bool:
+    def is_open() -> bool:
         screen = pilot.app.screen
         if not isinstance(screen, Dialog) or screen.waiting or not screen.query("OptionList, AnswerBar"):
             return False
         return shows(pilot, about)()
 
-    return up
+    return is_open
 
 
 async def draw(pilot: Pilot[object], name: str) -> None:
-    # No picture depends on when it is taken.
+    # A blinking cursor would make pictures depend on the time.
     for field in (field for screen in pilot.app.screen_stack for field in screen.query("Input, TextArea")):
         assert isinstance(field, Input | TextArea)
         field.cursor_blink = False
@@ -105,7 +110,7 @@ async def draw(pilot: Pilot[object], name: str) -> None:
     (IMAGES / f"{name}.svg").write_text(pilot.app.export_screenshot(title="cinch"), encoding="utf-8")
 
 
-async def say(pilot: Pilot[object], text: str) -> None:
+async def send(pilot: Pilot[object], text: str) -> None:
     await pilot.press(*("space" if letter == " " else letter for letter in text), "enter")
 
 
@@ -122,7 +127,7 @@ async def tour(app: CinchApp) -> None:
         await until(pilot, shows(pilot, "receipt.py"))
         await draw(pilot, "mention")
         await pilot.press("escape", "ctrl+u")
-        await say(pilot, "mend the discount")
+        await send(pilot, "fix the discount")
         await until(pilot, asks(pilot, "unittest"))
         await draw(pilot, "command")
         await pilot.press("s")
@@ -134,23 +139,23 @@ async def tour(app: CinchApp) -> None:
         await pilot.press("1")
         await until(pilot, lambda: not app.controller.is_running)
         await draw(pilot, "conversation")
-        await afterwards(pilot, app)
+        await after_the_run(pilot, app)
 
 
-async def afterwards(pilot: Pilot[object], app: CinchApp) -> None:
-    """What one looks at when the work is done."""
+async def after_the_run(pilot: Pilot[object], app: CinchApp) -> None:
+    """Draw the screens used after a run."""
     await pilot.press("ctrl+f", *"discount")
     await until(pilot, shows(pilot, " of "))
     await draw(pilot, "search")
     await pilot.press("escape")
-    await say(pilot, "/diff")
+    await send(pilot, "/diff")
     await until(pilot, lambda: isinstance(app.screen, ChangesScreen) and shows(pilot, "receipt.py")())
     await draw(pilot, "changes")
     await pilot.press("escape")
     await pilot.press("f10")
     await draw(pilot, "panels")
     await pilot.press("escape")
-    await say(pilot, "/settings")
+    await send(pilot, "/settings")
     await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
     await draw(pilot, "settings")
     await pilot.press("escape")
@@ -159,12 +164,12 @@ async def afterwards(pilot: Pilot[object], app: CinchApp) -> None:
 
 
 async def streaming(app: CinchApp) -> None:
-    """A reply that arrives, and what waits meanwhile."""
+    """Draw a streaming reply with queued messages."""
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, shows(pilot, MODEL))
-        await say(pilot, "why is the total of a receipt negative?")
-        await until(pilot, shows(pilot, "The label prints what"))
-        await say(pilot, "look at the label too")
+        await send(pilot, "why is the total of a receipt negative?")
+        await until(pilot, shows(pilot, "The label prints the result"))
+        await send(pilot, "check the label too")
         await pilot.press(*"then", "space", *"add", "space", "a", "space", *"test", "alt+enter")
         await pilot.press(*"and", "space", *"mention")
         await until(pilot, shows(pilot, "then add a test"))
@@ -172,21 +177,21 @@ async def streaming(app: CinchApp) -> None:
 
 
 async def review(app: CinchApp) -> None:
-    """Some hunks of a change are taken, others not."""
+    """Draw a hunk review."""
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, shows(pilot, MODEL))
-        await say(pilot, "mend the receipt")
+        await send(pilot, "fix the receipt")
         await until(pilot, asks(pilot, "receipt.py"))
         await pilot.press("h", "y", "d")
-        await pilot.press(*"the", "space", *"tax", "space", *"stays", "enter")
+        await pilot.press(*"keep", "space", *"the", "space", *"tax", "enter")
         await draw(pilot, "hunks")
 
 
 def by_lines() -> str:
-    """What cinch says by lines of a change, on the tour."""
+    """Return the plain mode output for an edit in the demo."""
     done = subprocess.run(
         [sys.executable, "-m", "cinch_tui", "demo", "--plain"],
-        input="mend the discount\ns\ny\n1\n",
+        input="fix the discount\ns\ny\n1\n",
         capture_output=True,
         text=True,
         check=True,
@@ -198,7 +203,7 @@ def by_lines() -> str:
 
 
 def with_lines(page: str, lines: str) -> str:
-    """The page, with these lines where it shows what is said by lines."""
+    """Return the page with these lines as its plain mode example."""
     return re.sub(r"(?<=^```text\n)Approval: .*?(?=^```$)", lambda _: lines, page, flags=re.DOTALL | re.MULTILINE)
 
 
@@ -220,8 +225,10 @@ def main() -> None:
         asyncio.run(first_start(app_of()))
         asyncio.run(tour(app_of("-m", "demo")))
         TOUR.write_text(with_lines(TOUR.read_text(encoding="utf-8"), by_lines()), encoding="utf-8")
-        with ModelServer([LOOKS, WRITES, LOOKS, Hang(Reply(FOUND), after_events=len(tokens(FOUND)))]) as server:
-            # With no panel left open by the tour.
+        with ModelServer(
+            [READ_REPLY, WRITE_REPLY, READ_REPLY, Hang(Reply(FINDINGS), after_events=len(tokens(FINDINGS)))]
+        ) as server:
+            # A new home: the demo leaves a panel open.
             os.environ |= {"CINCH_HOME": f"{home}/other", "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "x"}
             asyncio.run(review(app_of("-m", MODEL)))
             asyncio.run(streaming(app_of("-m", MODEL)))

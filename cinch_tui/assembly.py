@@ -38,7 +38,7 @@ from harness.thinking_level import ThinkingLevel
 from harness.workspace.workspace import Workspace
 from providers.installed import OURS, each_preset, find_preset
 from providers.model_catalog.price_cache import PriceCache
-from providers.model_catalog.prices import PricedFacts
+from providers.model_catalog.prices import PricedModelInfo
 from tools import builtin_tools
 
 # What reads sessions is imported where one is read: most starts begin a new one.
@@ -335,13 +335,13 @@ def _hear_of_differences(model: Model, agent: Agent) -> None:
     from providers.cassette.provider import ReplayProvider
 
     if isinstance(model.provider, ReplayProvider):
-        model.provider.deck.tell = partial(agent.notify, level="warning")
+        model.provider.queue.on_mismatch = partial(agent.notify, level="warning")
 
 
 def _keep_prices(model: Model, paths: Paths) -> None:
     """Have what the price data tells of it looked up once a day: that takes as long as many a run in print mode."""
-    if isinstance(model.info, PricedFacts):
-        model.info.shelf = PriceCache(paths.cache / "prices")
+    if isinstance(model.info, PricedModelInfo):
+        model.info.cache = PriceCache(paths.cache / "prices")
 
 
 def _root(options: Options, model: Model) -> Path:

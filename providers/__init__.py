@@ -24,9 +24,9 @@ from providers.api_keys import ApiKey, KeyedService, missing_key
 from providers.catalog import Credentials, EnvironmentCredentials, GivenKey, Preset, Secret, presets
 from providers.endpoint import Endpoint, address_in, is_key
 from providers.installed import all_presets, described_model, preset_for, service_at
-from providers.model_catalog.local import LocalFacts
-from providers.model_catalog.metadata import FactsSource, MetadataSource
-from providers.model_catalog.prices import PricedFacts
+from providers.model_catalog.local_servers import LocalModelInfo
+from providers.model_catalog.metadata import MetadataSource, ServerMetadataSource
+from providers.model_catalog.prices import PricedModelInfo
 from providers.service import Service
 from providers.wire.image_support import ImageFallback
 
@@ -101,7 +101,7 @@ def connect(name: str, **options: Unpack[ConnectOptions]) -> Model:
         )
     spec = ModelSpec(preset.name, model_id, thinking, base_url=base_url or "")
     # Another server that speaks the dialect may not know this part of it.
-    holds = endpoint.is_vendors_own and preset.holds_to_schema(model_id)
+    holds = endpoint.is_vendors_own and preset.enforces_schema(model_id)
     facts = _facts(endpoint, model_id, service)
     provider = _keyed(ImageFallback(service, endpoint, facts), endpoint, options.get("api_key"))
     return Model(provider, spec, facts, native_schema=holds)
@@ -179,14 +179,14 @@ def _taped(endpoint: Endpoint, model_id: str, record: Path | None) -> Endpoint:
 
 def _facts(endpoint: Endpoint, model_id: str, service: Service) -> ModelInfoSource:
     preset = endpoint.preset
-    if preset.window_path and isinstance(service, FactsSource):
-        return LocalFacts(service, model_id)
+    if preset.window_path and isinstance(service, ServerMetadataSource):
+        return LocalModelInfo(service, model_id)
     told = described_model(preset, model_id)
     if told:
         return StaticModelInfo(told)
     # A list is asked where it costs one request with a key; on a tape it would be in the way.
     is_simple = endpoint.is_vendors_own and endpoint.secret is not None and endpoint.wire is None
-    return PricedFacts(preset, model_id, service if is_simple and isinstance(service, MetadataSource) else None)
+    return PricedModelInfo(preset, model_id, service if is_simple and isinstance(service, MetadataSource) else None)
 
 
 def _usable(secret: Secret) -> Secret:

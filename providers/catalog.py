@@ -127,7 +127,7 @@ class Preset:
     local_port: int | None = None
     window_path: str = ""
     native_schema: str = ""
-    blind: str = ""
+    text_only: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
@@ -135,15 +135,15 @@ class Preset:
     tool_call_content: Literal["null", "empty"] = "null"
     stream_usage: bool = True
     thinking: Sequence[ThinkingRule] = ()
-    keeps_thoughts: bool = False
-    writes_thoughts: bool = False
+    keeps_thinking: bool = False
+    thinking_in_text: bool = False
     tool_ids: Literal["any", "nine"] = "any"
     reply_after_results: bool = False
     takes_temperature: bool = True
     without: Sequence[str] = ()
     with_tools: JsonObject = field(default_factory=dict[str, "JsonValue"])
     cache: CacheRule = CacheRule()
-    mends: Mapping[str, str] = field(default_factory=dict[str, str])
+    remedies: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def own_variables(self) -> Sequence[str]:
@@ -155,13 +155,13 @@ class Preset:
         """Every environment variable that may hold the key."""
         return (*self.own_variables, *self.shared_variables)
 
-    def holds_to_schema(self, model_id: str) -> bool:
+    def enforces_schema(self, model_id: str) -> bool:
         """Whether the service can make this model answer in a form."""
         return bool(self.native_schema) and re.match(self.native_schema, model_id) is not None
 
-    def is_blind(self, model_id: str) -> bool:
+    def is_text_only(self, model_id: str) -> bool:
         """Whether the model is known to see no images."""
-        return _is_of(self.blind, model_id)
+        return _is_of(self.text_only, model_id)
 
     @property
     def is_local(self) -> bool:

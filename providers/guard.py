@@ -37,7 +37,7 @@ class GuardedService:
         try:
             self._service.warm()
         except Exception as error:  # noqa: BLE001 a stranger's code
-            logger.warning("%s cannot be warmed: %s", self.name, in_words(error))
+            logger.warning("%s cannot be warmed: %s", self.name, describe_error(error))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         deltas = self._service.stream(request)
@@ -57,13 +57,13 @@ class GuardedService:
         except CinchError:
             raise
         except Exception as error:  # a stranger's code
-            raise StreamError(f"{self.name} cannot tell its models: {in_words(error)}") from error
+            raise StreamError(f"{self.name} cannot tell its models: {describe_error(error)}") from error
 
     async def close(self) -> None:
         try:
             await self._service.close()
         except Exception as error:  # noqa: BLE001 a stranger's code
-            logger.warning("%s cannot be closed: %s", self.name, in_words(error))
+            logger.warning("%s cannot be closed: %s", self.name, describe_error(error))
 
 
 def open_guarded(plugin: ProviderPlugin, endpoint: Endpoint) -> Service:
@@ -80,7 +80,7 @@ def open_guarded(plugin: ProviderPlugin, endpoint: Endpoint) -> Service:
     except CinchError:
         raise
     except Exception as error:  # a stranger's code
-        raise ConfigError(f"the provider {name} could not be started: {in_words(error)}") from error
+        raise ConfigError(f"the provider {name} could not be started: {describe_error(error)}") from error
     missing = [verb for verb in VERBS if not callable(getattr(service, verb, None))]
     if missing:
         raise ConfigError(f"the provider {name} could not be started: it has no {' and no '.join(missing)}")
@@ -105,12 +105,12 @@ def _counts(usage: Usage) -> bool:
     return all(isinstance(number, int) for number in held.values()) and isinstance(cost, Cost | None)
 
 
-def fault_in(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> str | None:
+def find_fault(plugin: ProviderPlugin, name: str, protocols: Collection[str]) -> str | None:
     """What keeps a plugin from being the provider of that name."""
     return next(_faults(plugin, name, protocols), None)
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """What was raised, in one line that is fit for a terminal."""
     return plain(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 

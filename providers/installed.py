@@ -100,9 +100,9 @@ def described_model(preset: Preset, model_id: str) -> ModelInfo | None:
     try:
         return plugin.facts(model_id) if plugin.facts else None
     except Exception as error:  # a stranger's code
-        from providers.guard import in_words
+        from providers.guard import describe_error
 
-        raise ConfigError(f"the provider {preset.name} cannot tell of {model_id}: {in_words(error)}") from error
+        raise ConfigError(f"the provider {preset.name} cannot tell of {model_id}: {describe_error(error)}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Unusable:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class PluginEntry:
     """A provider that a package says it brings; nothing of it is imported yet."""
 
     entry: EntryPoint
@@ -128,7 +128,7 @@ class Offer:
     def source(self) -> str:
         return f"{self.package} {self.version}"
 
-    def left_out(self, why: str) -> str:
+    def unusable(self, why: str) -> str:
         """That it cannot be used, why, and what to do."""
         told = f"the provider {self.name!r} of the package {self.source} is left out: {why}"
         return f"{told}; update the package, or remove it: pip uninstall {self.package}"
@@ -137,7 +137,7 @@ class Offer:
 class Installed:
     """The providers of other packages; each is imported when it is first meant."""
 
-    def __init__(self, offers: Iterable[Offer]) -> None:
+    def __init__(self, offers: Iterable[PluginEntry]) -> None:
         # The same order on every machine, whatever was installed first.
         self._offers = sorted(offers, key=lambda offer: (offer.name, offer.package))
         self._loaded: dict[str, ProviderPlugin | Unusable] = {}
@@ -166,7 +166,7 @@ class Installed:
     def _latecomers(self) -> Iterator[str]:
         for before, offer in pairwise(self._offers):
             if before.name == offer.name:
-                yield offer.left_out(f"{before.source} brings one of that name, which comes first")
+                yield offer.unusable(f"{before.source} brings one of that name, which comes first")
 
 
 def _plugin_for(name: str, *, asked: str = "") -> ProviderPlugin:
@@ -191,10 +191,10 @@ def _suggestion(name: str) -> str:
 
 @cache
 def _installed() -> Installed:
-    return Installed(_offers() if somebody_offers(GROUP) else ())
+    return Installed(_offers() if has_entry_points(GROUP) else ())
 
 
-def somebody_offers(group: str) -> bool:
+def has_entry_points(group: str) -> bool:
     """Whether to look further for entry points of a group: what reads packages' metadata takes 30 ms to import, and
     hardly anybody needs it."""
     folders = (Path(entry or ".") for entry in sys.path)
@@ -208,7 +208,7 @@ def _offers_in(file: Path, group: str) -> bool:
         return False
 
 
-def _offers() -> Iterator[Offer]:
+def _offers() -> Iterator[PluginEntry]:
     from importlib.metadata import distributions
 
     seen: set[str] = set()
@@ -223,22 +223,22 @@ def _offers() -> Iterator[Offer]:
         # What is installed twice is found twice, and imported from the first place.
         if entries and package not in seen:
             seen.add(package)
-            yield from (Offer(entry, package, version) for entry in entries)
+            yield from (PluginEntry(entry, package, version) for entry in entries)
 
 
-def _load(offer: Offer) -> ProviderPlugin | Unusable:
+def _load(offer: PluginEntry) -> ProviderPlugin | Unusable:
     if offer.name in presets() or offer.name in OURS:
-        return Unusable(offer.left_out("cinch has a provider of that name"))
+        return Unusable(offer.unusable("cinch has a provider of that name"))
     if not re.fullmatch(NAME, offer.name):
-        return Unusable(offer.left_out("a name is of small letters, digits, dots, dashes and underscores"))
-    from providers.guard import fault_in, in_words
+        return Unusable(offer.unusable("a name is of small letters, digits, dots, dashes and underscores"))
+    from providers.guard import describe_error, find_fault
 
     try:
         plugin = _plugin_in(offer.entry.load())
-        fault = fault_in(plugin, offer.name, PROTOCOLS.keys())
+        fault = find_fault(plugin, offer.name, PROTOCOLS.keys())
     except (Exception, SystemExit) as error:  # noqa: BLE001 a stranger's code, which may even try to end the program
-        return Unusable(offer.left_out(in_words(error)))
-    return Unusable(offer.left_out(fault)) if fault else plugin
+        return Unusable(offer.unusable(describe_error(error)))
+    return Unusable(offer.unusable(fault)) if fault else plugin
 
 
 def _plugin_in(found: object) -> ProviderPlugin:

@@ -27,24 +27,24 @@ def _openai_responses(endpoint: Endpoint) -> Service:
 
 
 def _gemini(endpoint: Endpoint) -> Service:
+    from providers.gemini.backend import GeminiApiBackend
     from providers.gemini.provider import GeminiProvider
-    from providers.gemini.site import GeminiSite
 
-    return GeminiProvider(GeminiSite(endpoint))
+    return GeminiProvider(GeminiApiBackend(endpoint))
 
 
 def _vertex(endpoint: Endpoint) -> Service:
     from providers.gemini.provider import GeminiProvider
-    from providers.gemini.vertex import VertexSite
+    from providers.gemini.vertex import VertexBackend
 
-    return GeminiProvider(VertexSite(endpoint))
+    return GeminiProvider(VertexBackend(endpoint))
 
 
 def _bedrock(endpoint: Endpoint) -> Service:
+    from providers.bedrock.backend import BedrockBackend
     from providers.bedrock.provider import BedrockProvider
-    from providers.bedrock.site import BedrockSite
 
-    return BedrockProvider(BedrockSite(endpoint))
+    return BedrockProvider(BedrockBackend(endpoint))
 
 
 def _ollama(endpoint: Endpoint) -> Service:

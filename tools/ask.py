@@ -80,7 +80,7 @@ class AskTool(TypedTool[AskArguments]):
             case _:
                 return ""
 
-    def judge(self, arguments: AskArguments) -> Risk:
+    def risk_of(self, arguments: AskArguments) -> Risk:
         del arguments
         return Risk("none")
 

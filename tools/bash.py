@@ -23,8 +23,7 @@ from tools.model_keys import without_model_keys
 from tools.output import LARGEST_FILE, CapturedOutput, for_model
 from tools.process import Command, Ended, quiet_environment, run_command
 from tools.shell_git import folders_of_git, use_of_git
-from tools.shell_reads import only_reads
-from tools.shell_risk import assess
+from tools.shell_risk import assess, only_reads
 from tools.typed import Parameters, TypedTool
 
 LIMIT = 30_000
@@ -88,7 +87,7 @@ class BashTool(TypedTool[BashArguments]):
         apart = arguments.get("background") is True or arguments.get("run_in_background") is True
         return f"{title}  (in the background)" if apart and title else title
 
-    def judge(self, arguments: BashArguments) -> Risk:
+    def risk_of(self, arguments: BashArguments) -> Risk:
         risk = assess(arguments.command)
         if risk.level == "execute" and only_reads(arguments.command):
             risk = replace(risk, access="read")
@@ -96,7 +95,7 @@ class BashTool(TypedTool[BashArguments]):
             return risk
         return replace(risk, reason=", ".join(filter(None, (risk.reason, "goes on in the background"))))
 
-    async def foresee(self, arguments: BashArguments, context: ToolContext) -> View | ToolOutput | None:
+    async def preview_of(self, arguments: BashArguments, context: ToolContext) -> View | ToolOutput | None:
         del context
         return TerminalView(arguments.command, "")
 

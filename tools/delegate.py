@@ -34,7 +34,7 @@ class DelegateTool(TypedTool[DelegateArguments]):
             return name.strip()
         return next(iter(task.strip().splitlines()), "") if isinstance(task, str) else ""
 
-    def judge(self, arguments: DelegateArguments) -> Risk:
+    def risk_of(self, arguments: DelegateArguments) -> Risk:
         del arguments
         return Risk("none")
 

@@ -12,7 +12,7 @@ from harness.ports.tool import Risk, ToolContext, ToolOutput
 from harness.views import DiffView, View
 from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Change
-from tools.protected_paths import check_leads, risk_of_change
+from tools.protected_paths import check_resolved_path, risk_of_change
 from tools.text.edits import Edit, Edited, Refused, apply_edits, edits_for
 from tools.typed import Parameters, TypedTool
 
@@ -72,13 +72,13 @@ class EditTool(TypedTool[EditParameters]):
         path = next((arguments[name] for name in ("path", "file_path", "filePath") if name in arguments), "")
         return path if isinstance(path, str) else ""
 
-    def judge(self, arguments: EditParameters) -> Risk:
+    def risk_of(self, arguments: EditParameters) -> Risk:
         return risk_of_change(arguments.path)
 
-    async def foresee(self, arguments: EditParameters, context: ToolContext) -> View | ToolOutput | None:
+    async def preview_of(self, arguments: EditParameters, context: ToolContext) -> View | ToolOutput | None:
         attempt = _Attempt(arguments.all_edits)
         try:
-            check_leads(context.workspace, arguments.path)
+            check_resolved_path(context.workspace, arguments.path)
             change = await context.workspace.preview_splice(arguments.path, attempt)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
@@ -92,7 +92,7 @@ class EditTool(TypedTool[EditParameters]):
         return {"path": arguments["path"], "edits": edits}
 
     async def execute(self, arguments: EditParameters, context: ToolContext) -> ToolOutput:
-        check_leads(context.workspace, arguments.path)
+        check_resolved_path(context.workspace, arguments.path)
         attempt = _Attempt(arguments.all_edits)
         change = await context.workspace.splice(arguments.path, attempt)
         return _said(context.workspace.display(change.path), attempt, change)

@@ -29,7 +29,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ImageHeader:
     """`width` and `height` are 0 where the header does not tell."""
 
     media_type: str
@@ -37,20 +37,20 @@ class Picture:
     height: int = 0
 
 
-def picture_of(head: bytes) -> Picture | None:
+def image_header(head: bytes) -> ImageHeader | None:
     """The picture a file begins to be, if it is one that models can see."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return Picture("image/png", *_numbers(">II", head, 16))
+        return ImageHeader("image/png", *_numbers(">II", head, 16))
     if head.startswith((b"GIF87a", b"GIF89a")):
-        return Picture("image/gif", *_numbers("<HH", head, 6))
+        return ImageHeader("image/gif", *_numbers("<HH", head, 6))
     if head.startswith(b"\xff\xd8\xff"):
-        return Picture("image/jpeg", *_jpeg_size(head))
+        return ImageHeader("image/jpeg", *_jpeg_size(head))
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return Picture("image/webp", *_webp_size(head))
+        return ImageHeader("image/webp", *_webp_size(head))
     return None
 
 
-def kind_of(head: bytes) -> str:
+def binary_kind(head: bytes) -> str:
     """A binary file's kind in words."""
     return next((kind for magic, kind in _KINDS if head.startswith(magic)), "a binary file")
 

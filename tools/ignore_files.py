@@ -21,7 +21,7 @@ _RELEASE_SECONDS = 0.02
 
 
 @asynccontextmanager
-async def special_ignore_files_passed(folder: Path, process: asyncio.subprocess.Process) -> AsyncGenerator[None]:
+async def skip_special_ignore_files(folder: Path, process: asyncio.subprocess.Process) -> AsyncGenerator[None]:
     """Keep a search of `folder` from being stuck: pipes are opened for it, and at a device it is killed.
 
     Raises:

@@ -29,7 +29,7 @@ ArgumentsT = TypeVar("ArgumentsT", bound=JobArguments)
 class JobTool(TypedTool[ArgumentsT]):
     """Needs no leave: that was given when the command began."""
 
-    def judge(self, arguments: ArgumentsT) -> Risk:
+    def risk_of(self, arguments: ArgumentsT) -> Risk:
         del arguments
         return Risk("none")
 

@@ -29,7 +29,7 @@ class PlanTool(TypedTool[PlanArguments]):
         lines = plan.strip().splitlines() if isinstance(plan, str) else []
         return lines[0].lstrip("# ") if lines else ""
 
-    def judge(self, arguments: PlanArguments) -> Risk:
+    def risk_of(self, arguments: PlanArguments) -> Risk:
         del arguments
         return Risk("none")
 

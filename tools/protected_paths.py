@@ -35,7 +35,7 @@ def risk_of_change(path: str) -> Risk:
     return Risk("edit", paths=(path,))
 
 
-def check_leads(workspace: Workspace, path: str) -> None:
+def check_resolved_path(workspace: Workspace, path: str) -> None:
     """That a path is as harmless as it reads: the person was asked, or not, about what is written.
 
     Raises:

@@ -17,7 +17,7 @@ from harness.workspace.disk import is_folder
 from harness.workspace.excerpt import Excerpt
 from harness.workspace.file_text import FileText
 from harness.workspace.workspace import Workspace
-from tools.file_type import Picture, kind_of, picture_of
+from tools.file_type import ImageHeader, binary_kind, image_header
 from tools.list import listing
 from tools.typed import Parameters, TypedTool
 
@@ -45,7 +45,7 @@ class ReadTool(TypedTool[ReadParameters]):
     label = "Read file"
     Arguments = ReadParameters
 
-    def judge(self, arguments: ReadParameters) -> Risk:
+    def risk_of(self, arguments: ReadParameters) -> Risk:
         return Risk("read", paths=(arguments.path,), cacheable=True)
 
     async def execute(self, arguments: ReadParameters, context: ToolContext) -> ToolOutput:
@@ -128,9 +128,9 @@ def _footer(excerpt: Excerpt, last: int) -> str:
 async def _not_text(workspace: Workspace, real: Path, error: FileNotText) -> ToolOutput:
     path, size = workspace.display(real), real.stat().st_size
     head = await workspace.read_bytes(real, limit=_HEAD)
-    picture = picture_of(head)
+    picture = image_header(head)
     if picture is None:
-        return ToolOutput.text(f"{path} is {kind_of(head)}, {size:,} bytes; its content is not shown. {error}")
+        return ToolOutput.text(f"{path} is {binary_kind(head)}, {size:,} bytes; its content is not shown. {error}")
     if size > _LARGEST_PICTURE:
         return ToolOutput.failure(f"{path} is a picture of {size:,} bytes; only those up to 5 MB can be shown.")
     data = base64.b64encode(await workspace.read_bytes(real)).decode("ascii")
@@ -140,7 +140,7 @@ async def _not_text(workspace: Workspace, real: Path, error: FileNotText) -> Too
     )
 
 
-def _described(picture: Picture) -> str:
+def _described(picture: ImageHeader) -> str:
     pixels = f", {picture.width} × {picture.height} pixels" if picture.width else ""
     return f"{picture.media_type}{pixels}"
 

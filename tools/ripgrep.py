@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.lazy_dataclass import dataclass
-from tools.ignore_files import special_ignore_files_passed
+from tools.ignore_files import skip_special_ignore_files
 from tools.process_guard import process_guard
 
 _CHUNK = 256 * 1024
@@ -63,7 +63,7 @@ class Ripgrep:
         process_guard().watch(process.pid)
         deadline = asyncio.get_running_loop().time() + self.timeout
         try:
-            async with special_ignore_files_passed(self.cwd, process):
+            async with skip_special_ignore_files(self.cwd, process):
                 while chunk := await _until(deadline, process.stdout):
                     yield chunk
             complaint = await _until(deadline, process.stderr)

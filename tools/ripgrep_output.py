@@ -16,7 +16,7 @@ _BEGIN, _MATCH, _CONTEXT = b'{"type":"begin"', b'{"type":"match"', b'{"type":"co
 _NUMBER = re.compile(rb'"line_number":(\d+)')
 
 
-class _Said(TypedDict, total=False):
+class _Text(TypedDict, total=False):
     """Text in ripgrep's JSON: as it is, or in base64 where it is not UTF-8."""
 
     text: str
@@ -29,8 +29,8 @@ class _Submatch(TypedDict):
 
 
 class _Data(TypedDict):
-    path: _Said
-    lines: _Said
+    path: _Text
+    lines: _Text
     line_number: int
     submatches: list[_Submatch]
 
@@ -123,7 +123,7 @@ def _data(record: bytes) -> _Data:
     return data
 
 
-def _text(said: _Said) -> str:
+def _text(said: _Text) -> str:
     if "text" in said:
         return said["text"]
     return base64.b64decode(said.get("bytes", "")).decode("cp1252", "replace")

@@ -15,7 +15,7 @@ _VALUED = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path",
 _UNCOMMITTED = "it throws away changes that are not committed"
 
 
-def judge_git(arguments: list[str]) -> Iterator[Risk]:
+def git_risks(arguments: list[str]) -> Iterator[Risk]:
     """What must be asked about in `git <arguments>`."""
     rest = _after_global_options(arguments)
     if not rest:

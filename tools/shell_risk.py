@@ -14,7 +14,7 @@ from dataclasses import replace
 from harness.lazy_dataclass import dataclass
 from harness.ports.tool import Risk
 from tools.protected_paths import risk_of_change
-from tools.shell_git import judge_git
+from tools.shell_git import git_risks
 from tools.shell_scope import INTERPRETERS, SHELLS, scope_of, scopes_of
 from tools.shell_syntax import Command, Pipe, Script, has_option, parse
 
@@ -128,7 +128,7 @@ def _judge_words(name: str, arguments: list[str], command: Command, depth: int) 
     elif name == "rm":
         yield from _judge_rm(arguments)
     elif name == "git":
-        yield from judge_git(arguments)
+        yield from git_risks(arguments)
     elif name == "find":
         yield from _judge_find(arguments, depth)
     elif name in ("tee", "sed") or name in _COPIERS:
@@ -274,3 +274,35 @@ def _is(names: set[str], command: Command) -> bool:
 
 def _name(word: str) -> str:
     return posixpath.basename(word)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_READERS = _words("""
+    basename cat cd cmp comm cut df diff dirname du echo false file grep egrep fgrep head id ls md5sum nl od paste
+    printf ps pwd readlink realpath rg sha1sum sha256sum sleep sort stat tac tail test [ tr tree true type uname wc
+    whereis which whoami
+""")
+_GIT_READERS = _words("blame cat-file describe diff grep log ls-files ls-tree rev-parse shortlog show status")
+_MAY_WRITE = frozenset({"sort", "rg", "tree"})
+_WRITING_OPTIONS = ("-o", "--o", "--pre", "--ext", "-O")
+
+
+def only_reads(command: str) -> bool:
+    """True for a command line of plain commands that are known to change no file."""
+    script = parse(command)
+    writes = [path for path in script.writes if path != "/dev/null"]
+    return bool(script.commands) and not writes and all(map(_is_reader, script.commands))
+
+
+def _is_reader(command: Command) -> bool:
+    name, *arguments = command.words or ("",)
+    if name == "git":
+        return command.plain and arguments[:1] != [] and arguments[0] in _GIT_READERS and not _may_write(arguments)
+    return command.plain and name in _READERS and not (name in _MAY_WRITE and _may_write(arguments))
+
+
+def _may_write(arguments: list[str]) -> bool:
+    return any(each.startswith(_WRITING_OPTIONS) for each in arguments)

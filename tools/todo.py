@@ -34,7 +34,7 @@ class TodoTool(TypedTool[TodoArguments]):
         count = f"{done} of {len(entries)} done"
         return f"{count}, now: {current}" if isinstance(current, str) else count
 
-    def judge(self, arguments: TodoArguments) -> Risk:
+    def risk_of(self, arguments: TodoArguments) -> Risk:
         del arguments
         return Risk("none")
 

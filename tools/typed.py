@@ -46,9 +46,9 @@ class TypedTool(Generic[P]):
         return _schema(self.Arguments)
 
     def validate(self, arguments: JsonObject) -> JsonObject:
-        return self.validate_by(self.parameters, arguments)
+        return self.validate_with_schema(self.parameters, arguments)
 
-    def validate_by(self, schema: JsonObject, arguments: JsonObject) -> JsonObject:
+    def validate_with_schema(self, schema: JsonObject, arguments: JsonObject) -> JsonObject:
         """As `validate`, for whoever has the schema at hand: to derive it takes longer than the first call."""
         try:
             parsed = self.Arguments.model_validate(unwrap_strings(schema, arguments))
@@ -60,19 +60,19 @@ class TypedTool(Generic[P]):
         return next((str(value) for value in arguments.values() if isinstance(value, str)), "")
 
     def risk(self, arguments: JsonObject) -> Risk:
-        return self.judge(self.Arguments.model_validate(arguments))
+        return self.risk_of(self.Arguments.model_validate(arguments))
 
     async def preview(self, arguments: JsonObject, context: ToolContext) -> View | ToolOutput | None:
-        return await self.foresee(self.Arguments.model_validate(arguments), context)
+        return await self.preview_of(self.Arguments.model_validate(arguments), context)
 
     async def run(self, arguments: JsonObject, context: ToolContext) -> ToolOutput:
         return await self.execute(self.Arguments.model_validate(arguments), context)
 
-    def judge(self, arguments: P) -> Risk:
+    def risk_of(self, arguments: P) -> Risk:
         del arguments
         return Risk("edit" if self.mutates else "read")
 
-    async def foresee(self, arguments: P, context: ToolContext) -> View | ToolOutput | None:
+    async def preview_of(self, arguments: P, context: ToolContext) -> View | ToolOutput | None:
         del arguments, context
         return None
 

@@ -11,7 +11,7 @@ from harness.messages import JsonObject
 from harness.ports.tool import Risk, ToolContext, ToolOutput
 from harness.views import DiffView, View
 from harness.workspace.workspace import Change, Workspace
-from tools.protected_paths import check_leads, risk_of_change
+from tools.protected_paths import check_resolved_path, risk_of_change
 from tools.typed import Parameters, TypedTool
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ class WriteTool(TypedTool[WriteParameters]):
     mutates = True
     Arguments = WriteParameters
 
-    def judge(self, arguments: WriteParameters) -> Risk:
+    def risk_of(self, arguments: WriteParameters) -> Risk:
         return risk_of_change(arguments.path)
 
-    async def foresee(self, arguments: WriteParameters, context: ToolContext) -> View | ToolOutput | None:
+    async def preview_of(self, arguments: WriteParameters, context: ToolContext) -> View | ToolOutput | None:
         try:
-            check_leads(context.workspace, arguments.path)
+            check_resolved_path(context.workspace, arguments.path)
             change = await context.workspace.preview_write(arguments.path, arguments.content)
         except WorkspaceError as error:
             return ToolOutput.failure(str(error))
@@ -48,7 +48,7 @@ class WriteTool(TypedTool[WriteParameters]):
         return {**arguments, "content": text} if isinstance(view, DiffView) else None
 
     async def execute(self, arguments: WriteParameters, context: ToolContext) -> ToolOutput:
-        check_leads(context.workspace, arguments.path)
+        check_resolved_path(context.workspace, arguments.path)
         change = await context.workspace.write(arguments.path, arguments.content)
         return _said(context.workspace, change)
 

@@ -113,10 +113,10 @@ def _beginning(arguments: Arguments) -> SessionChoice:
 def _record_to(name: str) -> None:
     """Have every model that is connected from here on recorded."""
     # Hardly any start records.
-    from providers.cassette.tape import Tape
+    from providers.cassette.file import CassetteFile
 
     path = Path(name).expanduser().absolute()
-    Tape(path).open()
+    CassetteFile(path).open()
     # Read where a model is connected, as the addresses of services are.
     os.environ["CINCH_RECORD"] = str(path)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, Command, CommandGroup
 from harness.errors import CinchError
-from providers.installed import somebody_offers
+from providers.installed import has_entry_points
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ GROUP = "cinch.commands"
 
 def installed_groups() -> Iterator[CommandGroup]:
     """Those that can be used; why another cannot is in the log."""
-    if not somebody_offers(GROUP):
+    if not has_entry_points(GROUP):
         return
     # It takes 30 ms to import, and hardly anybody needs it.
     from importlib.metadata import entry_points

@@ -22,7 +22,7 @@ from cinch_tui.models.last_choice import ModelChoice, load_choice
 from harness.errors import ConfigError
 from harness.lazy_dataclass import dataclass
 from providers.installed import OURS, all_presets, preset_for, problems
-from providers.model_catalog.local import find_local_servers
+from providers.model_catalog.local_servers import find_local_servers
 
 OnFinding: TypeAlias = Callable[[Finding], None]
 

@@ -7,7 +7,7 @@ import ssl
 
 from cinch_tui.doctor.findings import Finding
 from cinch_tui.doctor.route import Proxy, Route
-from providers.net.tls import why_refused
+from providers.net.tls import explain_rejection
 
 CHECK = "check the address and your network; where only a proxy leads out: export HTTPS_PROXY=http://HOST:PORT"
 
@@ -50,7 +50,7 @@ def diagnose_proxy(gate: Proxy, error: OSError, seconds: float) -> Finding:
 def diagnose_tls(route: Route, error: OSError, seconds: float) -> Finding:
     """Why there is no secure connection."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        told, _, mend = why_refused(error, route.host).partition("; ")
+        told, _, mend = explain_rejection(error, route.host).partition("; ")
         return Finding("bad", "", told, mend, "TLS")
     if isinstance(error, TimeoutError):
         told = f"{route.address} takes the connection and begins no secure one within {seconds:g} s"

@@ -49,7 +49,7 @@ def remedy_for(error: CinchError, target: Target) -> str:
 
 
 def _about_the_key(error: AuthenticationFailed, target: Target) -> str:
-    own = target.preset.mends.get("rights", "")
+    own = target.preset.remedies.get("rights", "")
     if error.status == FORBIDDEN and own:
         return own
     variable = target.secret.variable if target.secret else ""
@@ -61,7 +61,7 @@ def _about_the_key(error: AuthenticationFailed, target: Target) -> str:
 
 
 def _about_the_model(target: Target) -> str:
-    own = target.preset.mends.get("model", "").replace("MODEL", target.model_id)
+    own = target.preset.remedies.get("model", "").replace("MODEL", target.model_id)
     listing = f"cinch models {target.preset.name} lists what it serves"
     return f"{own}; {listing}" if own else f"{listing}; then: cinch doctor {target.preset.name}/NAME"
 

@@ -112,7 +112,7 @@ async def _listed(target: Target, endpoint: Endpoint) -> Finding:
     names = await list_models(target.preset.name, base_url=target.base_url or None, credentials=target)
     name = target.preset.name
     if not names:
-        mend = target.preset.mends.get("empty", f"name a model that it has: cinch doctor {name}/NAME")
+        mend = target.preset.remedies.get("empty", f"name a model that it has: cinch doctor {name}/NAME")
         return Finding("note", "", f"{endpoint.shown_url} answers and serves no models", mend, "models")
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     told = f"serves {shown}{_by_key(target)}{_by_way(endpoint)}"
@@ -129,7 +129,7 @@ async def _failed(target: Target, endpoint: Endpoint, error: ProviderError, pati
     steps = await walk.findings() if walk else []
     if not any(step.level == "bad" for step in steps):
         return [*steps, _refusal(target, error)]
-    silent = target.preset.mends.get("silent", "").replace("MODEL", target.model_id or "MODEL")
+    silent = target.preset.remedies.get("silent", "").replace("MODEL", target.model_id or "MODEL")
     if silent and endpoint.is_loopback:
         steps[-1] = replace(steps[-1], remedy=silent)
     return steps
@@ -155,10 +155,10 @@ def _walk(endpoint: Endpoint, error: ProviderError, patience: Timeouts) -> Conne
     if route is None:
         return None
     # Slow to import, and most often the way is open.
-    from providers.net.tls import ssl_context, trusts_nobody
+    from providers.net.tls import ssl_context, unused_context
 
     try:
-        trust = ssl_context(os.environ) if route.meets_tls else trusts_nobody()
+        trust = ssl_context(os.environ) if route.meets_tls else unused_context()
     except RequestRejected:
         # The request has failed of that, and says so.
         return None

@@ -15,7 +15,7 @@ from providers.installed import all_presets, preset_for
 
 if TYPE_CHECKING:
     from providers.catalog import Credentials
-    from providers.model_catalog.local import LocalServer
+    from providers.model_catalog.local_servers import LocalServer
 
 
 @dataclass(frozen=True, slots=True)

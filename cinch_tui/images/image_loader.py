@@ -14,7 +14,7 @@ from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from harness.messages import Image
-    from tools.file_type import Picture
+    from tools.file_type import ImageHeader
 
 # Services count the letters of base64, and take five megabytes of them.
 LARGEST = 3_750_000
@@ -68,14 +68,14 @@ def read_shot(path: Path, root: Path) -> LoadedImage:
 
 def is_picture(path: Path) -> bool:
     """Whether the file begins as a picture that models can be shown."""
-    from tools.file_type import picture_of
+    from tools.file_type import image_header
 
     try:
         # A pipe would wait for somebody to write into it.
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            return picture_of(file.read(32)) is not None
+            return image_header(file.read(32)) is not None
     except OSError:
         return False
 
@@ -84,9 +84,9 @@ def _taken(data: bytes, name: str) -> LoadedImage:
     # Nothing of this is needed before somebody shows something.
     from cinch_tui.images.shrinking import is_whole
     from harness.messages import Image
-    from tools.file_type import picture_of
+    from tools.file_type import image_header
 
-    picture = picture_of(data)
+    picture = image_header(data)
     if picture is None:
         raise CinchError(f"{name} is {_kind(data)}; a model is shown PNG, JPEG, GIF and WebP")
     if not _fits(data, picture):
@@ -101,9 +101,9 @@ def _kind(data: bytes) -> str:
     """What is no picture."""
     from harness.errors import FileNotText
     from harness.workspace.encoding import decode
-    from tools.file_type import kind_of
+    from tools.file_type import binary_kind
 
-    kind, unknown = kind_of(data), kind_of(b"")
+    kind, unknown = binary_kind(data), binary_kind(b"")
     try:
         decode(data[:_LOOKED_AT])
     except FileNotText:
@@ -111,12 +111,12 @@ def _kind(data: bytes) -> str:
     return ("text" if data else "empty") if kind == unknown else kind
 
 
-def _smaller(data: bytes, name: str, picture: Picture) -> tuple[bytes, Picture]:
+def _smaller(data: bytes, name: str, picture: ImageHeader) -> tuple[bytes, ImageHeader]:
     from cinch_tui.images.shrinking import shrunk
-    from tools.file_type import picture_of
+    from tools.file_type import image_header
 
     less = shrunk(data)
-    found = picture_of(less) if less else None
+    found = image_header(less) if less else None
     if less is None or found is None or not _fits(less, found):
         raise CinchError(
             f"{name} is too large ({picture.width} × {picture.height} pixels, {len(data) / 1e6:.1f} MB) and could not "
@@ -125,5 +125,5 @@ def _smaller(data: bytes, name: str, picture: Picture) -> tuple[bytes, Picture]:
     return less, found
 
 
-def _fits(data: bytes, picture: Picture) -> bool:
+def _fits(data: bytes, picture: ImageHeader) -> bool:
     return len(data) <= LARGEST and max(picture.width, picture.height) <= WIDEST

@@ -107,7 +107,7 @@ class ModelCatalog:
 
     def _put(self, provider: str, offers: Sequence[Offer]) -> None:
         self._offers[provider] = offers
-        self._known |= {offer.name: offer.known for offer in offers}
+        self._known |= {offer.name: offer.metadata for offer in offers}
 
 
 async def pick_model(app: App[object], market: ModelCatalog, spec: ModelSpec, used: Sequence[str]) -> str | None:

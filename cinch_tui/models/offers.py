@@ -12,7 +12,7 @@ from harness.errors import AuthenticationFailed, CinchError, QuotaExhausted
 from harness.lazy_dataclass import dataclass
 from providers.gguf.store import models_folder, pulled_models
 from providers.installed import each_preset
-from providers.model_catalog.local import LocalServer, find_local_servers
+from providers.model_catalog.local_servers import LocalServer, find_local_servers
 from providers.model_catalog.metadata import ModelMetadata
 from providers.model_catalog.offers import Offer, priced_offers, served_offers
 

@@ -15,7 +15,7 @@ from cinch_tui.screens.welcome import NO_MODEL, Leave, TakeTour, UseKey, UseLoca
 from cinch_tui.transcript.blocks import as_sentence
 from harness.errors import CinchError, ConfigError
 from providers import all_presets, list_models
-from providers.model_catalog.local import find_local_servers
+from providers.model_catalog.local_servers import find_local_servers
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -13,8 +13,8 @@ from cinch_tui.models.offers import pulled_offers, ready_providers
 from harness.errors import ConfigError
 from providers.catalog import nearest
 from providers.installed import each_preset
-from providers.model_catalog.newest import newest_first
 from providers.model_catalog.prices import priced_models
+from providers.model_catalog.version_order import newest_first
 
 if TYPE_CHECKING:
     from cinch_tui.api_keys.credentials import KeyStore

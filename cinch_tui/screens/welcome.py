@@ -25,7 +25,7 @@ from harness.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cinch_tui.api_keys.check import KeyCheck
-    from providers.model_catalog.local import LocalServer
+    from providers.model_catalog.local_servers import LocalServer
 
 
 @dataclass(frozen=True, slots=True)

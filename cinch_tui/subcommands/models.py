@@ -27,7 +27,7 @@ from harness.lazy_dataclass import dataclass
 from harness.messages import JsonObject
 from providers.catalog import Preset, nearest
 from providers.installed import each_preset, find_preset, problems
-from providers.model_catalog.local import find_local_servers
+from providers.model_catalog.local_servers import find_local_servers
 from providers.model_catalog.metadata import ModelMetadata
 from providers.model_catalog.offers import Offer, priced_offers
 
@@ -162,7 +162,7 @@ async def _ask_one(preset: Preset, store: KeyStore, found: Found) -> None:
 def _matching(wish: ModelQuery, offers: list[Offer]) -> list[Offer]:
     """Those that hold the words anywhere; if none does, those whose names hold their letters. The order stays."""
     words = wish.query.casefold().split()
-    lines = [f"{offer.name} {summary(offer.known)}".casefold() for offer in offers]
+    lines = [f"{offer.name} {summary(offer.metadata)}".casefold() for offer in offers]
     whole = [offer for offer, line in zip(offers, lines, strict=True) if all(word in line for word in words)]
     return whole or [
         offers[place] for place in sorted(rank_matches(wish.query, [offer.name.casefold() for offer in offers]))
@@ -195,7 +195,7 @@ def _show(offers: list[Offer], out: Output, *, as_json: bool) -> None:
 def _table(offers: list[Offer], abilities: Callable[[ModelMetadata], str], width: int = 0) -> list[str]:
     """The offers in columns; names are cut where that is needed for a width."""
     facts = [
-        (window_text(offer.known.context_window), price_text(offer.known.price), abilities(offer.known))
+        (window_text(offer.metadata.context_window), price_text(offer.metadata.price), abilities(offer.metadata))
         for offer in offers
     ]
     window, price, ability = (max((len(row[place]) for row in facts), default=0) for place in range(3))
@@ -213,7 +213,7 @@ def _cut(name: str, width: int) -> str:
 
 
 def _record(offer: Offer) -> JsonObject:
-    known = offer.known
+    known = offer.metadata
     return {
         "name": offer.name,
         "provider": offer.provider,

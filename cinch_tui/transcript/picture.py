@@ -53,10 +53,10 @@ class Picture:
     @classmethod
     def of(cls, image: Image, name: str, path: str = "") -> Self:
         # Few conversations have pictures.
-        from tools.file_type import picture_of
+        from tools.file_type import image_header
 
         try:
-            seen = picture_of(b64decode(image.data[:_HEAD]))
+            seen = image_header(b64decode(image.data[:_HEAD]))
         except NotBase64:
             seen = None
         return cls(name, image.media_type, image.data, seen.width if seen else 0, seen.height if seen else 0, path)

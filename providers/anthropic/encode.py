@@ -17,9 +17,9 @@ from harness.messages import (
     UserContent,
 )
 from harness.ports.provider import Request
-from providers.anthropic.answer import output_format
+from providers.anthropic.output_schema import output_format
 from providers.anthropic.thinking import ThinkingForm, output_limit
-from providers.wire.caching import ends_of_turns, mark_of
+from providers.wire.caching import cache_mark, ends_of_turns
 from providers.wire.encoding import (
     is_same_model,
     schema_prompt,
@@ -42,7 +42,7 @@ def encode(
     told = turns_of(request.messages, _Writer(request, unreadable), {**BEGINNING})
     turns: list[JsonObject] = [{"role": ROLES[speaker], "content": said} for speaker, said in told]
     if request.cache.messages:
-        _mark_for_cache(turns, mark_of(request.cache))
+        _mark_for_cache(turns, cache_mark(request.cache))
     body: JsonObject = {
         "model": request.spec.model_id,
         "max_tokens": _max_tokens(request, form),
@@ -66,7 +66,7 @@ def encode(
 def _system(request: Request, *, is_held: bool) -> list[JsonValue]:
     blocks: list[JsonValue] = []
     if request.system.strip():
-        marked: JsonObject = {"cache_control": mark_of(request.cache)} if request.cache.system else {}
+        marked: JsonObject = {"cache_control": cache_mark(request.cache)} if request.cache.system else {}
         blocks.append({"type": "text", "text": request.system, **marked})
     if request.output_schema is not None and not is_held:
         blocks.append({"type": "text", "text": schema_prompt(request.output_schema)})
@@ -94,7 +94,7 @@ def _tools(request: Request) -> list[JsonValue]:
         for tool in request.tools
     ]
     if request.cache.tools:
-        encoded[-1]["cache_control"] = mark_of(request.cache)
+        encoded[-1]["cache_control"] = cache_mark(request.cache)
     return [*encoded]
 
 

@@ -17,11 +17,11 @@ from providers.anthropic.thinking import ThinkingForm, thinking_form
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider
 from providers.model_catalog.models import better_named
-from providers.net.degradation import learns, with_degradation
+from providers.net.degradation import add_new, with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.wire.caching import MarksTaken
-from providers.wire.turns import with_thoughts
+from providers.wire.caching import AcceptedMarks
+from providers.wire.turns import ids_with_thinking
 
 API_VERSION = "2023-06-01"
 MODELS = "/v1/models?limit=1000"
@@ -48,7 +48,7 @@ class AnthropicProvider(HttpProvider):
         self._unreadable: set[str] = set()
         self._without_form: set[str] = set()
         self._without_schema: set[str] = set()
-        self._marks = MarksTaken()
+        self._marks = AcceptedMarks()
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport, form = self._transport.for_key(request.api_key, _headers), self._form(request)
@@ -66,7 +66,7 @@ class AnthropicProvider(HttpProvider):
 
     def _ask(self, request: Request, transport: Transport, form: ThinkingForm) -> AsyncGenerator[Delta]:
         holds = request.spec.model_id not in self._without_schema
-        marked = dataclasses.replace(request, cache=self._marks.of(request.cache))
+        marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
         body = encode(marked, form, self._unreadable, holds_to_schema=holds)
         return deltas(transport, "/v1/messages", body, MessageDecoder(transport.endpoint))
 
@@ -76,7 +76,7 @@ class AnthropicProvider(HttpProvider):
     def _mended(self, request: Request, form: ThinkingForm, refusal: str) -> ThinkingForm | None:
         """How to ask again; None if that would not help."""
         model = {request.spec.model_id}
-        if request.output_schema and re.search(REFUSED_SCHEMA, refusal) and learns(self._without_schema, model):
+        if request.output_schema and re.search(REFUSED_SCHEMA, refusal) and add_new(self._without_schema, model):
             return form
         if self._marks.learn(request.cache, refusal):
             return form
@@ -86,9 +86,9 @@ class AnthropicProvider(HttpProvider):
         if re.search(MISSING_THINKING, refusal):
             return ThinkingForm() if form.thinking else None
         if re.search(REFUSED_THINKING, refusal):
-            thoughts = with_thoughts(request.messages)
-            return form if learns(self._unreadable, thoughts) else None
-        if re.search(REFUSED_FORM, refusal) and learns(self._without_form, {request.spec.model_id}):
+            thoughts = ids_with_thinking(request.messages)
+            return form if add_new(self._unreadable, thoughts) else None
+        if re.search(REFUSED_FORM, refusal) and add_new(self._without_form, {request.spec.model_id}):
             return ThinkingForm()
         return None
 

@@ -19,7 +19,7 @@ from harness.messages import (
     UserContent,
 )
 from harness.ports.provider import NO_CACHE, CacheStrategy, OutputSchema, Request, ToolSpec
-from providers.anthropic.answer import output_format
+from providers.anthropic.output_schema import output_format
 from providers.bedrock.traits import Traits, traits_of
 from providers.wire.caching import ends_of_turns
 from providers.wire.encoding import (

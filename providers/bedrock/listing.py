@@ -15,7 +15,7 @@ PROFILES = "/inference-profiles?maxResults=1000"
 
 def models_in(profiles: JsonValue, models: JsonValue) -> list[ListedModel]:
     """What can be asked: the profiles, then the models that can be asked without one."""
-    known = {model.id: model.known for model in listed(models)}
+    known = {model.id: model.metadata for model in listed(models)}
     # The name of a profile is the model's, with where it may run before it.
     spread = [ListedModel(name, known.get(name.partition(".")[2], ModelMetadata())) for name in _profile_ids(profiles)]
     only_spread = set(_only_spread(models))

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 from harness.errors import ModelNotFound, ProviderError, RequestRejected
 from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Delta, Provider, Request
+from providers.bedrock.backend import BedrockBackend
 from providers.bedrock.decode import ConverseDecoder
 from providers.bedrock.encode import CACHING, LIFETIME, SCHEMA, TEMPERATURE, THINKING, encode
 from providers.bedrock.frames import FrameDecoder
 from providers.bedrock.listing import MODELS, PROFILES, models_in
-from providers.bedrock.signing import Asked
-from providers.bedrock.site import BedrockSite
+from providers.bedrock.signing import UnsignedRequest
 from providers.bedrock.traits import traits_of
 from providers.http_provider import HttpProvider
 from providers.model_catalog.metadata import ListedModel
-from providers.model_catalog.models import told_nearest
-from providers.net.degradation import learns, with_degradation
+from providers.model_catalog.models import with_suggestions
+from providers.net.degradation import add_new, with_degradation
 from providers.net.stream import deltas
 from providers.net.transport import Transport, json_bytes
-from providers.wire.turns import with_thoughts
+from providers.wire.turns import ids_with_thinking
 
 # What models refuse, by words of their refusal, and what it is about.
 REFUSABLE = (
@@ -46,7 +46,7 @@ class BedrockProvider(HttpProvider):
     A model that refuses a part of the request that is not needed is asked once more without it, and from then on.
     """
 
-    def __init__(self, site: BedrockSite) -> None:
+    def __init__(self, site: BedrockBackend) -> None:
         self._site = site
         super().__init__(Transport(site.endpoint, {}))
         self._without: dict[str, set[str]] = {}
@@ -70,7 +70,7 @@ class BedrockProvider(HttpProvider):
         model_id = request.spec.model_id
         body = encode(request, without_now | self._without.get(model_id, set()), self._unreadable)
         path = self._site.path_to(model_id)
-        asked = Asked("POST", self._site.endpoint.base_url + path, json_bytes(body))
+        asked = UnsignedRequest("POST", self._site.endpoint.base_url + path, json_bytes(body))
         transport = await self._for(asked, request.api_key)
         async with aclosing(
             deltas(transport, path, body, ConverseDecoder(transport.endpoint), FrameDecoder())
@@ -78,36 +78,36 @@ class BedrockProvider(HttpProvider):
             async for delta in answer:
                 yield delta
 
-    async def _for(self, asked: Asked, key: str | None) -> Transport:
-        endpoint, headers = await self._site.admitted(asked, key)
-        return self._transport.speaking_for(endpoint, headers)
+    async def _for(self, asked: UnsignedRequest, key: str | None) -> Transport:
+        endpoint, headers = await self._site.authorize(asked, key)
+        return self._transport.with_credentials(endpoint, headers)
 
     async def _served(self, key: str | None) -> list[ListedModel]:
         return models_in(await self._listed(PROFILES, key), await self._listed(MODELS, key))
 
     async def _listed(self, what: str, key: str | None) -> JsonValue:
         url = self._site.listing(what)
-        return await (await self._for(Asked("GET", url), key)).get(url)
+        return await (await self._for(UnsignedRequest("GET", url), key)).get(url)
 
     async def _better_named(self, request: Request, error: ModelNotFound) -> ModelNotFound:
         try:
             known = await self._served(request.api_key)
         except ProviderError:
             return error
-        return told_nearest(error, [model.id for model in known], request.spec.model_id)
+        return with_suggestions(error, [model.id for model in known], request.spec.model_id)
 
     def _mends(self, request: Request, without_now: set[str], error: RequestRejected) -> bool:
         """Whether the next request will be without what this one was refused for."""
         refusal = str(error).lower()
         without = self._without.setdefault(request.spec.model_id, set())
         if re.search(MISSING_THINKING, refusal):
-            return learns(without_now, {THINKING})
+            return add_new(without_now, {THINKING})
         if re.search(REFUSED_SIGNATURE, refusal):
-            return learns(self._unreadable, with_thoughts(request.messages))
+            return add_new(self._unreadable, ids_with_thinking(request.messages))
         if request.output_schema and re.search(REFUSED_SCHEMA, refusal) and SCHEMA not in without:
-            return learns(without, {SCHEMA})
+            return add_new(without, {SCHEMA})
         refused = next((part for words, part in REFUSABLE if part not in without and re.search(words, refusal)), None)
-        return refused is not None and learns(without, {refused})
+        return refused is not None and add_new(without, {refused})
 
 
 if TYPE_CHECKING:

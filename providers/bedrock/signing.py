@@ -21,7 +21,7 @@ HOW = "log in with: aws sso login, or give a key: export AWS_BEARER_TOKEN_BEDROC
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UnsignedRequest:
     """A request as it will be sent."""
 
     method: str
@@ -55,7 +55,7 @@ class Signer:
         self._has_looked = False
         self._credentials: Credentials | None = None
 
-    async def sign(self, asked: Asked, headers: Mapping[str, str]) -> Signed | None:
+    async def sign(self, asked: UnsignedRequest, headers: Mapping[str, str]) -> Signed | None:
         """The headers, and those that prove who sends them; None where there are no credentials.
 
         Raises:
@@ -65,7 +65,7 @@ class Signer:
         # Finding and renewing credentials may read files, run programs and ask servers.
         return await asyncio.to_thread(self._signed, asked, headers)
 
-    def _signed(self, asked: Asked, headers: Mapping[str, str]) -> Signed | None:
+    def _signed(self, asked: UnsignedRequest, headers: Mapping[str, str]) -> Signed | None:
         # An extra, and slow to import.
         exceptions = import_module("botocore.exceptions")
         try:
@@ -85,7 +85,7 @@ class Signer:
             self._has_looked = self._credentials is not None or not self._looks_again
         return self._credentials.get_frozen_credentials() if self._credentials else None
 
-    def _with(self, frozen: FrozenCredentials, asked: Asked, headers: Mapping[str, str]) -> Signed:
+    def _with(self, frozen: FrozenCredentials, asked: UnsignedRequest, headers: Mapping[str, str]) -> Signed:
         request = import_module("botocore.awsrequest").AWSRequest(asked.method, asked.url, dict(headers), asked.content)
         import_module("botocore.auth").SigV4Auth(frozen, SERVICE, self._region).add_auth(request)
         # As above.

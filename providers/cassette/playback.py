@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import httpx
 
 from harness.messages import JsonValue
-from providers.cassette.deck import Deck
-from providers.cassette.tape import WHOLE, Exchange
+from providers.cassette.file import WHOLE, Exchange
+from providers.cassette.replay_queue import ReplayQueue
 
 BREAKS: dict[str, type[httpx.TransportError]] = {
     each.__name__: each
@@ -24,13 +24,13 @@ BREAKS: dict[str, type[httpx.TransportError]] = {
 }
 
 
-def player(deck: Deck) -> httpx.AsyncClient:
+def playback_client(deck: ReplayQueue) -> httpx.AsyncClient:
     """A client that reaches nothing but the cassette."""
     return httpx.AsyncClient(transport=_Playback(deck), trust_env=False)
 
 
 class _Playback(httpx.AsyncBaseTransport):
-    def __init__(self, deck: Deck) -> None:
+    def __init__(self, deck: ReplayQueue) -> None:
         self._deck = deck
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

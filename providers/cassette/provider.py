@@ -11,13 +11,13 @@ from harness.errors import ConfigError
 from harness.messages import AssistantMessage, ModelMessage, ModelSpec
 from harness.ports.provider import Delta, Model, ModelInfo, ModelInfoSource, Price, Provider, Request
 from harness.thinking_level import ThinkingLevel
-from providers.cassette.deck import Deck
-from providers.cassette.tape import Exchange, read_exchanges
+from providers.cassette.file import Exchange, read_exchanges
+from providers.cassette.replay_queue import ReplayQueue
 from providers.cassette.wires import PlaybackWire
 from providers.catalog import Secret
 from providers.endpoint import Endpoint
 from providers.installed import preset_for
-from providers.model_catalog.prices import PricedFacts
+from providers.model_catalog.prices import PricedModelInfo
 
 NAME = "replay"
 # Some services are only spoken to with a key.
@@ -32,13 +32,13 @@ class ReplayProvider:
 
     name = NAME
 
-    def __init__(self, deck: Deck, build: Callable[[Endpoint], Provider]) -> None:
-        self.deck = deck
+    def __init__(self, deck: ReplayQueue, build: Callable[[Endpoint], Provider]) -> None:
+        self.queue = deck
         self._build = build
         self._services: dict[tuple[str, str], Provider] = {}
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        exchange = self.deck.next()
+        exchange = self.queue.next()
         answer = self._service(exchange).stream(_as_recorded(request, exchange))
         try:
             async for delta in answer:
@@ -55,12 +55,12 @@ class ReplayProvider:
     def _service(self, exchange: Exchange) -> Provider:
         at = (exchange.preset, exchange.base_url)
         if at not in self._services:
-            endpoint = Endpoint(preset_for(exchange.preset), exchange.base_url, NO_KEY, PlaybackWire(self.deck))
+            endpoint = Endpoint(preset_for(exchange.preset), exchange.base_url, NO_KEY, PlaybackWire(self.queue))
             self._services[at] = self._build(endpoint)
         return self._services[at]
 
 
-class UnpaidFacts:
+class FreeModelInfo:
     """The recorded model's facts; nothing is paid for what is played."""
 
     def __init__(self, facts: ModelInfoSource) -> None:
@@ -89,10 +89,10 @@ def replay_model(path: str, build: Callable[[Endpoint], Provider], thinking: Thi
     first = exchanges[0]
     preset = preset_for(first.preset)
     return Model(
-        ReplayProvider(Deck(path, exchanges), build),
+        ReplayProvider(ReplayQueue(path, exchanges), build),
         ModelSpec(NAME, path, thinking),
-        UnpaidFacts(PricedFacts(preset, first.model)),
-        native_schema=Endpoint(preset, first.base_url).is_vendors_own and preset.holds_to_schema(first.model),
+        FreeModelInfo(PricedModelInfo(preset, first.model)),
+        native_schema=Endpoint(preset, first.base_url).is_vendors_own and preset.enforces_schema(first.model),
     )
 
 
@@ -113,4 +113,4 @@ def _as_recorded(request: Request, exchange: Exchange) -> Request:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[Provider], type[ModelInfoSource]] = (ReplayProvider, UnpaidFacts)
+    _: tuple[type[Provider], type[ModelInfoSource]] = (ReplayProvider, FreeModelInfo)

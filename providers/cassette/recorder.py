@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from harness.lazy_dataclass import dataclass
 from harness.messages import JsonValue, new_id
-from providers.cassette.secrets import Secrets, SecretStream, plain_headers
-from providers.cassette.tape import Tape, chunk_record
+from providers.cassette.file import CassetteFile, chunk_record
+from providers.cassette.secrets import Secrets, SecretStream, redacted_headers
 
 if TYPE_CHECKING:
     import httpx
@@ -32,7 +32,7 @@ class Origin:
 class Recorder:
     """Records all that a client of httpx sends and gets."""
 
-    def __init__(self, tape: Tape, origin: Origin, secrets: Secrets) -> None:
+    def __init__(self, tape: CassetteFile, origin: Origin, secrets: Secrets) -> None:
         self._tape = tape
         self._origin = origin
         self._secrets = secrets
@@ -42,7 +42,7 @@ class Recorder:
         exchange_id = new_id()[:8]
         # Before the body is looked at: what they tell in secret may stand there too.
         self._secrets.learn_from(request.headers)
-        url = self._secrets.plain_url(str(request.url))
+        url = self._secrets.redacted_url(str(request.url))
         self._tape.write(
             {
                 "type": "request",
@@ -50,11 +50,11 @@ class Recorder:
                 "time": round(time.time(), 3),
                 "preset": self._origin.preset,
                 "model": self._origin.model,
-                "base_url": self._secrets.plain_url(self._origin.base_url),
+                "base_url": self._secrets.redacted_url(self._origin.base_url),
                 "method": request.method,
                 "url": url,
-                "headers": plain_headers(request.headers),
-                "body": _parsed(self._secrets.removed(request.content)),
+                "headers": redacted_headers(request.headers),
+                "body": _parsed(self._secrets.redacted(request.content)),
             },
             self._secrets,
         )
@@ -64,7 +64,7 @@ class Recorder:
         """Note that no whole answer came, and the name of what went wrong."""
         self._tape.write({"type": "end", "id": exchange_id, "how": how}, self._secrets)
 
-    def answered(self, exchange_id: str, status: int, headers: Mapping[str, str]) -> Heard:
+    def answered(self, exchange_id: str, status: int, headers: Mapping[str, str]) -> ResponseRecorder:
         """Note how an answer begins; the rest is told to what this hands back."""
         kept = {name: value for name, value in headers.items() if name.lower() not in OF_THE_WAY}
         self._tape.write(
@@ -73,17 +73,17 @@ class Recorder:
                 "id": exchange_id,
                 "time": round(time.time(), 3),
                 "status": status,
-                "headers": plain_headers(kept),
+                "headers": redacted_headers(kept),
             },
             self._secrets,
         )
-        return Heard(exchange_id, self._tape, self._secrets, headers.get("content-encoding", "identity"))
+        return ResponseRecorder(exchange_id, self._tape, self._secrets, headers.get("content-encoding", "identity"))
 
 
-class Heard:
+class ResponseRecorder:
     """The bytes of one answer, as they come."""
 
-    def __init__(self, exchange_id: str, tape: Tape, secrets: Secrets, encoding: str) -> None:
+    def __init__(self, exchange_id: str, tape: CassetteFile, secrets: Secrets, encoding: str) -> None:
         self._id = exchange_id
         self._tape = tape
         self._secrets = secrets

@@ -36,14 +36,14 @@ class Secrets:
             written = (value, json.dumps(value)[1:-1], quote(value, safe=""))
             self._values.update(each.encode() for each in written)
 
-    def removed(self, data: bytes) -> bytes:
+    def redacted(self, data: bytes) -> bytes:
         """The same without them."""
         # The longest first: one may hold another.
         for value in sorted(self._values, key=len, reverse=True):
             data = data.replace(value, REMOVED.encode())
         return data
 
-    def may_go_on(self, data: bytes) -> bool:
+    def ends_in_prefix(self, data: bytes) -> bool:
         """Whether the data ends in the beginning of one of them."""
         return any(data.endswith(value[:length]) for value in self._values for length in range(1, len(value)))
 
@@ -53,7 +53,7 @@ class Secrets:
             if re.search(TELLING_HEADER, name, re.IGNORECASE):
                 self.learn(value.removeprefix("Bearer "))
 
-    def plain_url(self, url: str) -> str:
+    def redacted_url(self, url: str) -> str:
         """An address without a name, a password and what its query tells in secret, which is learned."""
         parts = urlsplit(url)
         pairs: list[tuple[str, str]] = []
@@ -77,16 +77,16 @@ class SecretStream:
         """What can be told by now, with the time at which it came."""
         self._held.append((at, chunk))
         joined = b"".join(chunk for _, chunk in self._held)
-        return [] if self._secrets.may_go_on(joined) else self.finish()
+        return [] if self._secrets.ends_in_prefix(joined) else self.finish()
 
     def finish(self) -> list[tuple[float, bytes]]:
         held, self._held = self._held, []
         joined = b"".join(chunk for _, chunk in held)
-        plain = self._secrets.removed(joined)
+        plain = self._secrets.redacted(joined)
         return held if plain == joined else [(held[-1][0], plain)]
 
 
-def plain_headers(headers: Mapping[str, str]) -> JsonObject:
+def redacted_headers(headers: Mapping[str, str]) -> JsonObject:
     """Headers without what tells who asks."""
     telling = f"{TELLING_HEADER}|{PERSONAL_HEADER}"
     return {

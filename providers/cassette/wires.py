@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from providers.cassette.deck import Deck
+from providers.cassette.file import CassetteFile
 from providers.cassette.recorder import Origin, Recorder
+from providers.cassette.replay_queue import ReplayQueue
 from providers.cassette.secrets import Secrets, secrets_in
-from providers.cassette.tape import Tape
 from providers.installed import all_presets
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class RecordingWire:
 
     def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
         # Imports httpx, which is loaded by now.
-        from providers.cassette.listening import listen
+        from providers.cassette.http_hooks import listen
 
         return listen(build(), self._recorder)
 
@@ -35,15 +35,15 @@ class RecordingWire:
 class PlaybackWire:
     """Answers from a cassette; the network is not used."""
 
-    def __init__(self, deck: Deck) -> None:
+    def __init__(self, deck: ReplayQueue) -> None:
         self._deck = deck
 
     def client(self, build: Callable[[], httpx.AsyncClient]) -> httpx.AsyncClient:
         del build
         # Imports httpx, which is loaded by now.
-        from providers.cassette.playback import player
+        from providers.cassette.playback import playback_client
 
-        return player(self._deck)
+        return playback_client(self._deck)
 
 
 def recording_wire(endpoint: Endpoint, model_id: str, path: Path) -> RecordingWire:
@@ -52,7 +52,7 @@ def recording_wire(endpoint: Endpoint, model_id: str, path: Path) -> RecordingWi
     Raises:
         ConfigError: The file cannot be written, or is not a cassette.
     """
-    tape = Tape(path.expanduser().absolute())
+    tape = CassetteFile(path.expanduser().absolute())
     tape.open()
     variables = (variable for preset in all_presets().values() for variable in preset.variables)
     secrets = Secrets(secrets_in(os.environ, variables))

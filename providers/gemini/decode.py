@@ -11,7 +11,7 @@ from harness.errors import InvalidReply
 from harness.messages import StopReason, Usage, new_id
 from harness.ports.provider import BlockDelta, BlockEnd, BlockKind, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
-from providers.gemini.sources import Sources
+from providers.gemini.citations import CitationCollector
 from providers.gemini.wire_types import ErrorBody, FunctionCall, Part, PromptFeedback, StreamEvent, UsageMetadata
 from providers.net.http_errors import failure, plain
 
@@ -65,7 +65,7 @@ class ContentDecoder:
         self._open: BlockKind | None = None
         self._held: BlockEnd | None = None
         self._text: list[str] = []
-        self._sources = Sources()
+        self._sources = CitationCollector()
         self._calls = False
         self._finish = ""
         self._message = ""

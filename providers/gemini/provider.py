@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from harness.errors import RequestRejected
 from harness.messages import ModelSpec
 from harness.ports.provider import Delta, Provider, Request
+from providers.gemini.backend import Backend, Route, key_header
 from providers.gemini.decode import ContentDecoder
 from providers.gemini.encode import FORMAT, TEMPERATURE, THINKING, UNSIGNED, encode
 from providers.gemini.models import thinking_config
-from providers.gemini.site import Site, Way, key_header
 from providers.http_provider import HttpProvider
 from providers.model_catalog.metadata import ListedModel
 from providers.model_catalog.models import better_named, listed_models
@@ -37,13 +37,13 @@ class GeminiProvider(HttpProvider):
     A model that refuses a part of the request that is not needed is asked once more without it, and from then on.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Backend) -> None:
         self._site = site
         super().__init__(Transport(site.endpoint, key_header(site.endpoint)))
         self._without: dict[str, set[str]] = {}
 
     async def listed(self) -> list[ListedModel]:
-        way = await self._site.way(None)
+        way = await self._site.route(None)
         return await listed_models(self._on(way), self._site.listing(way))
 
     def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
@@ -51,21 +51,21 @@ class GeminiProvider(HttpProvider):
         return bool(thinking_config(spec))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        way, model_id = await self._site.way(request.api_key), request.spec.model_id
+        way, model_id = await self._site.route(request.api_key), request.spec.model_id
         named = partial(better_named, transport=self._on(way), path=self._site.listing(way), model_id=model_id)
         ask, mends = partial(self._ask, request, way), partial(self._mends, request)
         async with aclosing(with_degradation(ask, mends, named)) as answer:
             async for delta in answer:
                 yield delta
 
-    def _ask(self, request: Request, way: Way) -> AsyncGenerator[Delta]:
+    def _ask(self, request: Request, way: Route) -> AsyncGenerator[Delta]:
         model_id = request.spec.model_id
         body = encode(request, self._without.get(model_id, ()))
         path = way.to_model(self._site.model_name(model_id))
         return deltas(self._on(way), path, body, ContentDecoder(way.endpoint))
 
-    def _on(self, way: Way) -> Transport:
-        return self._transport.speaking_for(way.endpoint, way.headers)
+    def _on(self, way: Route) -> Transport:
+        return self._transport.with_credentials(way.endpoint, way.headers)
 
     def _mends(self, request: Request, error: RequestRejected) -> bool:
         """Whether the next request will be without what this one was refused for."""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from harness.errors import AuthenticationFailed, ConfigError
 from providers.catalog import Secret
 from providers.endpoint import Endpoint
+from providers.gemini.backend import Route, key_header, unversioned
 from providers.gemini.login import Login, can_log_in
-from providers.gemini.site import Way, key_header, unversioned
 
 if TYPE_CHECKING:
-    from providers.gemini.site import Site
+    from providers.gemini.backend import Backend
 
 VERSION = "/v1beta1"
 CONTINENTS = ("us", "eu")
@@ -27,7 +27,7 @@ TOKEN = r"ya29\.|eyJ"
 """How tokens of a login begin, and API keys do not."""
 
 
-class VertexSite:
+class VertexBackend:
     """Google Cloud's service, or a gateway to it where the base URL was changed."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -44,7 +44,7 @@ class VertexSite:
         if self._is_googles and _is_token(endpoint) and not self._project:
             raise ConfigError(f"{endpoint.preset.label}: {SAY_PROJECT}")
 
-    async def way(self, key: str | None) -> Way:
+    async def route(self, key: str | None) -> Route:
         if key is not None:
             return self._way_for(self.endpoint.with_key(key))
         if self._login is None:
@@ -60,7 +60,7 @@ class VertexSite:
         publisher, _, name = model_id.removeprefix("models/").rpartition("/")
         return f"publishers/{publisher or 'google'}/models/{name}"
 
-    def listing(self, way: Way) -> str:
+    def listing(self, way: Route) -> str:
         del way
         # The list is the same for all projects.
         return f"{VERSION}/publishers/google/models?pageSize=200"
@@ -76,19 +76,19 @@ class VertexSite:
             )
         return Login()
 
-    def _way_for(self, endpoint: Endpoint) -> Way:
+    def _way_for(self, endpoint: Endpoint) -> Route:
         if endpoint.secret is not None and not _is_token(endpoint):
-            return Way(endpoint, key_header(endpoint), VERSION)
+            return Route(endpoint, key_header(endpoint), VERSION)
         return self._in_project(endpoint, self._project)
 
-    def _in_project(self, endpoint: Endpoint, project: str) -> Way:
+    def _in_project(self, endpoint: Endpoint, project: str) -> Route:
         if self._is_googles:
             if not project:
                 raise AuthenticationFailed(f"{endpoint.preset.label}: {SAY_PROJECT}")
             endpoint = replace(endpoint, base_url=_host(self._location))
         headers = {"content-type": "application/json", **endpoint.bearer_header}
         root = f"{VERSION}/projects/{project}/locations/{self._location}" if project else VERSION
-        return Way(endpoint, headers, root)
+        return Route(endpoint, headers, root)
 
 
 def _is_token(endpoint: Endpoint) -> bool:
@@ -113,4 +113,4 @@ def _from_environment(variable: str) -> str:
 
 
 if TYPE_CHECKING:
-    _: type[Site] = VertexSite
+    _: type[Backend] = VertexBackend

@@ -7,7 +7,7 @@ from typing import Literal
 
 from harness.messages import StopReason, Usage, new_id
 from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
-from providers.wire.text_tool_calls import Piece, TextToolCalls, Thought, Words
+from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece
 
 Speech = Literal["text", "thinking"]
 
@@ -32,9 +32,9 @@ class WrittenReplyDecoder:
     def _deltas(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
         for piece in pieces:
             match piece:
-                case Words(text):
+                case TextPiece(text):
                     yield from self._say("text", text)
-                case Thought(text):
+                case ThinkingPiece(text):
                     yield from self._say("thinking", text)
                 case _:
                     yield from self._end_speech()

@@ -34,7 +34,7 @@ UNSEEN = "(an image, which this model cannot see)"
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class TemplateVariant:
     """`one_call`: no message holds two calls. `no_system`: the person says it. `text_arguments`: JSON in a string."""
 
     one_call: bool = False
@@ -42,20 +42,20 @@ class Manner:
     text_arguments: bool = False
 
 
-MANNERS = (
-    Manner(),
-    Manner(one_call=True),
-    Manner(no_system=True),
-    Manner(one_call=True, no_system=True),
-    Manner(text_arguments=True),
+TEMPLATE_VARIANTS = (
+    TemplateVariant(),
+    TemplateVariant(one_call=True),
+    TemplateVariant(no_system=True),
+    TemplateVariant(one_call=True, no_system=True),
+    TemplateVariant(text_arguments=True),
 )
 
 
-def encode(request: Request, manner: Manner = MANNERS[0]) -> list[JsonObject]:
+def encode(request: Request, variant: TemplateVariant = TEMPLATE_VARIANTS[0]) -> list[JsonObject]:
     """The messages. Ids have nine letters, which is what the strictest template wants."""
-    messages = list(_joined(_messages(request.spec, request.messages, manner)))
+    messages = list(_joined(_messages(request.spec, request.messages, variant)))
     system = system_text(request, with_schema=True)
-    if system and manner.no_system:
+    if system and variant.no_system:
         return list(_joined([{"role": "user", "content": system}, *messages]))
     return [{"role": "system", "content": system}, *messages] if system else messages
 
@@ -75,27 +75,27 @@ def _joined(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
         yield {"role": "user", "content": "\n\n".join(said)}
 
 
-def _messages(spec: ModelSpec, messages: Sequence[ModelMessage], manner: Manner) -> Iterator[JsonObject]:
+def _messages(spec: ModelSpec, messages: Sequence[ModelMessage], variant: TemplateVariant) -> Iterator[JsonObject]:
     results = {message.call_id: message for message in messages if isinstance(message, ToolResult)}
     for message in messages:
         match message:
             case UserMessage():
                 yield {"role": "user", "content": _words(message.content)}
-            case ToolResult() if not manner.one_call:
+            case ToolResult() if not variant.one_call:
                 yield _result(message)
             case ToolResult():
                 pass
-            case AssistantMessage() if manner.one_call and message.tool_calls:
+            case AssistantMessage() if variant.one_call and message.tool_calls:
                 yield from _one_by_one(spec, message, results)
             case AssistantMessage():
                 if message.tool_calls or message.text.strip():
-                    yield _reply(spec, message, message.tool_calls, manner)
+                    yield _reply(spec, message, message.tool_calls, variant)
 
 
 def _one_by_one(spec: ModelSpec, message: AssistantMessage, results: dict[str, ToolResult]) -> Iterator[JsonObject]:
     """Each call with its result, as if one had come after the other."""
     for number, call in enumerate(message.tool_calls):
-        reply = _reply(spec, message, (call,), MANNERS[0])
+        reply = _reply(spec, message, (call,), TEMPLATE_VARIANTS[0])
         yield reply if number == 0 else {**reply, "content": ""}
         if call.id in results:
             yield _result(results[call.id])
@@ -112,17 +112,19 @@ def _result(message: ToolResult) -> JsonObject:
     return {"role": "tool", "name": tool_name(message.tool_name), "tool_call_id": call_id, "content": text}
 
 
-def _reply(spec: ModelSpec, message: AssistantMessage, calls: Sequence[ToolCall], manner: Manner) -> JsonObject:
+def _reply(
+    spec: ModelSpec, message: AssistantMessage, calls: Sequence[ToolCall], variant: TemplateVariant
+) -> JsonObject:
     reply: JsonObject = {"role": "assistant", "content": message.text.strip()}
     thought = "".join(block.text for block in message.content if isinstance(block, Thinking))
     if thought and is_same_model(message, spec):
         reply["reasoning_content"] = thought
     if calls:
-        reply["tool_calls"] = [_call(call, manner) for call in calls]
+        reply["tool_calls"] = [_call(call, variant) for call in calls]
     return reply
 
 
-def _call(call: ToolCall, manner: Manner) -> JsonObject:
-    arguments = json.dumps(call.arguments, ensure_ascii=False) if manner.text_arguments else call.arguments
+def _call(call: ToolCall, variant: TemplateVariant) -> JsonObject:
+    arguments = json.dumps(call.arguments, ensure_ascii=False) if variant.text_arguments else call.arguments
     function: JsonObject = {"name": tool_name(call.name), "arguments": arguments}
     return {"id": nine_letters(call.id), "type": "function", "function": function}

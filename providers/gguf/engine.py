@@ -18,8 +18,8 @@ import llama_cpp
 
 from harness.errors import RequestRejected, StreamError
 from harness.lazy_dataclass import dataclass
-from providers.gguf.flag import Flag
-from providers.gguf.log_capture import silenced
+from providers.gguf.abort_flag import Flag
+from providers.gguf.log_capture import log_capture
 from providers.gguf.token_escaping import parts
 
 # Reading stops between two batches at the latest.
@@ -35,12 +35,12 @@ NO_MEMORY = "no memory"
 IS_RAISED = ctypes.cast(ctypes.CDLL(None).strlen, llama_cpp.ggml_abort_callback)
 
 
-class Halted(Exception):
+class Aborted(Exception):
     """Reading or loading was stopped by its flag."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Sampling:
     """How the next token is chosen. `grammar`: in GBNF; only what fits it can be written."""
 
     temperature: float
@@ -110,12 +110,12 @@ class Engine:
     def is_end(self, token: int) -> bool:
         return llama_cpp.llama_vocab_is_eog(self._vocab, token)
 
-    def attend(self, flag: Flag) -> None:
+    def set_abort_flag(self, flag: Flag) -> None:
         """Stop what is read from here on when this flag is raised."""
         self._flag = flag
         llama_cpp.llama_set_abort_callback(self._context, IS_RAISED, ctypes.cast(flag.text, ctypes.c_void_p))
 
-    def keep(self, prompt: Sequence[int]) -> int:
+    def reuse_prefix(self, prompt: Sequence[int]) -> int:
         """Forget all but what the prompt begins with; how much that is. The last token is read again, to go on from."""
         pairs = zip(self._read, prompt[:-1], strict=False)
         kept = next((at for at, (old, new) in enumerate(pairs) if old != new), min(len(self._read), len(prompt) - 1))
@@ -135,7 +135,7 @@ class Engine:
         """
         for at in range(0, len(tokens), BATCH):
             if self._flag:
-                raise Halted
+                raise Aborted
             self._read_batch(tokens[at : at + BATCH])
 
     def _read_batch(self, tokens: Sequence[int]) -> None:
@@ -146,14 +146,14 @@ class Engine:
             self._read.extend(tokens)
             return
         # Part of the batch may have been read.
-        self.keep([*self._read, tokens[0]])
+        self.reuse_prefix([*self._read, tokens[0]])
         if status == STOPPED:
-            raise Halted
+            raise Aborted
         raise StreamError(
-            f"llama.cpp could not read on ({status}): {'; '.join(silenced().take_errors()) or 'no reason'}"
+            f"llama.cpp could not read on ({status}): {'; '.join(log_capture().take_errors()) or 'no reason'}"
         )
 
-    def sampler(self, choice: Choice) -> llama_cpp.llama_sampler_p:
+    def sampler(self, choice: Sampling) -> llama_cpp.llama_sampler_p:
         """What chooses tokens; to be given back to `free`.
 
         Raises:
@@ -192,14 +192,14 @@ def load(path: Path, window: int, flag: Flag) -> Engine:
         Halted: the flag was raised.
         RequestRejected: it cannot be loaded; the text says why.
     """
-    said = silenced()
+    said = log_capture()
     said.take_errors()
     model_params = llama_cpp.llama_model_default_params()
     model_params.n_gpu_layers = ALL_LAYERS
     model_params.progress_callback = llama_cpp.llama_progress_callback(partial(_goes_on, flag))
     model = llama_cpp.llama_model_load_from_file(os.fsencode(path), model_params)
     if not model:
-        raise Halted if flag else RequestRejected(_why(path, window, said.take_errors()))
+        raise Aborted if flag else RequestRejected(_why(path, window, said.take_errors()))
     context = llama_cpp.llama_init_from_model(model, _context_params(window))
     if not context:
         llama_cpp.llama_model_free(model)

@@ -17,12 +17,12 @@ from llama_cpp.llama_grammar import json_schema_to_gbnf
 from harness.errors import ContextWindowOverflow, RequestRejected
 from harness.messages import Usage
 from harness.ports.provider import Delta, Request
+from providers.gguf.abort_flag import Flag
 from providers.gguf.decode import WrittenReplyDecoder
-from providers.gguf.encode import MANNERS, Manner, encode
-from providers.gguf.engine import Choice, Engine, Halted
-from providers.gguf.flag import Flag
+from providers.gguf.encode import TEMPLATE_VARIANTS, TemplateVariant, encode
+from providers.gguf.engine import Aborted, Engine, Sampling
 from providers.gguf.header import Header
-from providers.gguf.token_escaping import Spelling
+from providers.gguf.token_escaping import TokenEscaper
 from providers.wire.encoding import function_tool
 from providers.wire.text_tool_calls import THINK, TextToolCalls, dialects_in
 
@@ -31,15 +31,15 @@ USUAL_TEMPERATURE = 0.8
 LEAST_ROOM = 256
 
 
-class Writer:
+class Generator:
     """One model and its template. Answers one question at a time."""
 
     def __init__(self, engine: Engine, header: Header) -> None:
         self._engine = engine
         self._header = header
         self._formatter = Jinja2ChatFormatter(header.template, engine.end, engine.begin)
-        self._spelling = Spelling(engine.controls())
-        self._manner = MANNERS[0]
+        self._spelling = TokenEscaper(engine.controls())
+        self._variant = TEMPLATE_VARIANTS[0]
 
     def close(self) -> None:
         self._engine.close()
@@ -55,28 +55,28 @@ class Writer:
         prompt = self._prompt(request)
         tokens = self._engine.tokens_of(prompt)
         room = self._room(request, len(tokens))
-        choice = Choice(self._temperature(request), _grammar(request))
+        choice = Sampling(self._temperature(request), _grammar(request))
         in_thought = prompt.rstrip().endswith(THINK) and not choice.grammar
         decoder = WrittenReplyDecoder(
             TextToolCalls(request.tools, dialects_in(self._header.template), in_thought=in_thought)
         )
         utf8 = codecs.getincrementaldecoder("utf-8")("replace")
-        self._engine.attend(flag)
+        self._engine.set_abort_flag(flag)
         written = 0
         try:
-            kept = self._engine.keep(tokens)
+            kept = self._engine.reuse_prefix(tokens)
             self._engine.read(tokens[kept:])
             for piece in self._pieces(choice, room):
                 written += 1
                 if text := utf8.decode(piece):
                     tell(decoder.take(text))
-        except Halted:
+        except Aborted:
             return
         usage = Usage(len(tokens) - kept, written, cache_read=kept)
         tell(decoder.take(utf8.decode(b"", final=True)))
         tell(decoder.finish("length" if written == room else "stop", usage))
 
-    def _pieces(self, choice: Choice, room: int) -> Iterator[bytes]:
+    def _pieces(self, choice: Sampling, room: int) -> Iterator[bytes]:
         """The tokens of the reply, `room` at most."""
         sampler = self._engine.sampler(choice)
         try:
@@ -90,24 +90,24 @@ class Writer:
             self._engine.free(sampler)
 
     def _prompt(self, request: Request) -> str:
-        """The conversation as the template writes it, in the plainest manner that it takes."""
+        """The conversation as the template writes it, in the plainest variant that it takes."""
         refusals: list[Exception] = []
-        for manner in (self._manner, *(manner for manner in MANNERS if manner != self._manner)):
+        for variant in (self._variant, *(variant for variant in TEMPLATE_VARIANTS if variant != self._variant)):
             try:
-                prompt = self._written(request, manner)
+                prompt = self._written(request, variant)
             except (TemplateError, ValueError, TypeError) as error:
                 refusals.append(error)
                 continue
-            self._manner = manner
+            self._variant = variant
             return prompt
         raise RequestRejected(
             f"the chat template of {request.spec.name} does not take this: {refusals[0]}"
         ) from refusals[0]
 
-    def _written(self, request: Request, manner: Manner) -> str:
+    def _written(self, request: Request, variant: TemplateVariant) -> str:
         # The bindings type messages more closely than templates do.
-        messages: Any = self._spelling.defused(encode(request, manner))
-        tools: Any = self._spelling.defused([function_tool(tool) for tool in request.tools]) or None
+        messages: Any = self._spelling.escaped(encode(request, variant))
+        tools: Any = self._spelling.escaped([function_tool(tool) for tool in request.tools]) or None
         thinks = request.spec.thinking != "off" and (request.output_schema is None or bool(request.tools))
         return self._formatter(messages=messages, tools=tools, enable_thinking=thinks).prompt
 

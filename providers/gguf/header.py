@@ -126,7 +126,7 @@ class _Reader:
 VARIABLE = "CINCH_LOCAL_CONTEXT"
 # Memory for what is read grows with the window; few machines have it for the hundred thousands of today's models.
 USUAL_MOST = 32_768
-UNTOLD = 4_096
+UNKNOWN_WINDOW = 4_096
 
 
 def window_of(header: Header) -> int:
@@ -135,7 +135,7 @@ def window_of(header: Header) -> int:
     Raises:
         ConfigError: what the person wants is no number.
     """
-    return wanted_window(os.environ) or min(header.trained_window or UNTOLD, USUAL_MOST)
+    return wanted_window(os.environ) or min(header.trained_window or UNKNOWN_WINDOW, USUAL_MOST)
 
 
 def wanted_window(environ: Mapping[str, str]) -> int:

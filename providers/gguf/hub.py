@@ -43,7 +43,7 @@ PARTIAL = 206
 PATIENCE = 3
 
 # Told how many bytes of a file are here.
-Told = Callable[[int], None]
+OnProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Hub:
                 url = response.links.get("next", {}).get("url", "")
         return found
 
-    def fetch(self, repository: str, file: HubFile, target: Path, told: Told) -> None:
+    def fetch(self, repository: str, file: HubFile, target: Path, on_progress: OnProgress) -> None:
         """Bring a file to its place, where it stands only when it is whole; go on with what an earlier try left.
 
         Raises:
@@ -106,7 +106,7 @@ class Hub:
         try:
             with lock.acquire(timeout=0):
                 _make_sure_of_room(part, file)
-                _Download(self, repository, file, part).run(told)
+                _Download(self, repository, file, part).run(on_progress)
                 part.replace(target)
                 Path(lock.lock_file).unlink(missing_ok=True)
         except Timeout as error:
@@ -157,20 +157,20 @@ class _Download:
         self._hash = hashlib.sha256()
         self._size = 0
 
-    def run(self, told: Told) -> None:
-        self._take_up(told)
+    def run(self, on_progress: OnProgress) -> None:
+        self._take_up(on_progress)
         failures = 0
         while self._size < self._file.size:
             before = self._size
             try:
-                self._go_on(told)
+                self._go_on(on_progress)
             except NetworkError:
                 failures = 0 if self._size > before else failures + 1
                 if failures >= PATIENCE:
                     raise
         self._check()
 
-    def _take_up(self, told: Told) -> None:
+    def _take_up(self, told: OnProgress) -> None:
         """What an earlier try left."""
         if not self._part.exists():
             return
@@ -181,7 +181,7 @@ class _Download:
             self._start_over()
         told(self._size)
 
-    def _go_on(self, told: Told) -> None:
+    def _go_on(self, told: OnProgress) -> None:
         with self._hub.stream(self._repository, self._file, self._size) as response:
             if self._size and response.status_code != PARTIAL:
                 self._start_over()

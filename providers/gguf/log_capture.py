@@ -15,7 +15,7 @@ WARNING, ERROR, CONTINUED = 3, 4, 5
 KEPT_LINES = 12
 
 
-class Said:
+class LogCapture:
     """The errors of late. llama.cpp has one log for the whole process, hence one of these."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Said:
         # C code calls it for as long as the process lives.
         self._callback = llama_cpp.llama_log_callback(self._hear)
 
-    def listen(self) -> None:
+    def install(self) -> None:
         llama_cpp.llama_log_set(self._callback, ctypes.c_void_p(0))
 
     def take_errors(self) -> list[str]:
@@ -43,9 +43,9 @@ class Said:
 
 
 @cache
-def silenced() -> Said:
+def log_capture() -> LogCapture:
     """From the first call on nothing is printed any more."""
-    said = Said()
-    said.listen()
+    said = LogCapture()
+    said.install()
     llama_cpp.llama_backend_init()
     return said

@@ -14,10 +14,10 @@ from harness.errors import ConfigError, ProviderError, RequestRejected
 from harness.messages import ModelSpec
 from harness.ports.provider import Delta, Model, ModelInfo, ModelInfoSource, Provider, Request
 from harness.thinking_level import ThinkingLevel
-from providers.gguf.header import UNTOLD, Header, read_header, wanted_window, window_of
+from providers.gguf.header import UNKNOWN_WINDOW, Header, read_header, wanted_window, window_of
 from providers.gguf.store import find_model, models_folder, pulled_models
 from providers.gguf.thread import ModelThread
-from providers.model_catalog.local import FREE
+from providers.model_catalog.local_servers import FREE
 
 NAME = "local"
 MISSING = "local models need llama.cpp: pip install 'cinch-tui[local]'"
@@ -35,7 +35,7 @@ def local_model(model_id: str, thinking: ThinkingLevel = "off") -> Model:
         raise ConfigError("local: say which model, as in local/./model.gguf; cinch models local lists those pulled")
     path = find_model(model_id, models_folder())
     wanted_window(os.environ)
-    return Model(GgufProvider(), ModelSpec(NAME, model_id, thinking), HeaderFacts(path), native_schema=True)
+    return Model(GgufProvider(), ModelSpec(NAME, model_id, thinking), HeaderModelInfo(path), native_schema=True)
 
 
 class GgufProvider:
@@ -81,7 +81,7 @@ class GgufProvider:
         return self._thread
 
 
-class HeaderFacts:
+class HeaderModelInfo:
     """Facts of a model from its file."""
 
     def __init__(self, path: Path) -> None:
@@ -98,7 +98,7 @@ class HeaderFacts:
                 self._now = _facts(await asyncio.to_thread(read_header, self._path))
             except ProviderError:
                 # The first request says what is wrong.
-                self._now = ModelInfo(UNTOLD, price=FREE)
+                self._now = ModelInfo(UNKNOWN_WINDOW, price=FREE)
         return self._now
 
 
@@ -116,4 +116,4 @@ def _path_of(spec: ModelSpec) -> Path:
 
 if TYPE_CHECKING:
     _: type[Provider] = GgufProvider
-    _facts_port: type[ModelInfoSource] = HeaderFacts
+    _facts_port: type[ModelInfoSource] = HeaderModelInfo

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from harness.errors import ModelNotFound, RequestRejected
 from harness.ports.provider import Delta, Request
-from providers.gguf.flag import Flag
+from providers.gguf.abort_flag import Flag
 from providers.gguf.header import Header, missing_part, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from providers.gguf.generation import Writer
+    from providers.gguf.generation import Generator
 
 
 class ModelThread:
@@ -27,7 +27,7 @@ class ModelThread:
         self.path = path
         self.header = header
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="local-model")
-        self._writer: Writer | None = None
+        self._writer: Generator | None = None
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """The deltas of a reply. Whoever stops listening stops the writing.
@@ -72,18 +72,18 @@ class ModelThread:
         self._writer = None
 
 
-def _opened(path: Path, header: Header, flag: Flag) -> Writer | None:
+def _opened(path: Path, header: Header, flag: Flag) -> Generator | None:
     """The model, ready to write; None when the flag was raised meanwhile."""
     if missing := missing_part(path):
         raise ModelNotFound(f"{path} is one of several files, and {missing.name} is not beside it")
     if not header.template:
         raise RequestRejected(f"{path.name} has no chat template: take a model that was made to talk (instruct, chat)")
     # A second of import, and only here: most never load a model.
-    from providers.gguf.engine import Halted, load
-    from providers.gguf.generation import Writer
+    from providers.gguf.engine import Aborted, load
+    from providers.gguf.generation import Generator
 
     try:
         engine = load(path, window_of(header), flag)
-    except Halted:
+    except Aborted:
         return None
-    return Writer(engine, header)
+    return Generator(engine, header)

@@ -16,14 +16,14 @@ SEAM = "\ufdd0"
 _SEAM_AS_WRITTEN = re.compile(rf"{SEAM}|\\u{ord(SEAM):04x}")
 
 
-class Spelling:
+class TokenEscaper:
     """Knows how a model's control tokens are spelled."""
 
     def __init__(self, controls: Iterable[str]) -> None:
         words = sorted((word for word in controls if len(word) > 1), key=len, reverse=True)
         self._controls = re.compile("|".join(map(re.escape, words))) if words else None
 
-    def defused(self, said: list[JsonObject]) -> list[JsonObject]:
+    def escaped(self, said: list[JsonObject]) -> list[JsonObject]:
         """Messages or tools in which each such word has a seam, at which `parts` takes it apart."""
         return [
             {name: value if name == "role" else self._defused(value) for name, value in each.items()} for each in said

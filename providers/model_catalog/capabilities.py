@@ -29,5 +29,5 @@ def capabilities_by_name(preset: Preset, model_id: str) -> ModelMetadata:
         or any(rule.applies_to(model_id) for rule in preset.thinking)
     )
     tools = False if "tools" in preset.without else talented
-    sees = False if preset.is_blind(model_id) else talented
+    sees = False if preset.is_text_only(model_id) else talented
     return ModelMetadata(images=sees, tools=tools, thinking=True if thinks else None)

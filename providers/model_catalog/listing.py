@@ -123,7 +123,7 @@ def name_of(entry: JsonValue) -> str:
             return ""
 
 
-def known_in(about: JsonObject) -> ModelMetadata:
+def metadata_in(about: JsonObject) -> ModelMetadata:
     """What an entry of a list tells, or an answer that is about one model."""
     routes = [route for route in _objects(about.get("providers")) if route.get("status") in (None, "live")]
     known = ModelMetadata(
@@ -137,7 +137,7 @@ def known_in(about: JsonObject) -> ModelMetadata:
     return known.completed_by(_over(routes)) if routes else known
 
 
-def is_talkative(name: str) -> bool:
+def is_chat_model(name: str) -> bool:
     """Whether a model talks, by its name alone: those that do something else tend to say so."""
     return OTHER_NAMES.search(name.lower()) is None
 
@@ -148,8 +148,8 @@ def _listed(entry: JsonValue) -> ListedModel | None:
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         return None
     if not isinstance(entry, dict):
-        return ListedModel(name) if is_talkative(name) else None
-    return ListedModel(name, known_in(entry), _created(entry)) if _talks(entry, name) else None
+        return ListedModel(name) if is_chat_model(name) else None
+    return ListedModel(name, metadata_in(entry), _created(entry)) if _talks(entry, name) else None
 
 
 def _bare(name: str) -> str:
@@ -178,7 +178,7 @@ def _talks(entry: JsonObject, name: str) -> bool:
     if answers is not None:
         return "text" in answers
     tells = kind in CHAT_KINDS or _at(entry, "capabilities.completion_chat") or entry.get("supports_chat")
-    return bool(tells) or is_talkative(name)
+    return bool(tells) or is_chat_model(name)
 
 
 def _created(entry: JsonObject) -> float:
@@ -255,7 +255,7 @@ def _amount(about: JsonObject, path: str, factor: float) -> float | None:
 
 def _over(routes: Sequence[JsonObject]) -> ModelMetadata:
     """What holds wherever a router sends the request: the smallest window and the highest price."""
-    each = [known_in(route) for route in routes]
+    each = [metadata_in(route) for route in routes]
     prices = [known.price for known in each if known.price]
     return ModelMetadata(
         min((known.context_window for known in each if known.context_window), default=None),
@@ -288,10 +288,10 @@ def _objects(values: JsonValue) -> Iterator[JsonObject]:
             yield value
 
 
-def known_of_model(answer: JsonValue, model_id: str) -> ModelMetadata:
+def metadata_of_model(answer: JsonValue, model_id: str) -> ModelMetadata:
     """What a server's answer tells of a model, whether it is about all it has or about the only one."""
-    models = {model.id: model.known for model in listed(answer)}
-    known = models.get(model_id) if models else known_in(answer) if isinstance(answer, dict) else None
+    models = {model.id: model.metadata for model in listed(answer)}
+    known = models.get(model_id) if models else metadata_in(answer) if isinstance(answer, dict) else None
     return ModelMetadata(window_in(answer, model_id)).completed_by(known or ModelMetadata())
 
 

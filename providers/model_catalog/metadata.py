@@ -27,12 +27,12 @@ class ModelMetadata:
         return ModelMetadata(**{name: theirs[name] if value is None else value for name, value in mine.items()})
 
     @property
-    def facts(self) -> ModelInfo:
+    def model_info(self) -> ModelInfo:
         window = self.context_window or ModelInfo().context_window
         return ModelInfo(window, self.max_output, self.price, self.images, self.tools, self.thinking)
 
 
-def known_of(facts: ModelInfo) -> ModelMetadata:
+def metadata_of(facts: ModelInfo) -> ModelMetadata:
     return ModelMetadata(facts.context_window, facts.max_output, facts.price, facts.images, facts.tools, facts.thinking)
 
 
@@ -41,7 +41,7 @@ class ListedModel:
     """A model on its server's list, and what the list tells of it; `created` in seconds, 0 where it is not told."""
 
     id: str
-    known: ModelMetadata = ModelMetadata()
+    metadata: ModelMetadata = ModelMetadata()
     created: float = 0
 
 
@@ -55,7 +55,7 @@ class MetadataSource(Protocol):
 
 
 @runtime_checkable
-class FactsSource(Protocol):
-    async def known(self, model_id: str) -> ModelMetadata:
+class ServerMetadataSource(Protocol):
+    async def model_metadata(self, model_id: str) -> ModelMetadata:
         """What the model's server tells of it; raises ProviderError."""
         ...

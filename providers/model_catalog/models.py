@@ -46,10 +46,10 @@ async def better_named(error: ModelNotFound, transport: Transport, path: str, mo
         known = await model_names(transport, path)
     except ProviderError:
         return error
-    return told_nearest(error, known, model_id)
+    return with_suggestions(error, known, model_id)
 
 
-def told_nearest(error: ModelNotFound, known: list[str], model_id: str) -> ModelNotFound:
+def with_suggestions(error: ModelNotFound, known: list[str], model_id: str) -> ModelNotFound:
     """The same error, with the nearest of the names that are known."""
     close = nearest(model_id, known)
     hint = f"did you mean {' or '.join(close)}?" if close else f"it serves {', '.join(known[:8])}" if known else ""

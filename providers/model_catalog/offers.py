@@ -10,9 +10,9 @@ from providers import Credentials, Service, endpoint_of
 from providers.catalog import Preset
 from providers.installed import described_model, service_at
 from providers.model_catalog.capabilities import capabilities_by_name
-from providers.model_catalog.metadata import ListedModel, MetadataSource, ModelMetadata, known_of
-from providers.model_catalog.newest import newest_first
-from providers.model_catalog.prices import priced, priced_models
+from providers.model_catalog.metadata import ListedModel, MetadataSource, ModelMetadata, metadata_of
+from providers.model_catalog.prices import look_up, priced_models
+from providers.model_catalog.version_order import newest_first
 
 PATIENCE = 5.0
 """Seconds that a service gets to say what it serves."""
@@ -24,7 +24,7 @@ class Offer:
 
     provider: str
     model_id: str
-    known: ModelMetadata
+    metadata: ModelMetadata
     is_listed: bool = True
 
     @property
@@ -77,7 +77,7 @@ def _offers(preset: Preset, found: list[ListedModel]) -> list[Offer]:
 
 def _completed(preset: Preset, model: ListedModel) -> ModelMetadata:
     told = described_model(preset, model.id)
-    known = model.known.completed_by(known_of(told)) if told else model.known
+    known = model.metadata.completed_by(metadata_of(told)) if told else model.metadata
     if known.price is None or known.context_window is None:
-        known = known.completed_by(priced(preset.prices, model.id))
+        known = known.completed_by(look_up(preset.prices, model.id))
     return known.completed_by(capabilities_by_name(preset, model.id))

@@ -28,7 +28,7 @@ class PriceCache:
 
     folder: Path
 
-    def recall(self, provider: str, model_id: str) -> ModelMetadata | None:
+    def get(self, provider: str, model_id: str) -> ModelMetadata | None:
         """What was kept; None where nothing was, or nothing that still holds."""
         try:
             kept: JsonValue = json.loads(self._file(provider, model_id).read_text(encoding="utf-8"))
@@ -40,7 +40,7 @@ class PriceCache:
             case _:
                 return None
 
-    def keep(self, provider: str, model_id: str, known: ModelMetadata) -> None:
+    def put(self, provider: str, model_id: str, known: ModelMetadata) -> None:
         """A disk that refuses costs only time."""
         price = known.price and [None if each is None else float(each) for each in astuple(known.price)]
         text = json.dumps({"of": _edition(), "window": known.context_window, "price": price})

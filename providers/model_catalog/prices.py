@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from harness.errors import ProviderError
 from harness.ports.provider import ModelInfo, Price
 from providers.catalog import Preset
-from providers.model_catalog.listing import is_talkative
+from providers.model_catalog.listing import is_chat_model
 from providers.model_catalog.metadata import MetadataSource, ModelMetadata
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ PATIENCE = 3.0
 """Seconds that a service gets to tell of a model the price data does not know."""
 
 
-class PricedFacts:
+class PricedModelInfo:
     """Facts of one model from genai-prices, or, where `shelf` is set, from what was looked up there today.
 
     Where it knows no window, the service's own list is asked, once; a model that nobody knows has the usual window.
     """
 
-    shelf: PriceCache | None = None
+    cache: PriceCache | None = None
 
     def __init__(self, preset: Preset, model_id: str, service: MetadataSource | None = None) -> None:
         self._prices = preset.prices
@@ -51,21 +51,21 @@ class PricedFacts:
         return self._now
 
     async def load(self) -> ModelInfo:
-        return await self._load(priced)
+        return await self._load(look_up)
 
-    async def load_apart(self) -> ModelInfo:
+    async def load_in_subprocess(self) -> ModelInfo:
         """As `load`, for a process that lives long, and needs the price data once."""
 
-        return await self._load(priced_apart)
+        return await self._load(look_up_in_subprocess)
 
     async def _load(self, look_up: Callable[[str, str, PriceCache | None], ModelMetadata]) -> ModelInfo:
         known = ModelMetadata()
         if self._now is None:
-            known = await asyncio.to_thread(look_up, self._prices, self._model_id, self.shelf)
-            self._now = known.facts
+            known = await asyncio.to_thread(look_up, self._prices, self._model_id, self.cache)
+            self._now = known.model_info
         service, self._service = self._service, None
         if service is not None and known.context_window is None:
-            self._now = known.completed_by(await _told(service, self._model_id)).facts
+            self._now = known.completed_by(await _told(service, self._model_id)).model_info
         return self._now
 
 
@@ -75,19 +75,19 @@ async def _told(service: MetadataSource, model_id: str) -> ModelMetadata:
             found = await service.listed()
     except (ProviderError, TimeoutError):
         return ModelMetadata()
-    return next((model.known for model in found if model.id == model_id), ModelMetadata())
+    return next((model.metadata for model in found if model.id == model_id), ModelMetadata())
 
 
-def priced(provider: str, model_id: str, shelf: PriceCache | None = None) -> ModelMetadata:
+def look_up(provider: str, model_id: str, cache: PriceCache | None = None) -> ModelMetadata:
     """What is known of one model; nothing where `provider` is empty. For a thread."""
     if not provider:
         return ModelMetadata()
-    if shelf is not None and (kept := shelf.recall(provider, model_id)) is not None:
+    if cache is not None and (kept := cache.get(provider, model_id)) is not None:
         return kept
     model = _looked_up(provider, model_id)
     known = _known(model) if model else ModelMetadata()
-    if shelf is not None and not (model and _depends_on_the_hour(model)):
-        shelf.keep(provider, model_id, known)
+    if cache is not None and not (model and _depends_on_the_hour(model)):
+        cache.put(provider, model_id, known)
     return known
 
 
@@ -118,7 +118,7 @@ def priced_models(preset: Preset) -> dict[str, ModelMetadata]:
     provider = next((each for each in get_snapshot().providers if each.id == preset.prices), None)
     if provider is None:
         return {}
-    known = {model.id: _known(model) for model in provider.models if not model.deprecated and is_talkative(model.id)}
+    known = {model.id: _known(model) for model in provider.models if not model.deprecated and is_chat_model(model.id)}
     return {name: each for name, each in known.items() if each.price and _is_asked_so(preset, name)}
 
 
@@ -170,17 +170,17 @@ _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCA
 _CODE = "import sys; from providers.model_catalog.prices import tell; tell(*sys.argv[1:])"
 
 
-def priced_apart(provider: str, model_id: str, shelf: PriceCache | None = None) -> ModelMetadata:
+def look_up_in_subprocess(provider: str, model_id: str, cache: PriceCache | None = None) -> ModelMetadata:
     """As `priced`; where it is loaded already, or no process can be started, from there. For a thread."""
     if not provider or "genai_prices" in sys.modules:
-        return priced(provider, model_id, shelf)
-    if shelf is not None and (kept := shelf.recall(provider, model_id)) is not None:
+        return look_up(provider, model_id, cache)
+    if cache is not None and (kept := cache.get(provider, model_id)) is not None:
         return kept
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-c", _CODE, provider, model_id, *([str(shelf.folder)] if shelf else [])],
+            [sys.executable, "-P", "-c", _CODE, provider, model_id, *([str(cache.folder)] if cache else [])],
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -189,16 +189,16 @@ def priced_apart(provider: str, model_id: str, shelf: PriceCache | None = None) 
         )
         window, price = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
-        return priced(provider, model_id, shelf)
+        return look_up(provider, model_id, cache)
     return ModelMetadata(window, price=Price(**price) if price else None)
 
 
-def tell(provider: str, model_id: str, folder: str = "") -> None:
+def print_metadata(provider: str, model_id: str, folder: str = "") -> None:
     from providers.model_catalog.price_cache import PriceCache
 
-    known = priced(provider, model_id, PriceCache(Path(folder)) if folder else None)
+    known = look_up(provider, model_id, PriceCache(Path(folder)) if folder else None)
     json.dump([known.context_window, known.price and asdict(known.price)], sys.stdout)
 
 
 if TYPE_CHECKING:
-    _: type[ModelInfoSource] = PricedFacts
+    _: type[ModelInfoSource] = PricedModelInfo

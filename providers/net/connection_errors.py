@@ -14,7 +14,7 @@ from providers.net.http_errors import plain
 from providers.net.inflate import InflateError
 from providers.net.pool import CONNECT_SECONDS
 from providers.net.proxies import Proxy
-from providers.net.tls import why_refused
+from providers.net.tls import explain_rejection
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def connection_error(endpoint: Endpoint, proxy: Proxy | None) -> Generator[None]
     except httpx.ConnectError as error:
         raise _unreachable(endpoint, proxy, error) from error
     except httpx.ProxyError as error:
-        raise is_refused_by(proxy, where, str(error)) from error
+        raise proxy_error(proxy, where, str(error)) from error
     except httpx.TransportError as error:
         raise NetworkError(f"the connection to {where} was cut off") from error
     except (InflateError, httpx.InvalidURL) as error:
@@ -56,7 +56,7 @@ def _faults_of_socks(proxy: Proxy | None) -> tuple[type[Exception], ...]:
     return (ProtocolError,)
 
 
-def is_refused_by(proxy: Proxy | None, where: str, said: str) -> ProviderError:
+def proxy_error(proxy: Proxy | None, where: str, said: str) -> ProviderError:
     """What it means when a proxy does not let us through, by what it said."""
     shown, source = (proxy.shown, proxy.source) if proxy else ("on the way", "the environment")
     refused = f"the proxy {shown} did not let us through to {where}: {plain(said)}"
@@ -72,7 +72,7 @@ def _unreachable(endpoint: Endpoint, proxy: Proxy | None, error: Exception) -> P
     where, causes = endpoint.shown_url, list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return RequestRejected(why_refused(cause, where))
+            return RequestRejected(explain_rejection(cause, where))
         if isinstance(cause, ssl.SSLError):
             return NetworkError(f"no secure connection to {where}: {_tls_failure(cause, proxy)}")
     is_unknown = any(isinstance(cause, socket.gaierror) for cause in causes)

@@ -43,7 +43,7 @@ async def with_degradation(
             raise await named(error) from error
 
 
-def learns(known: set[str], more: set[str]) -> bool:
+def add_new(known: set[str], more: set[str]) -> bool:
     """Add what a refusal told; whether something of it is new, so that asking again is of use."""
     is_new = not more <= known
     known |= more

@@ -24,7 +24,7 @@ from harness.errors import (
 from harness.messages import JsonValue
 from providers.api_keys import key_remedy
 from providers.endpoint import Endpoint
-from providers.net.retry_after import wait_in_body
+from providers.net.retry_after import retry_delay
 
 LONGEST_MESSAGE = 600
 MOST_COMPLAINTS = 3
@@ -102,9 +102,7 @@ def failure(endpoint: Endpoint, status: int, body: str, headers: Mapping[str, st
         text = _explanation(kind, endpoint, status, f"{said}{_filtered(body)}" or _elsewhere(headers))
     if issubclass(kind, AuthenticationFailed):
         return kind(text, status=status)
-    return kind(
-        f"{service}: {text}", retry_after=wait_in_body(headers, body) if kind.retryable else None, status=status
-    )
+    return kind(f"{service}: {text}", retry_after=retry_delay(headers, body) if kind.retryable else None, status=status)
 
 
 def no_stream(endpoint: Endpoint, media_type: str, body: str) -> ProviderError:

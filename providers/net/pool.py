@@ -20,7 +20,7 @@ from harness.concurrency.cancellation import run_uninterrupted
 from harness.errors import RequestRejected
 from providers.endpoint import Endpoint
 from providers.net.proxies import Proxy, proxy_for
-from providers.net.tls import ssl_context, trusts_nobody
+from providers.net.tls import ssl_context, unused_context
 
 if TYPE_CHECKING:
     import ssl
@@ -125,7 +125,7 @@ class Pool:
 
         endpoint = self._endpoint
         silence = LOCAL_SILENCE_SECONDS if endpoint.preset.is_local or endpoint.is_loopback else SILENCE_SECONDS
-        context = ssl_context(os.environ) if endpoint.is_encrypted else trusts_nobody()
+        context = ssl_context(os.environ) if endpoint.is_encrypted else unused_context()
         self.proxy = proxy_for(endpoint.base_url, os.environ)
         # Not HTTP/2: over that, httpcore does not tell the server of an abort, and the model goes on at one's cost.
         transport = ReconnectingTransport(

@@ -19,7 +19,7 @@ LATEST = 10_000_000_000
 """As seconds since 1970, a day in the year 2286: what is larger counts milliseconds."""
 
 
-def wait_in_body(headers: Mapping[str, str], body: str) -> float | None:
+def retry_delay(headers: Mapping[str, str], body: str) -> float | None:
     """Seconds to wait, by what the service says most plainly; None if it says nothing.
 
     Headers have lower-case names.

@@ -57,7 +57,7 @@ def ssl_context(environment: Mapping[str, str], platform: str = sys.platform) ->
     return context
 
 
-def trusts_nobody() -> ssl.SSLContext:
+def unused_context() -> ssl.SSLContext:
     """For connections without TLS: reading the authorities takes 40 ms."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -190,7 +190,7 @@ def _inside(der: bytes, at: int) -> tuple[int, int]:
     return start, start + length
 
 
-def why_refused(error: ssl.SSLCertVerificationError, where: str) -> str:
+def explain_rejection(error: ssl.SSLCertVerificationError, where: str) -> str:
     """What is wrong with a certificate, and what to do about it."""
     if error.verify_code == EXPIRED:
         return f"the certificate of {where} has expired; if this machine's clock is right, its owner must renew it"

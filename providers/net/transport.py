@@ -14,7 +14,7 @@ from harness.concurrency.cancellation import run_cancelled_once, run_uninterrupt
 from harness.errors import NetworkError, ProviderError, RequestRejected, StreamError
 from harness.messages import JsonObject, JsonValue
 from providers.endpoint import Endpoint
-from providers.net.connection_errors import connection_error, is_refused_by
+from providers.net.connection_errors import connection_error, proxy_error
 from providers.net.http_errors import failure, no_stream
 from providers.net.inflate import inflater
 from providers.net.pool import Pool
@@ -46,7 +46,7 @@ class Transport:
     def __repr__(self) -> str:
         return f"Transport({self.endpoint.shown_url!r})"
 
-    def speaking_for(self, endpoint: Endpoint, headers: Mapping[str, str]) -> Transport:
+    def with_credentials(self, endpoint: Endpoint, headers: Mapping[str, str]) -> Transport:
         """The same connections, used with another key."""
         return Transport(endpoint, headers, self._pool)
 
@@ -59,7 +59,7 @@ class Transport:
         if key is None:
             return self
         endpoint = self.endpoint.with_key(key)
-        return self.speaking_for(endpoint, headers(endpoint))
+        return self.with_credentials(endpoint, headers(endpoint))
 
     def warm(self) -> None:
         """Import httpx and build the client; may be called from any thread, and more than once.
@@ -143,7 +143,7 @@ class Transport:
 
     def _refusal(self, response: httpx.Response, body: str) -> ProviderError:
         if response.status_code == 407:
-            return is_refused_by(self._pool.proxy, self.endpoint.shown_url, f"407 {response.reason_phrase}")
+            return proxy_error(self._pool.proxy, self.endpoint.shown_url, f"407 {response.reason_phrase}")
         return failure(self.endpoint, response.status_code, body, _lower(response.headers))
 
 

@@ -11,8 +11,8 @@ from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain
 from providers.ollama.wire_types import CallPart, Line, MessagePart
-from providers.wire.text_tool_calls import Piece, TextToolCalls, Thought, Words
-from providers.wire.written_dialects import Call
+from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece
+from providers.wire.tool_call_dialects import Call
 
 if TYPE_CHECKING:
     from providers.net.stream import ReplyDecoder
@@ -78,9 +78,9 @@ class LineReplyDecoder:
         """Text with the thoughts and calls that a model wrote into it, because its template knows no others."""
         for piece in pieces:
             match piece:
-                case Words(text):
+                case TextPiece(text):
                     yield from self._say("text", text)
-                case Thought(text):
+                case ThinkingPiece(text):
                     yield from self._say("thinking", text)
                 case Call():
                     yield from self._end_speech()

@@ -19,7 +19,7 @@ from harness.messages import (
 )
 from harness.ports.provider import Request
 from harness.thinking_level import ThinkingLevel
-from providers.ollama.card import ModelCard
+from providers.ollama.model_card import ModelCard
 from providers.wire.encoding import (
     function_tool,
     is_same_model,
@@ -68,7 +68,7 @@ def _think(spec: ModelSpec, card: ModelCard) -> bool | str | None:
     """How hard to think; None where the model may not be able to, since that would be refused."""
     if "gpt-oss" in spec.model_id:
         return _effort(spec.thinking)
-    if card.abilities is None and spec.thinking == "off":
+    if card.capabilities is None and spec.thinking == "off":
         return None
     return spec.thinking != "off" if card.can("thinking") else None
 

@@ -16,15 +16,15 @@ from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider
 from providers.model_catalog.listing import window_in
-from providers.model_catalog.metadata import FactsSource, ListedModel, ModelMetadata
+from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
 from providers.model_catalog.models import better_named, model_names
 from providers.net.degradation import with_degradation
 from providers.net.ndjson import LineDecoder
 from providers.net.stream import deltas
 from providers.net.transport import Transport
-from providers.ollama.card import ModelCard, card_of
 from providers.ollama.decode import LineReplyDecoder
 from providers.ollama.encode import encode
+from providers.ollama.model_card import ModelCard, card_of
 
 CHAT, SHOW, LIST, LOADED = "/api/chat", "/api/show", "/api/tags", "/api/ps"
 CLOUD_NAMES = (":cloud", "-cloud")
@@ -53,7 +53,7 @@ class OllamaProvider(HttpProvider):
         async with asyncio.TaskGroup() as group:
             shown = [group.create_task(self._told(model.id, at_once)) for model in pulled]
         cards = [(model, task.result()) for model, task in zip(pulled, shown, strict=True)]
-        return [dataclasses.replace(model, known=card.known) for model, card in cards if card.can("completion")]
+        return [dataclasses.replace(model, metadata=card.metadata) for model, card in cards if card.can("completion")]
 
     async def _told(self, model_id: str, at_once: asyncio.Semaphore) -> ModelCard:
         """The card of a model in a list, where one that cannot be shown is no reason to show none."""
@@ -63,13 +63,13 @@ class OllamaProvider(HttpProvider):
         except ProviderError:
             return ModelCard()
 
-    async def known(self, model_id: str) -> ModelMetadata:
+    async def model_metadata(self, model_id: str) -> ModelMetadata:
         """What the server tells of a model; the window is the one that is asked for with each request, or its own.
 
         Raises:
             ProviderError: the server could not be asked.
         """
-        return (await self._card(model_id, self._transport)).known
+        return (await self._card(model_id, self._transport)).metadata
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         transport, model_id = self._transport.for_key(request.api_key, _headers), request.spec.model_id
@@ -101,7 +101,7 @@ class OllamaProvider(HttpProvider):
         """What is known of a model; asked once, so that its window stays the same: another one loads it anew."""
         if model_id not in self._cards:
             card = await _shown(model_id, transport)
-            asking = card.asking(self._wanted_window, await _loaded_window(model_id, transport))
+            asking = card.with_window(self._wanted_window, await _loaded_window(model_id, transport))
             # Another request may have asked at the same time.
             return self._cards.setdefault(model_id, asking)
         return self._cards[model_id]
@@ -145,4 +145,4 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 if TYPE_CHECKING:
     _: type[Provider] = OllamaProvider
-    _source: type[FactsSource] = OllamaProvider
+    _source: type[ServerMetadataSource] = OllamaProvider

@@ -11,11 +11,11 @@ from harness.ports.provider import BlockDelta, BlockEnd, BlockStart, Delta, Done
 from providers.endpoint import Endpoint
 from providers.net.http_errors import failure, plain, status_inside
 from providers.openai_chat.calls import CallAssembler
-from providers.openai_chat.sources import Sources
-from providers.openai_chat.thoughts import Thoughts
+from providers.openai_chat.citations import CitationCollector
+from providers.openai_chat.reasoning import ReasoningBlock
 from providers.openai_chat.wire_types import Chunk, ChunkDelta, ChunkUsage
-from providers.wire.text_tool_calls import Piece, TextToolCalls, Thought, Words
-from providers.wire.written_dialects import Call
+from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece
+from providers.wire.tool_call_dialects import Call
 
 if TYPE_CHECKING:
     from providers.net.stream import ReplyDecoder
@@ -54,8 +54,8 @@ class ChatDecoder:
         self._refusal = ""
         self._blocks = 0
         self._text: int | None = None
-        self._thoughts: Thoughts | None = None
-        self._sources = Sources()
+        self._thoughts: ReasoningBlock | None = None
+        self._sources = CitationCollector()
         self._calls = CallAssembler(self._new_index)
         self.is_over = False
 
@@ -102,7 +102,7 @@ class ChatDecoder:
         return (*closing, Done(stop, self._usage, self._response_id, error))
 
     def _more(self, delta: ChunkDelta) -> Iterator[Delta]:
-        thought = Thoughts.said_in(delta)
+        thought = ReasoningBlock.text_in(delta)
         if thought is not None:
             yield from self._think(delta, thought)
         if "annotations" in delta or "executed_tools" in delta:
@@ -138,9 +138,9 @@ class ChatDecoder:
     def _told_apart(self, pieces: Iterable[Piece]) -> Iterator[Delta]:
         for piece in pieces:
             match piece:
-                case Words(text):
+                case TextPiece(text):
                     yield from self._say(text)
-                case Thought(text):
+                case ThinkingPiece(text):
                     yield from self._think({}, text)
                 case Call():
                     yield from self._end_speech()
@@ -151,7 +151,7 @@ class ChatDecoder:
     def _think(self, delta: ChunkDelta, thought: str) -> Iterator[Delta]:
         if self._thoughts is None:
             yield from self._end_speech()
-            self._thoughts = Thoughts(self._new_index())
+            self._thoughts = ReasoningBlock(self._new_index())
             yield BlockStart(self._thoughts.index, "thinking")
         self._thoughts.note(delta)
         if thought:
@@ -191,7 +191,7 @@ def _reader_of_text(endpoint: Endpoint, tools: Sequence[ToolSpec]) -> TextToolCa
     preset = endpoint.preset
     if preset.is_local:
         return TextToolCalls(tools)
-    return TextToolCalls() if preset.writes_thoughts or not endpoint.is_vendors_own else None
+    return TextToolCalls() if preset.thinking_in_text or not endpoint.is_vendors_own else None
 
 
 def _usage(counts: ChunkUsage, *, keeps_an_hour: bool) -> Usage:

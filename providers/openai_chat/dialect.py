@@ -41,10 +41,10 @@ class Dialect:
     reasoning: Literal["none", "openai", "openrouter"] = "none"
     tool_call_content: Literal["null", "empty"] = "null"
     stream_usage: bool = True
-    holds_to_schema: bool = True
+    enforces_schema: bool = True
     thinking: Sequence[ThinkingRule] = ()
-    keeps_thoughts: bool = False
-    returns_thoughts: bool = True
+    keeps_thinking: bool = False
+    returns_thinking: bool = True
     tool_ids: Literal["any", "nine"] = "any"
     reply_after_results: bool = False
     takes_temperature: bool = True
@@ -52,11 +52,11 @@ class Dialect:
     with_tools: JsonObject = field(default_factory=dict[str, JsonValue])
     cache: CacheRule = field(default_factory=CacheRule)
 
-    def mended(self, refusal: str) -> Dialect | None:
+    def without_refused(self, refusal: str) -> Dialect | None:
         """The dialect without what the server just refused; None if the refusal is about something else."""
         # Refused is also a schema that is too large, or that says what the service has no way to keep to.
-        if self.holds_to_schema and "response_format" in refusal:
-            return replace(self, holds_to_schema=False)
+        if self.enforces_schema and "response_format" in refusal:
+            return replace(self, enforces_schema=False)
         if talk := self._mended_talk(refusal.lower()):
             return talk
         return self._mended_fields(refusal) if re.search(_UNKNOWN, refusal.lower()) else None
@@ -81,10 +81,10 @@ class Dialect:
         """The same for what a server wants of the conversation and of thinking; others too have models that insist."""
         if not self.reply_after_results and re.search(_USER_AFTER_RESULT, refusal):
             return replace(self, reply_after_results=True)
-        if not self.keeps_thoughts and re.search(_THOUGHTS_WANTED, refusal):
-            return replace(self, keeps_thoughts=True)
-        if self.returns_thoughts and re.search(_THOUGHTS_UNWANTED, refusal) and re.search(_UNKNOWN, refusal):
-            return replace(self, returns_thoughts=False, keeps_thoughts=False)
+        if not self.keeps_thinking and re.search(_THOUGHTS_WANTED, refusal):
+            return replace(self, keeps_thinking=True)
+        if self.returns_thinking and re.search(_THOUGHTS_UNWANTED, refusal) and re.search(_UNKNOWN, refusal):
+            return replace(self, returns_thinking=False, keeps_thinking=False)
         if self._is_told_to_think and re.search(_OTHER_EFFORT, refusal):
             return replace(self, reasoning="none", thinking=())
         return None
@@ -135,7 +135,7 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
         preset.tool_call_content,
         preset.stream_usage,
         thinking=preset.thinking,
-        keeps_thoughts=preset.keeps_thoughts,
+        keeps_thinking=preset.keeps_thinking,
         tool_ids=preset.tool_ids,
         reply_after_results=preset.reply_after_results,
         takes_temperature=preset.takes_temperature,

@@ -21,10 +21,10 @@ from harness.messages import (
     UserMessage,
 )
 from harness.ports.provider import CacheStrategy, Request
-from providers.openai_chat.answer import response_format
 from providers.openai_chat.dialect import Dialect
-from providers.openai_chat.thoughts import THOUGHT
-from providers.wire.caching import cache_fields, ends_of_turns, mark_of
+from providers.openai_chat.output_schema import response_format
+from providers.openai_chat.reasoning import THOUGHT
+from providers.wire.caching import cache_fields, cache_mark, ends_of_turns
 from providers.wire.encoding import (
     function_tool,
     is_same_model,
@@ -41,7 +41,7 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
     messages = list(_messages(request.spec, request.messages, dialect))
     if dialect.reply_after_results:
         messages = list(_with_replies(messages))
-    if system := system_text(request, with_schema=not dialect.holds_to_schema):
+    if system := system_text(request, with_schema=not dialect.enforces_schema):
         messages.insert(0, {"role": dialect.system_role, "content": system})
     if dialect.cache.wants_marks(request.spec.model_id):
         _mark_for_cache(messages, marking(request, dialect))
@@ -50,7 +50,7 @@ def encode(request: Request, dialect: Dialect) -> JsonObject:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body |= {"tools": [function_tool(tool) for tool in request.tools], **dialect.with_tools}
-    if request.output_schema is not None and dialect.holds_to_schema:
+    if request.output_schema is not None and dialect.enforces_schema:
         body["response_format"] = response_format(request.output_schema)
     body |= _sampling(request, dialect) | dialect.reasoning_fields(request) | cache_fields(dialect.cache, request)
     return {name: value for name, value in body.items() if name not in dialect.without}
@@ -132,11 +132,11 @@ def _reply(spec: ModelSpec, message: AssistantMessage, dialect: Dialect) -> Iter
     # Blank text is refused by services behind which another vendor's model answers.
     if calls and not text.strip():
         reply["content"] = "" if dialect.tool_call_content == "empty" else None
-    goes_back = dialect.returns_thoughts and (calls or dialect.keeps_thoughts)
+    goes_back = dialect.returns_thinking and (calls or dialect.keeps_thinking)
     if goes_back and is_same_model(message, spec):
         reply |= _thoughts(message)
     if calls:
-        if dialect.keeps_thoughts and spec.thinking != "off":
+        if dialect.keeps_thinking and spec.thinking != "off":
             # A call without the thought it came from is refused, also one that another model made.
             reply.setdefault(THOUGHT, "")
         reply["tool_calls"] = [_call(call, dialect) for call in calls]
@@ -192,7 +192,7 @@ def _mark_for_cache(messages: Sequence[JsonObject], cache: CacheStrategy) -> Non
         parts: list[JsonValue] = [{"type": "text", "text": content}] if isinstance(content, str) else [*_list(content)]
         match parts:
             case [*_, dict() as last]:
-                last["cache_control"] = mark_of(cache)
+                last["cache_control"] = cache_mark(cache)
             case _:
                 continue
         message["content"] = parts

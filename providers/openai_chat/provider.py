@@ -12,8 +12,8 @@ from harness.messages import JsonValue, ModelSpec
 from harness.ports.provider import Delta, Provider, Request
 from providers.endpoint import Endpoint
 from providers.http_provider import HttpProvider
-from providers.model_catalog.listing import known_in, known_of_model
-from providers.model_catalog.metadata import FactsSource, ListedModel, ModelMetadata
+from providers.model_catalog.listing import metadata_in, metadata_of_model
+from providers.model_catalog.metadata import ListedModel, ModelMetadata, ServerMetadataSource
 from providers.model_catalog.models import better_named, lists_of
 from providers.net.degradation import with_degradation
 from providers.net.stream import deltas
@@ -21,7 +21,7 @@ from providers.net.transport import Transport, json_headers
 from providers.openai_chat.decode import ChatDecoder
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode, marking
-from providers.wire.caching import MarksTaken, cache_headers
+from providers.wire.caching import AcceptedMarks, cache_headers
 
 
 class ChatProvider(HttpProvider):
@@ -35,27 +35,27 @@ class ChatProvider(HttpProvider):
         transport = Transport(dataclasses.replace(endpoint, base_url=base_url), json_headers(endpoint))
         super().__init__(transport, *lists_of(transport.endpoint))
         self._dialect = dialect_of(self._transport.endpoint)
-        self._marks = MarksTaken()
+        self._marks = AcceptedMarks()
 
     async def listed(self) -> list[ListedModel]:
         found = await super().listed()
-        if not self._transport.endpoint.preset.window_path or any(model.known.context_window for model in found):
+        if not self._transport.endpoint.preset.window_path or any(model.metadata.context_window for model in found):
             return found
         try:
             about = await self._about()
         except ProviderError:
             return found
         # It serves one model, and tells of itself what others tell of each.
-        known = known_in(about) if isinstance(about, dict) else ModelMetadata()
-        return [dataclasses.replace(model, known=model.known.completed_by(known)) for model in found]
+        known = metadata_in(about) if isinstance(about, dict) else ModelMetadata()
+        return [dataclasses.replace(model, metadata=model.metadata.completed_by(known)) for model in found]
 
-    async def known(self, model_id: str) -> ModelMetadata:
+    async def model_metadata(self, model_id: str) -> ModelMetadata:
         """What the server of a model on this machine tells of it.
 
         Raises:
             ProviderError: the server could not be asked.
         """
-        return known_of_model(await self._about(), model_id)
+        return metadata_of_model(await self._about(), model_id)
 
     async def _about(self) -> JsonValue:
         endpoint = self._transport.endpoint
@@ -71,7 +71,7 @@ class ChatProvider(HttpProvider):
         return with_degradation(partial(self._ask, request, transport), partial(self._mends, request), named)
 
     def _ask(self, request: Request, transport: Transport) -> AsyncGenerator[Delta]:
-        marked = dataclasses.replace(request, cache=self._marks.of(request.cache))
+        marked = dataclasses.replace(request, cache=self._marks.apply(request.cache))
         body = encode(marked, self._dialect)
         is_marked = self._dialect.cache.wants_marks(request.spec.model_id)
         keeps = is_marked and marking(marked, self._dialect).lifetime == "1h"
@@ -86,7 +86,7 @@ class ChatProvider(HttpProvider):
         marks = self._dialect.cache.wants_marks(request.spec.model_id)
         if marks and self._marks.learn(request.cache, refusal.lower()):
             return True
-        mended = self._dialect.mended(refusal)
+        mended = self._dialect.without_refused(refusal)
         self._dialect = mended or self._dialect
         return mended is not None
 
@@ -96,9 +96,9 @@ class ChatProvider(HttpProvider):
         if request.api_key is None and not leading:
             return self._transport
         endpoint = endpoint if request.api_key is None else endpoint.with_key(request.api_key)
-        return self._transport.speaking_for(endpoint, json_headers(endpoint) | leading)
+        return self._transport.with_credentials(endpoint, json_headers(endpoint) | leading)
 
 
 if TYPE_CHECKING:
     _: type[Provider] = ChatProvider
-    _source: type[FactsSource] = ChatProvider
+    _source: type[ServerMetadataSource] = ChatProvider

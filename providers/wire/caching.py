@@ -12,7 +12,7 @@ from providers.catalog import CacheRule
 from providers.wire.names import safe_name
 
 MARKED_TURNS = 2
-LISTENING = ("user", "tool")
+INPUT_ROLES = ("user", "tool")
 KEPT_A_DAY: JsonObject = {"prompt_cache_retention": "24h"}
 NOT_KEPT: JsonObject = {"prompt_cache_options": {"mode": "explicit"}}
 """With this, only what is marked would be kept."""
@@ -24,7 +24,7 @@ def is_off(cache: CacheStrategy) -> bool:
     return not (cache.tools or cache.system or cache.messages)
 
 
-def mark_of(cache: CacheStrategy) -> JsonObject:
+def cache_mark(cache: CacheStrategy) -> JsonObject:
     """The `cache_control` of what is marked.
 
     All marks of a request have one lifetime, so that none that lives longer comes after one that lives shorter, which
@@ -42,7 +42,7 @@ def ends_of_turns(messages: Sequence[JsonObject]) -> list[JsonObject]:
     following = [*(str(message["role"]) for message in messages[1:]), ""]
     # Of no messages, none follows.
     told = zip(messages, following[: len(messages)], strict=True)
-    ends = [message for message, after in told if message["role"] in LISTENING and after not in LISTENING]
+    ends = [message for message, after in told if message["role"] in INPUT_ROLES and after not in INPUT_ROLES]
     return ends[-MARKED_TURNS:]
 
 
@@ -62,14 +62,14 @@ def cache_headers(rule: CacheRule, request: Request) -> dict[str, str]:
     return {rule.header: safe_name(request.session_id)} if is_said else {}
 
 
-class MarksTaken:
+class AcceptedMarks:
     """Which marks one service takes, as far as its refusals have told."""
 
     def __init__(self) -> None:
         self._takes_marks = True
         self._takes_an_hour = True
 
-    def of(self, cache: CacheStrategy) -> CacheStrategy:
+    def apply(self, cache: CacheStrategy) -> CacheStrategy:
         """The strategy without what is refused."""
         if not self._takes_marks:
             return NO_CACHE
@@ -77,7 +77,7 @@ class MarksTaken:
 
     def learn(self, cache: CacheStrategy, refusal: str) -> bool:
         """Whether a request with this strategy will now have fewer marks; `refusal` in lower case."""
-        marked = self.of(cache)
+        marked = self.apply(cache)
         if is_off(marked):
             return False
         if marked.lifetime != "5m" and re.search(REFUSED_LIFETIME, refusal):

@@ -15,7 +15,7 @@ from providers.endpoint import Endpoint
 from providers.service import Service
 
 # What services say of a model that takes no images, and not of an image that it cannot take.
-SIGHTLESS = (
+NO_IMAGE_SUPPORT = (
     r"(not|n't) (currently )?(support|accept|take)(ing)? (for )?(the |any )?"
     r"(image|vision|visual|multi-?modal)(s|_url)?\b(?!.{0,12}(format|type|size|dimension|urls?\b|/))"
     r"|\bimage(_url|s)?\W{0,3}( content| inputs?| understanding)?\W{0,2}( is| are)? (not|only) (supported|enabled)"
@@ -42,7 +42,7 @@ def has_images(messages: Sequence[ModelMessage]) -> bool:
 def rejects_images(error: ProviderError) -> bool:
     """Whether a refusal is about images as such; some servers fail over them instead of refusing."""
     is_refusal = isinstance(error, RequestRejected | ModelNotFound | NetworkError) and error.status is not None
-    return is_refusal and re.search(SIGHTLESS, str(error).lower()) is not None
+    return is_refusal and re.search(NO_IMAGE_SUPPORT, str(error).lower()) is not None
 
 
 class ImageFallback:
@@ -97,7 +97,7 @@ class ImageFallback:
 
     def _is_blind(self, model_id: str) -> bool:
         facts = self._facts.now if self._facts else None
-        by_preset = self._endpoint.is_vendors_own and self._endpoint.preset.is_blind(model_id)
+        by_preset = self._endpoint.is_vendors_own and self._endpoint.preset.is_text_only(model_id)
         return model_id in self._denied or by_preset or (facts is not None and facts.images is False)
 
     def _tell(self, request: Request) -> None:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from harness.lazy_dataclass import dataclass
 from harness.ports.provider import ToolSpec
-from providers.wire.written_dialects import BARE, READERS, SIGNS, Call, Dialect, Seen
+from providers.wire.tool_call_dialects import BARE, READERS, SIGNS, Call, Dialect, Fragment
 
 THINK, THOUGHT = "<think>", "</think>"
 # A call ends with one of these; a longer one is only looked at again when one has come.
@@ -20,16 +20,16 @@ SHORT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextPiece:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class ThinkingPiece:
     text: str
 
 
-Piece: TypeAlias = Words | Thought | Call
+Piece: TypeAlias = TextPiece | ThinkingPiece | Call
 
 
 def dialects_in(template: str) -> frozenset[Dialect]:
@@ -61,7 +61,7 @@ class TextToolCalls:
 
     def feed(self, text: str) -> list[Piece]:
         if self._is_amid_words and text and not text[-1].isspace() and self._beginnings.isdisjoint(text):
-            return [Words(text)]
+            return [TextPiece(text)]
         self._held += text
         if self._is_waiting and len(self._held) > SHORT and ENDS.isdisjoint(text):
             return []
@@ -91,7 +91,7 @@ class TextToolCalls:
     def _think(self, *, is_over: bool) -> Iterator[Piece]:
         end = self._held.find(THOUGHT)
         if text := self._release(end, (THOUGHT,), is_over=is_over):
-            yield Thought(text)
+            yield ThinkingPiece(text)
         if end >= 0:
             self._held = self._held.lstrip().removeprefix(THOUGHT)
             self._in_thought, self._is_fresh = False, True
@@ -106,7 +106,7 @@ class TextToolCalls:
         if mark and not self._held[:at].strip():
             yield from self._call(mark, at, is_over=is_over)
         elif text := self._release(at, self._readers, is_over=is_over):
-            yield Words(text)
+            yield TextPiece(text)
 
     def _next_mark(self) -> tuple[int, str]:
         """Where a call may begin next, and its mark; bare JSON is only one where words could begin."""
@@ -116,13 +116,13 @@ class TextToolCalls:
         return min(found, default=(-1, ""))
 
     def _call(self, mark: str, at: int, *, is_over: bool) -> Iterator[Piece]:
-        found = self._readers[mark](Seen(self._held[at:], self._known, is_over))
+        found = self._readers[mark](Fragment(self._held[at:], self._known, is_over))
         if found is None:
             self._is_waiting = True
             return
         end = at + found.length
         if not found.calls:
-            yield Words(self._held[:end])
+            yield TextPiece(self._held[:end])
         yield from found.calls
         self._held = self._held[end:]
         self._is_first, self._is_fresh = False, bool(found.calls)

@@ -39,7 +39,7 @@ class Writer(Protocol):
     def reply(self, message: AssistantMessage) -> Iterable[JsonValue]: ...
 
 
-def turns_of(messages: Sequence[ModelMessage], writer: Writer, beginning: JsonValue) -> list[Turn]:
+def turns_of(messages: Sequence[ModelMessage], writer: Writer, opening: JsonValue) -> list[Turn]:
     """The person's and the model's turns, one after the other, the results of a reply's calls first in what follows it.
 
     The first is the person's; where the history begins with a reply, `beginning` is said before. All else is refused,
@@ -50,7 +50,7 @@ def turns_of(messages: Sequence[ModelMessage], writer: Writer, beginning: JsonVa
         if not said:
             continue
         if not turns and speaker == "model":
-            turns.append(("user", [beginning]))
+            turns.append(("user", [opening]))
         if turns and turns[-1][0] == speaker:
             turns[-1][1].extend(said)
         else:
@@ -85,7 +85,7 @@ def images_after(
         yield from blocks(images)
 
 
-def with_thoughts(messages: Iterable[ModelMessage]) -> set[str]:
+def ids_with_thinking(messages: Iterable[ModelMessage]) -> set[str]:
     """The ids of the replies that have a thought in them."""
     return {
         message.id

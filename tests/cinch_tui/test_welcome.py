@@ -11,7 +11,7 @@ from textual.widgets import OptionList, Static
 from cinch_tui.api_keys.check import KeyAccepted, KeyCheck, KeyRefused, KeyUnchecked
 from cinch_tui.screens.picker import Picker
 from cinch_tui.screens.welcome import Leave, TakeTour, UseKey, UseLocal, WelcomeChoice, WelcomeScreen
-from providers.model_catalog.local import LocalServer
+from providers.model_catalog.local_servers import LocalServer
 
 OLLAMA = LocalServer("ollama", "http://127.0.0.1:11434/v1", ("qwen3:8b", "[red]gpt[/]"))
 EMPTY = LocalServer("lmstudio", "http://127.0.0.1:1234/v1", ())

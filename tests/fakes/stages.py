@@ -61,7 +61,7 @@ from harness.ports.provider import ToolSpec
 from harness.session.index import SessionSummary
 from harness.session.snapshots import Snapshots
 from harness.workspace.workspace import Workspace
-from providers.model_catalog.local import LocalServer
+from providers.model_catalog.local_servers import LocalServer
 
 Show = Callable[[Pilot[object], CinchApp], Awaitable[None]]
 SPOKEN = [Hang(Reply("The loader reads **every** line first, which is"), after_events=9)]

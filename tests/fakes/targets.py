@@ -25,8 +25,8 @@ from providers.bedrock.encode import encode as to_bedrock
 from providers.catalog import presets
 from providers.endpoint import Endpoint
 from providers.gemini.encode import encode as to_gemini
-from providers.ollama.card import ModelCard
 from providers.ollama.encode import encode as to_ollama
+from providers.ollama.model_card import ModelCard
 from providers.openai_chat.dialect import dialect_of
 from providers.openai_chat.encode import encode as to_chat
 from providers.openai_responses.encode import encode as to_responses
@@ -72,7 +72,7 @@ def _without(value: JsonValue, names: Collection[str]) -> JsonValue:
 
 
 def _blind_card() -> ModelCard:
-    return ModelCard(abilities=frozenset(("completion", "tools", "thinking")))
+    return ModelCard(capabilities=frozenset(("completion", "tools", "thinking")))
 
 
 CHAT_IDS = r"[a-zA-Z0-9_-]{1,40}"

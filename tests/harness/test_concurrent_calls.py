@@ -13,7 +13,7 @@ from harness import ConfigError, tool
 from harness.events import ToolExecutionStart
 from providers.demo import Call, Reply
 from tools import builtin_tools
-from tools.shell_reads import only_reads
+from tools.shell_risk import only_reads
 
 
 async def test_function_tools_of_one_reply_run_concurrently_unless_they_declare_a_conflict(make_agent):

@@ -18,16 +18,16 @@ from harness.errors import (
 )
 from harness.ports.provider import Done
 from providers import connect, endpoint_of, list_models
-from providers.bedrock.signing import Asked
-from providers.bedrock.site import BedrockSite
+from providers.bedrock.backend import BedrockBackend
+from providers.bedrock.signing import UnsignedRequest
 from providers.catalog import presets
 from providers.net.transport import json_bytes
 
 __all__ = ["key", "keys"]
 
 
-def site(base_url: str | None = None) -> BedrockSite:
-    return BedrockSite(endpoint_of(presets()["bedrock"], base_url))
+def site(base_url: str | None = None) -> BedrockBackend:
+    return BedrockBackend(endpoint_of(presets()["bedrock"], base_url))
 
 
 def all_signed(server: ModelServer, region: str) -> bool:
@@ -146,7 +146,7 @@ def test_the_region_of_a_profile_is_known(
 async def test_a_host_of_amazons_tells_the_region_it_is_signed_for() -> None:
     here = site("https://vpce-1.bedrock-runtime.eu-west-1.vpce.amazonaws.com")
 
-    endpoint, headers = await here.admitted(Asked("POST", here.endpoint.base_url + "/model/x"), None)
+    endpoint, headers = await here.authorize(UnsignedRequest("POST", here.endpoint.base_url + "/model/x"), None)
 
     assert "/eu-west-1/bedrock/aws4_request" in headers["authorization"]
     assert KEYS.secret_key not in repr(endpoint) + str(headers)
@@ -166,13 +166,13 @@ async def test_without_any_credentials_one_is_told_how_to_get_some(ask: Asker) -
 
 async def test_who_logs_in_later_is_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
     here = site()
-    asked = Asked("POST", here.endpoint.base_url + "/model/x")
+    asked = UnsignedRequest("POST", here.endpoint.base_url + "/model/x")
     with pytest.raises(AuthenticationFailed):
-        await here.admitted(asked, None)
+        await here.authorize(asked, None)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEYS.access_key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEYS.secret_key)
 
-    _, headers = await here.admitted(asked, None)
+    _, headers = await here.authorize(asked, None)
 
     assert KEYS.access_key in headers["authorization"]
 
@@ -185,7 +185,7 @@ async def test_a_profile_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPat
 
 
 def test_without_a_key_and_without_the_extra_both_ways_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("providers.bedrock.site.can_sign", lambda: False)
+    monkeypatch.setattr("providers.bedrock.backend.can_sign", lambda: False)
 
     with pytest.raises(ConfigError, match=r"AWS_BEARER_TOKEN_BEDROCK; .*pip install 'cinch-tui\[bedrock\]'"):
         connect("bedrock")

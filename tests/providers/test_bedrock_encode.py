@@ -22,8 +22,8 @@ from harness.messages import (
 )
 from harness.ports.provider import OutputSchema, Request, ToolSpec
 from harness.thinking_level import ThinkingLevel
+from providers.bedrock.backend import BedrockBackend
 from providers.bedrock.encode import CACHING, SCHEMA, TEMPERATURE, THINKING, encode
-from providers.bedrock.site import BedrockSite
 from providers.catalog import Secret, presets
 from providers.endpoint import Endpoint
 
@@ -248,6 +248,6 @@ def test_an_answer_in_a_form_is_held_to_it_or_told_of_it() -> None:
 )
 def test_a_model_is_named_in_the_path_as_the_vendors_own_library_writes_it(model_id: str) -> None:
     preset = presets()["bedrock"]
-    site = BedrockSite(Endpoint(preset, preset.base_url, Secret("key", "a test")), {})
+    site = BedrockBackend(Endpoint(preset, preset.base_url, Secret("key", "a test")), {})
 
     assert site.path_to(model_id) == path_of(model_id)

@@ -21,10 +21,10 @@ from harness.errors import ConfigError, ProviderError
 from harness.messages import user
 from harness.ports.provider import Request
 from providers import connect
-from providers.cassette.listening import listen
+from providers.cassette.file import CassetteFile, read_exchanges
+from providers.cassette.http_hooks import listen
 from providers.cassette.recorder import Origin, Recorder
 from providers.cassette.secrets import Secrets, SecretStream
-from providers.cassette.tape import Tape, read_exchanges
 
 OTHER = "sk-other-canary-9120"
 TOKEN = "tok-canary-0123456"
@@ -199,7 +199,7 @@ async def test_a_cassette_that_ends_in_half_a_line_can_be_gone_on_with(serve: Se
     assert [exchange.ending for exchange in read_exchanges(tape)] == ["whole"]
 
 
-def _started(path: Path) -> Tape:
-    tape = Tape(path)
+def _started(path: Path) -> CassetteFile:
+    tape = CassetteFile(path)
     tape.open()
     return tape

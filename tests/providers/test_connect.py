@@ -10,7 +10,7 @@ from harness.errors import ConfigError
 from harness.ports.provider import ModelInfo
 from providers import connect
 from providers.catalog import EnvironmentCredentials, Secret, presets
-from providers.model_catalog.prices import PricedFacts
+from providers.model_catalog.prices import PricedModelInfo
 
 
 class Stored:
@@ -132,4 +132,4 @@ async def test_facts_come_when_they_are_asked_for() -> None:
 
 
 async def test_an_unknown_model_has_the_usual_window_and_no_price() -> None:
-    assert await PricedFacts(presets()["anthropic"], "claude-of-tomorrow-99").load() == ModelInfo()
+    assert await PricedModelInfo(presets()["anthropic"], "claude-of-tomorrow-99").load() == ModelInfo()

@@ -284,7 +284,7 @@ def test_a_window_that_memory_does_not_hold_is_told(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from harness.errors import RequestRejected\n"
         "from providers.gguf.engine import load\n"
-        "from providers.gguf.flag import Flag\n"
+        "from providers.gguf.abort_flag import Flag\n"
         "pages = int(Path('/proc/self/statm').read_text().split()[0])\n"
         "room = pages * resource.getpagesize() + 400_000_000\n"
         "resource.setrlimit(resource.RLIMIT_AS, (room, room))\n"

@@ -19,7 +19,7 @@ from harness.messages import (
 )
 from harness.ports.provider import Request
 from providers import connect
-from providers.gguf.encode import MANNERS, Manner, encode
+from providers.gguf.encode import TEMPLATE_VARIANTS, TemplateVariant, encode
 from providers.gguf.names import HubName, choose, quantisation_of, read_name
 
 SPEC = ModelSpec("local", "tiny")
@@ -80,8 +80,10 @@ def test_without_more_what_most_people_take_is_chosen(files: list[str], chosen: 
     assert choose(files, HubName("o/r")) == chosen
 
 
-def said(*messages: UserMessage | AssistantMessage | ToolResult, manner: Manner = MANNERS[0]) -> list[JsonObject]:
-    return encode(Request(SPEC, "Be kind.", messages), manner)
+def said(
+    *messages: UserMessage | AssistantMessage | ToolResult, variant: TemplateVariant = TEMPLATE_VARIANTS[0]
+) -> list[JsonObject]:
+    return encode(Request(SPEC, "Be kind.", messages), variant)
 
 
 def test_a_template_is_given_the_conversation() -> None:
@@ -103,13 +105,15 @@ def test_calls_go_one_by_one_with_their_results_where_a_template_wants_it() -> N
     calls = (ToolCall("a", "look", {}), ToolCall("b", "look", {}))
     results = (ToolResult("a", "look", (Text("one"),)), ToolResult("b", "look", (Text("two"),)))
 
-    messages = said(user("Hi"), AssistantMessage((Text("I look."), *calls)), *results, manner=Manner(one_call=True))
+    messages = said(
+        user("Hi"), AssistantMessage((Text("I look."), *calls)), *results, variant=TemplateVariant(one_call=True)
+    )
 
     assert [message["content"] for message in messages[2:]] == ["I look.", "one", "", "two"]
 
 
 def test_the_system_prompt_is_said_by_the_person_where_a_template_wants_it() -> None:
-    messages = said(user("Hi"), manner=Manner(no_system=True))
+    messages = said(user("Hi"), variant=TemplateVariant(no_system=True))
 
     assert messages == [{"role": "user", "content": "Be kind.\n\nHi"}]
 

@@ -10,7 +10,7 @@ from fakes.tiny_gguf import write_model
 from harness.messages import AssistantMessage, JsonObject, Text, ToolCall, ToolResult, user
 from harness.ports.provider import Done, Model, Request, ToolSpec
 from providers import connect
-from providers.gguf.token_escaping import Spelling, parts
+from providers.gguf.token_escaping import TokenEscaper, parts
 
 pytestmark = pytest.mark.requires_module("llama_cpp")
 
@@ -45,12 +45,12 @@ async def test_what_is_only_said_is_no_token_of_the_template(model: Model, word:
 
 
 def test_a_word_is_taken_apart_wherever_it_stands_and_nothing_else_changes() -> None:
-    spelling = Spelling(["<|end|>", "<|end|>>", "x", "tool"])
+    spelling = TokenEscaper(["<|end|>", "<|end|>>", "x", "tool"])
     said: list[JsonObject] = [
         {"role": "tool", "content": "a <|end|> x", "calls": [{"arguments": {"deep": ["<|end|>>"]}}], "n": 1}
     ]
 
-    (defused,) = spelling.defused(said)
+    (defused,) = spelling.escaped(said)
 
     assert parts(str(defused["content"])) == ["a <", "|end|> x"]
     assert "".join(parts(json.dumps(defused))) == json.dumps(said[0])

@@ -6,7 +6,7 @@ from fakes import model_lists as lists
 from harness.messages import JsonValue
 from harness.ports.provider import ModelInfo, Price
 from providers.bedrock.listing import models_in
-from providers.model_catalog.listing import is_talkative, known_in, listed
+from providers.model_catalog.listing import is_chat_model, listed, metadata_in
 from providers.model_catalog.metadata import ListedModel, ModelMetadata
 
 EACH: dict[str, tuple[JsonValue, dict[str, ModelMetadata]]] = {
@@ -69,11 +69,11 @@ EACH: dict[str, tuple[JsonValue, dict[str, ModelMetadata]]] = {
 def test_each_list_tells_its_facts_and_leaves_out_what_does_not_talk(
     answer: JsonValue, known: dict[str, ModelMetadata]
 ) -> None:
-    assert {model.id: model.known for model in listed(answer)} == known
+    assert {model.id: model.metadata for model in listed(answer)} == known
 
 
 def test_a_llama_cpp_server_tells_of_the_one_model_that_it_has() -> None:
-    assert known_in(lists.LLAMA_CPP_PROPS) == ModelMetadata(16_384, images=True, tools=True)
+    assert metadata_in(lists.LLAMA_CPP_PROPS) == ModelMetadata(16_384, images=True, tools=True)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_profile_of_bedrock_knows_what_its_model_knows() -> None:
     "name", ["gpt-5-codex", "claude-opus-5", "qwen3-coder", "gemini-3-pro", "adamant", "grok-4-speechless", "kimi-k3"]
 )
 def test_a_model_that_talks_is_not_taken_for_another(name: str) -> None:
-    assert is_talkative(name)
+    assert is_chat_model(name)
 
 
 def test_what_one_knows_completes_what_the_other_knows() -> None:
@@ -125,8 +125,8 @@ def test_what_one_knows_completes_what_the_other_knows() -> None:
     known = served.completed_by(priced)
 
     assert known == ModelMetadata(8_192, price=Price(1, 2), tools=False)
-    assert known.facts == ModelInfo(8_192, None, Price(1, 2), tools=False)
-    assert ModelMetadata().facts == ModelInfo()
+    assert known.model_info == ModelInfo(8_192, None, Price(1, 2), tools=False)
+    assert ModelMetadata().model_info == ModelInfo()
 
 
 @pytest.mark.parametrize("name", ["evil\x1b[31mmodel", "a\u202eb", "x" * 300, "two\nlines", ""])

@@ -12,8 +12,8 @@ from fakes.asking import Serve
 from harness.messages import JsonValue
 from harness.ports.provider import ModelInfo
 from providers import connect, list_models
-from providers.model_catalog.listing import known_of_model, window_in
-from providers.model_catalog.local import FREE, LocalFacts, LocalServer, find_local_servers
+from providers.model_catalog.listing import metadata_of_model, window_in
+from providers.model_catalog.local_servers import FREE, LocalModelInfo, LocalServer, find_local_servers
 from providers.model_catalog.metadata import ModelMetadata
 
 
@@ -87,7 +87,7 @@ def test_the_window_is_found_in_each_servers_answer(answer: JsonValue, window: i
 def test_what_a_server_tells_of_a_model_is_found_in_its_answer(
     answer: JsonValue, model_id: str, known: ModelMetadata
 ) -> None:
-    assert known_of_model(answer, model_id) == known
+    assert metadata_of_model(answer, model_id) == known
 
 
 async def test_a_model_on_this_machine_is_known_to_see_or_not(serve: Serve) -> None:
@@ -108,7 +108,7 @@ async def test_a_local_server_that_tells_no_window_gets_a_modest_one(serve: Serv
 
     before, loaded = model.info.now, await model.info.load()
 
-    assert isinstance(model.info, LocalFacts)
+    assert isinstance(model.info, LocalModelInfo)
     assert before is None
     assert loaded == model.info.now == ModelInfo(context_window=32_768, price=FREE)
     await model.provider.close()

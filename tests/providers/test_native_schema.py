@@ -13,12 +13,12 @@ from harness.messages import JsonObject, JsonValue, ModelSpec, user
 from harness.ports.provider import Model, OutputSchema, Request, ToolSpec
 from harness.thinking_level import ThinkingLevel
 from providers import Secret, connect
-from providers.anthropic.answer import output_format
 from providers.anthropic.encode import encode as encode_messages
+from providers.anthropic.output_schema import output_format
 from providers.anthropic.thinking import thinking_form
-from providers.openai_chat.answer import is_strict
 from providers.openai_chat.dialect import Dialect
 from providers.openai_chat.encode import encode as encode_chat
+from providers.openai_chat.output_schema import is_strict
 
 NAME: JsonObject = {"type": "string"}
 INVOICE: JsonObject = {

@@ -15,7 +15,7 @@ from providers.installed import service_at
 from providers.model_catalog.capabilities import capabilities_by_name
 from providers.model_catalog.metadata import MetadataSource, ModelMetadata
 from providers.model_catalog.offers import Offer, priced_offers, served_offers
-from providers.model_catalog.prices import PricedFacts
+from providers.model_catalog.prices import PricedModelInfo
 
 
 async def offered(preset: str, answers: dict[str, Any], path: str = "/v1") -> tuple[list[Offer], list[str]]:
@@ -28,7 +28,7 @@ async def test_the_server_is_believed_and_the_price_data_fills_the_gaps() -> Non
 
     offers, _ = await offered("anthropic", {"/v1/models": answer}, path="")
 
-    known, unknown = offers[1].known, offers[0].known
+    known, unknown = offers[1].metadata, offers[0].metadata
     assert [offer.name for offer in offers] == ["anthropic/claude-of-tomorrow-99", "anthropic/claude-sonnet-4-5"]
     assert (known.context_window, known.tools, known.images, known.thinking) == (5_000, True, True, True)
     assert known.price == Price(3, 15, 0.3, 3.75, 6)
@@ -69,8 +69,8 @@ async def test_litellm_and_xai_tell_more_in_lists_of_their_own() -> None:
     litellm, _ = await offered("litellm", {"/model/info": lists.LITELLM, "/v1/models": {"data": [{"id": "no"}]}})
     xai, _ = await offered("xai", {"/v1/language-models": lists.XAI, "/v1/models": {"data": [{"id": "no"}]}})
 
-    assert [(offer.name, offer.known.context_window) for offer in litellm] == [("litellm/house-model", 272_000)]
-    assert [(offer.name, offer.known.price) for offer in xai] == [("xai/grok-4.7", Price(3, 15, 0.75, 3))]
+    assert [(offer.name, offer.metadata.context_window) for offer in litellm] == [("litellm/house-model", 272_000)]
+    assert [(offer.name, offer.metadata.price) for offer in xai] == [("xai/grok-4.7", Price(3, 15, 0.75, 3))]
 
 
 async def test_a_llama_cpp_server_is_asked_about_itself() -> None:
@@ -88,7 +88,7 @@ async def test_ollama_is_asked_about_each_model_it_has(serve: Serve) -> None:
     offers = await served_offers(presets()["ollama"], base_url=server.url)
 
     assert [offer.name for offer in offers] == ["ollama/gpt-oss:20b", "ollama/qwen3:8b"]
-    assert offers[1].known == ModelMetadata(32_768, images=True, tools=True, thinking=True)
+    assert offers[1].metadata == ModelMetadata(32_768, images=True, tools=True, thinking=True)
 
 
 async def test_one_that_only_makes_vectors_is_not_offered_by_ollama() -> None:
@@ -115,7 +115,7 @@ async def test_what_openrouter_gives_for_nothing_has_a_price_of_nothing() -> Non
     free = [offer for offer in await priced_offers(presets()["openrouter"]) if offer.model_id.endswith(":free")]
 
     assert free
-    assert {offer.known.price for offer in free} == {Price(0, 0)}
+    assert {offer.metadata.price for offer in free} == {Price(0, 0)}
 
 
 async def test_the_price_data_offers_what_can_be_asked_for_by_name() -> None:
@@ -124,9 +124,9 @@ async def test_the_price_data_offers_what_can_be_asked_for_by_name() -> None:
 
     known = anthropic["anthropic/claude-sonnet-4-5"]
     assert not known.is_listed
-    assert known.known.context_window
-    assert known.known.price
-    assert known.known.tools
+    assert known.metadata.context_window
+    assert known.metadata.price
+    assert known.metadata.tools
     assert all(offer.model_id.startswith("gemini-") and "embed" not in offer.model_id for offer in gemini)
     assert await priced_offers(presets()["azure"]) == []
     assert await priced_offers(presets()["fireworks"]) == []
@@ -161,7 +161,7 @@ async def test_a_model_the_price_data_does_not_know_is_looked_up_on_its_services
     with ListServer({"/v1/models": lists.MOONSHOT}) as server:
         service = service_at(endpoint_of(presets()["moonshot"], f"{server.url}/v1"))
         assert isinstance(service, MetadataSource)
-        facts = PricedFacts(presets()["nvidia"], "kimi-k3", service)
+        facts = PricedModelInfo(presets()["nvidia"], "kimi-k3", service)
         before = facts.now
 
         loaded = [await facts.load(), await facts.load()]
@@ -176,9 +176,9 @@ async def test_a_model_the_price_data_knows_costs_no_request_and_a_failing_list_
     with ListServer({}, status=500) as server:
         service = service_at(endpoint_of(presets()["moonshot"], f"{server.url}/v1"))
         assert isinstance(service, MetadataSource)
-        known = await PricedFacts(presets()["anthropic"], "claude-sonnet-4-5", service).load()
+        known = await PricedModelInfo(presets()["anthropic"], "claude-sonnet-4-5", service).load()
         asked = list(server.asked)
-        unknown = await PricedFacts(presets()["anthropic"], "claude-of-tomorrow-99", service).load()
+        unknown = await PricedModelInfo(presets()["anthropic"], "claude-of-tomorrow-99", service).load()
         await service.close()
 
     assert known.price

@@ -21,13 +21,13 @@ from harness.messages import (
 )
 from harness.ports.provider import OutputSchema, Request, ToolSpec
 from harness.thinking_level import ThinkingLevel
-from providers.ollama.card import ModelCard, card_of
 from providers.ollama.encode import encode
+from providers.ollama.model_card import ModelCard, card_of
 
 TOOLS = (ToolSpec("bash", "Runs.", {"type": "object", "properties": {"command": {"type": "string"}}}),)
 PIXEL = Image("image/png", "iVBORw0KGgo=")
-ABLE = ModelCard(abilities=frozenset(("completion", "tools", "thinking", "vision")))
-BLIND = ModelCard(abilities=frozenset(("completion", "tools")))
+ABLE = ModelCard(capabilities=frozenset(("completion", "tools", "thinking", "vision")))
+BLIND = ModelCard(capabilities=frozenset(("completion", "tools")))
 UNKNOWN = ModelCard()
 
 
@@ -168,7 +168,7 @@ def test_a_form_is_kept_to_and_told_and_only_told_where_tools_must_be_called() -
 def test_the_window_is_the_persons_or_one_to_work_in(
     card: ModelCard, wanted: int | None, loaded: int | None, asked: int | None, window: int
 ) -> None:
-    settled = card.asking(wanted, loaded)
+    settled = card.with_window(wanted, loaded)
 
     assert (settled.num_ctx, settled.window) == (asked, window)
 

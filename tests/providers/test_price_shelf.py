@@ -11,9 +11,9 @@ import pytest
 from harness.ports.provider import Price
 from providers.model_catalog.metadata import ModelMetadata
 from providers.model_catalog.price_cache import PriceCache
-from providers.model_catalog.prices import priced, priced_apart
+from providers.model_catalog.prices import look_up, look_up_in_subprocess
 
-LOOK_UPS = [priced, priced_apart]
+LOOK_UPS = [look_up, look_up_in_subprocess]
 
 
 def only_file(folder: Path) -> Path:
@@ -32,12 +32,12 @@ def test_what_was_looked_up_today_is_not_looked_up_again(
 
     again = look_up("anthropic", "claude-sonnet-4-5", shelf)
 
-    assert first == priced("anthropic", "claude-sonnet-4-5")
+    assert first == look_up("anthropic", "claude-sonnet-4-5")
     assert again == ModelMetadata(4711, price=first.price)
 
 
 def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
-    PriceCache(tmp_path).keep("openai", "gpt-5", ModelMetadata(400_000, price=Price(1, 2, 0.5, 0, None)))
+    PriceCache(tmp_path).put("openai", "gpt-5", ModelMetadata(400_000, price=Price(1, 2, 0.5, 0, None)))
     code = (
         "import sys; from pathlib import Path; from providers.model_catalog.prices import priced\n"
         "from providers.model_catalog.price_cache import PriceCache\n"
@@ -53,27 +53,27 @@ def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
 
 
 def test_a_model_that_nobody_knows_is_asked_for_once_a_day_too(tmp_path: Path) -> None:
-    priced("openai", "model-of-tomorrow", PriceCache(tmp_path))
+    look_up("openai", "model-of-tomorrow", PriceCache(tmp_path))
 
-    assert PriceCache(tmp_path).recall("openai", "model-of-tomorrow") == ModelMetadata()
-    assert PriceCache(tmp_path).recall("openai", "another") is None
+    assert PriceCache(tmp_path).get("openai", "model-of-tomorrow") == ModelMetadata()
+    assert PriceCache(tmp_path).get("openai", "another") is None
 
 
 def test_a_price_that_depends_on_the_hour_is_not_kept(tmp_path: Path) -> None:
     shelf = PriceCache(tmp_path / "prices")
 
-    assert priced("deepseek", "deepseek-reasoner", shelf).price
-    assert shelf.recall("deepseek", "deepseek-reasoner") is None
+    assert look_up("deepseek", "deepseek-reasoner", shelf).price
+    assert shelf.get("deepseek", "deepseek-reasoner") is None
 
 
 @pytest.mark.parametrize("spoilt", ["", "{", "[]", '{"of": ["2001-01-01", 1], "window": 5, "price": null}'])
 def test_what_is_of_another_day_or_no_such_file_is_looked_up_anew(spoilt: str, tmp_path: Path) -> None:
     shelf = PriceCache(tmp_path)
-    known = priced("anthropic", "claude-sonnet-4-5", shelf)
+    known = look_up("anthropic", "claude-sonnet-4-5", shelf)
     only_file(tmp_path).write_text(spoilt, encoding="utf-8")
 
-    assert shelf.recall("anthropic", "claude-sonnet-4-5") is None
-    assert priced("anthropic", "claude-sonnet-4-5", shelf) == known
+    assert shelf.get("anthropic", "claude-sonnet-4-5") is None
+    assert look_up("anthropic", "claude-sonnet-4-5", shelf) == known
     assert json.loads(only_file(tmp_path).read_text(encoding="utf-8"))["window"] == known.context_window
 
 
@@ -81,13 +81,13 @@ def test_a_folder_that_cannot_be_written_to_costs_only_time(tmp_path: Path) -> N
     # Root may write everywhere, but into no folder that is a file.
     (tmp_path / "prices").write_text("")
 
-    assert priced("anthropic", "claude-sonnet-4-5", PriceCache(tmp_path / "prices")).price
+    assert look_up("anthropic", "claude-sonnet-4-5", PriceCache(tmp_path / "prices")).price
 
 
 def test_a_name_leads_nowhere_else(tmp_path: Path) -> None:
     shelf = PriceCache(tmp_path / "prices")
 
-    shelf.keep("openai", "../../../etc/x", ModelMetadata(5))
+    shelf.put("openai", "../../../etc/x", ModelMetadata(5))
 
     assert [path.parent for path in tmp_path.rglob("*.json")] == [shelf.folder]
-    assert shelf.recall("openai", "../../../etc/x") == ModelMetadata(5)
+    assert shelf.get("openai", "../../../etc/x") == ModelMetadata(5)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from providers.model_catalog.prices import priced, priced_apart
+from providers.model_catalog.prices import look_up, look_up_in_subprocess
 
 MODEL = ("anthropic", "claude-sonnet-4-5")
 LOOKS = """
@@ -27,13 +27,13 @@ def looked_up(**environment: str) -> str:
 
 
 def test_another_process_finds_the_same_and_the_asking_one_stays_small() -> None:
-    known = priced(*MODEL)
+    known = look_up(*MODEL)
 
     assert looked_up() == str([known.context_window, known.price, False])
 
 
 def test_where_no_process_can_be_started_the_price_data_is_loaded_here() -> None:
-    known = priced(*MODEL)
+    known = look_up(*MODEL)
 
     assert looked_up(STARTS="/nowhere/python") == str([known.context_window, known.price, True])
 
@@ -48,14 +48,14 @@ def test_no_key_is_passed_on(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     for name in [name for name in sys.modules if name.startswith("genai_prices")]:
         monkeypatch.delitem(sys.modules, name)
 
-    known = priced_apart(*MODEL)
+    known = look_up_in_subprocess(*MODEL)
 
     assert known.context_window == 7
     assert "secret" not in seen.read_text()
 
 
 def test_who_has_the_price_data_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = priced(*MODEL)
+    known = look_up(*MODEL)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
-    assert priced_apart(*MODEL) == known
+    assert look_up_in_subprocess(*MODEL) == known

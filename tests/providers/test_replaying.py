@@ -20,12 +20,12 @@ from harness.events import MessageUpdate
 from harness.messages import Message, ToolResult, user
 from harness.ports.provider import Model
 from providers import connect
-from providers.cassette.deck import difference
-from providers.cassette.listening import listen
+from providers.cassette.file import CassetteFile, read_exchanges
+from providers.cassette.http_hooks import listen
 from providers.cassette.provider import ReplayProvider
 from providers.cassette.recorder import Origin, Recorder
+from providers.cassette.replay_queue import difference
 from providers.cassette.secrets import Secrets
-from providers.cassette.tape import Tape, read_exchanges
 from providers.net import pool
 
 THOUGHTFUL = Reply("Let me look.", thinking="Which file? 🌍", calls=[("look", {"path": "ü.py"})])
@@ -45,7 +45,7 @@ async def closed() -> AsyncIterator[None]:
 def told_by(model: Model) -> list[str]:
     told: list[str] = []
     assert isinstance(model.provider, ReplayProvider)
-    model.provider.deck.tell = told.append
+    model.provider.queue.on_mismatch = told.append
     return told
 
 
@@ -120,7 +120,7 @@ async def test_a_server_that_never_began_to_answer_is_silent_again(tape: Path, a
     def fall_silent(request: httpx.Request) -> httpx.Response:
         raise httpx.ReadTimeout("nothing", request=request)
 
-    file = Tape(tape)
+    file = CassetteFile(tape)
     file.open()
     recorder = Recorder(file, Origin("anthropic", "m", "http://127.0.0.1"), Secrets())
     client = listen(httpx.AsyncClient(transport=httpx.MockTransport(fall_silent)), recorder)

@@ -15,7 +15,7 @@ from harness.agent.agent import Agent
 from harness.errors import AuthenticationFailed, ConfigError, ModelNotFound, NetworkError
 from providers import connect, endpoint_of, list_models
 from providers.catalog import presets
-from providers.gemini.vertex import VertexSite
+from providers.gemini.vertex import VertexBackend
 
 TOKEN, API_KEY = "ya29.a-token", "AQ.an-api-key"
 
@@ -44,8 +44,8 @@ def log_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable
         server.__exit__()
 
 
-def site() -> VertexSite:
-    return VertexSite(endpoint_of(presets()["vertex"]))
+def site() -> VertexBackend:
+    return VertexBackend(endpoint_of(presets()["vertex"]))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ async def test_a_token_is_used_in_the_project_and_at_the_host_of_its_location(
     monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", location)
     monkeypatch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", TOKEN)
 
-    way = await site().way(None)
+    way = await site().route(None)
 
     assert way.endpoint.base_url == host
     assert way.root == f"/v1beta1/projects/my-project/locations/{location or 'global'}"
@@ -75,7 +75,7 @@ async def test_an_api_key_knows_its_project_and_goes_to_the_global_host(monkeypa
     monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", "us-central1")
     monkeypatch.setenv("GOOGLE_VERTEX_API_KEY", API_KEY)
 
-    way = await site().way(None)
+    way = await site().route(None)
 
     assert (way.endpoint.base_url, way.root) == ("https://aiplatform.googleapis.com", "/v1beta1")
     assert way.headers["x-goog-api-key"] == API_KEY
@@ -86,7 +86,7 @@ async def test_an_api_key_knows_its_project_and_goes_to_the_global_host(monkeypa
 async def test_a_key_of_a_request_is_sent_as_what_it_is(monkeypatch: pytest.MonkeyPatch, key: str, header: str) -> None:
     monkeypatch.setenv("GOOGLE_VERTEX_API_KEY", "AQ.another")
 
-    way = await site().way(key)
+    way = await site().route(key)
 
     assert key in way.headers[header]
     assert "AQ.another" not in str(way.headers)
@@ -100,7 +100,7 @@ async def test_a_gateway_needs_no_key_and_gets_the_same_paths(
     monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", "eu")
     monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", "https://models.example/google/v1")
 
-    way = await site().way(None)
+    way = await site().route(None)
 
     assert (way.endpoint.base_url, way.root) == ("https://models.example/google", f"/v1beta1{root}")
     assert not {"authorization", "x-goog-api-key"} & way.headers.keys()
@@ -181,7 +181,7 @@ async def test_a_login_is_used_where_there_is_no_key(
     tokens = log_in()
     here = site()
 
-    first, second = await here.way(None), await here.way(None)
+    first, second = await here.route(None), await here.route(None)
 
     assert first.headers == second.headers
     assert first.headers["authorization"] == "Bearer ya29.token-1"
@@ -194,7 +194,7 @@ async def test_a_login_knows_its_project(log_in: Callable[..., TokenServer], mon
     monkeypatch.delenv("GOOGLE_CLOUD_PROJECT")
     log_in()
 
-    way = await site().way(None)
+    way = await site().route(None)
 
     assert way.root == "/v1beta1/projects/of-the-login/locations/global"
 
@@ -203,7 +203,7 @@ async def test_a_token_that_expires_is_renewed(log_in: Callable[..., TokenServer
     tokens = log_in(expires_in=1)
     here = site()
 
-    headers = [(await here.way(None)).headers["authorization"] for _ in range(2)]
+    headers = [(await here.route(None)).headers["authorization"] for _ in range(2)]
 
     assert headers == ["Bearer ya29.token-1", "Bearer ya29.token-2"]
     assert tokens.asked == 2
@@ -212,7 +212,7 @@ async def test_a_token_that_expires_is_renewed(log_in: Callable[..., TokenServer
 async def test_the_token_of_a_login_is_in_no_error_and_no_repr(log_in: Callable[..., TokenServer]) -> None:
     log_in()
 
-    way = await site().way(None)
+    way = await site().route(None)
 
     assert "ya29" not in repr(way.endpoint)
     assert way.endpoint.hide_key("no: ya29.token-1") == "no: [key]"
@@ -222,19 +222,19 @@ async def test_a_login_that_was_revoked_says_how_to_log_in(log_in: Callable[...,
     log_in(status=400)
 
     with pytest.raises(AuthenticationFailed, match=r"gcloud auth application-default login.*revoked"):
-        await site().way(None)
+        await site().route(None)
 
 
 async def test_without_a_login_one_is_told_how_to_log_in() -> None:
     with pytest.raises(AuthenticationFailed, match="no login with Google was found; log in with: gcloud auth"):
-        await site().way(None)
+        await site().route(None)
 
 
 async def test_a_token_service_that_is_away_may_be_asked_again(log_in: Callable[..., TokenServer]) -> None:
     log_in().__exit__()
 
     with pytest.raises(NetworkError, match="could not be asked for a token"):
-        await site().way(None)
+        await site().route(None)
 
 
 def test_without_a_key_and_without_the_extra_both_ways_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

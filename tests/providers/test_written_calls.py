@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.ports.provider import ToolSpec
-from providers.wire.text_tool_calls import Piece, TextToolCalls, Thought, Words, dialects_in
-from providers.wire.written_dialects import Call
+from providers.wire.text_tool_calls import Piece, TextPiece, TextToolCalls, ThinkingPiece, dialects_in
+from providers.wire.tool_call_dialects import Call
 
 BASH = ToolSpec(
     "bash", "", {"type": "object", "properties": {"command": {"type": "string"}, "wait": {"type": "integer"}}}
@@ -24,14 +24,14 @@ HARD = {"command": 'echo "</tool_call>" {[ \\ \n ü'}
 CUT = '<tool_call>\n{"name": "bash", "arguments": {"command": "rm -rf '
 
 REPLIES: dict[str, tuple[str, list[Piece]]] = {
-    "words": ("Hello, world.", [Words("Hello, world.")]),
-    "words with marks of other things": ("a < b, [x], {y}: z\n\n<b>", [Words("a < b, [x], {y}: z\n\n<b>")]),
-    "code in a fence": ("So:\n```py\nif x:\n    y()\n```\n", [Words("So:\n```py\nif x:\n    y()\n```")]),
+    "words": ("Hello, world.", [TextPiece("Hello, world.")]),
+    "words with marks of other things": ("a < b, [x], {y}: z\n\n<b>", [TextPiece("a < b, [x], {y}: z\n\n<b>")]),
+    "code in a fence": ("So:\n```py\nif x:\n    y()\n```\n", [TextPiece("So:\n```py\nif x:\n    y()\n```")]),
     "a call in tags": (TAGGED, [LS]),
-    "words, then a call": (f"I look.\n\n{TAGGED}\n", [Words("I look."), LS]),
+    "words, then a call": (f"I look.\n\n{TAGGED}\n", [TextPiece("I look."), LS]),
     "two calls in tags": (f"{TAGGED}\n{TAGGED_READ}", [LS, SEE]),
     "two calls in one tag": (TAGGED.replace("}}", '}}\n{"name":"read_file","arguments":{"path":"a.py"}}'), [LS, SEE]),
-    "words after a call": (f"{TAGGED}\n\nThere.", [LS, Words("There.")]),
+    "words after a call": (f"{TAGGED}\n\nThere.", [LS, TextPiece("There.")]),
     "a call without its closing tag": (TAGGED.removesuffix("\n</tool_call>"), [LS]),
     "a closing tag within a string": (
         f"<tool_call>{json.dumps({'name': 'bash', 'arguments': HARD})}</tool_call>",
@@ -51,11 +51,11 @@ REPLIES: dict[str, tuple[str, list[Piece]]] = {
         "</parameter>\n</function>\n</tool_call>",
         [Call("bash", '{"command": "ls <a>\\n\\n{x}", "wait": 3}')],
     ),
-    "thinking": ("<think>\nHm, <tool_call>?\n</think>\n\nYes.", [Thought("Hm, <tool_call>?"), Words("Yes.")]),
-    "thinking, then a call": (f"<think>\nHm.\n</think>\n\n{TAGGED}", [Thought("Hm."), LS]),
-    "an empty thought": ("<think>\n\n</think>\n\nYes.", [Words("Yes.")]),
-    "a thought that does not end": ("<think>Hm", [Thought("Hm")]),
-    "a later thought is words": ("So.\n<think>Hm</think>", [Words("So.\n<think>Hm</think>")]),
+    "thinking": ("<think>\nHm, <tool_call>?\n</think>\n\nYes.", [ThinkingPiece("Hm, <tool_call>?"), TextPiece("Yes.")]),
+    "thinking, then a call": (f"<think>\nHm.\n</think>\n\n{TAGGED}", [ThinkingPiece("Hm."), LS]),
+    "an empty thought": ("<think>\n\n</think>\n\nYes.", [TextPiece("Yes.")]),
+    "a thought that does not end": ("<think>Hm", [ThinkingPiece("Hm")]),
+    "a later thought is words": ("So.\n<think>Hm</think>", [TextPiece("So.\n<think>Hm</think>")]),
     "bare JSON": ('{"name": "bash", "parameters": {"command": "ls"}}', [LS]),
     "bare JSON, twice": (
         '{"name": "bash", "parameters": {"command": "ls"}}; {"name": "read_file", "parameters": {"path": "a.py"}}',
@@ -66,24 +66,24 @@ REPLIES: dict[str, tuple[str, list[Piece]]] = {
         [LS],
     ),
     "bare JSON, marked for python": ('<|python_tag|>{"name": "bash", "parameters": {"command": "ls"}}', [LS]),
-    "code for python": ("<|python_tag|>print(1)", [Words("<|python_tag|>print(1)")]),
-    "JSON that names no tool": ('{"name": "Anna", "age": 3}', [Words('{"name": "Anna", "age": 3}')]),
-    "JSON that is no call": ('{"age": 3}', [Words('{"age": 3}')]),
-    "bare JSON after words": ('So: {"name": "bash"}', [Words('So: {"name": "bash"}')]),
+    "code for python": ("<|python_tag|>print(1)", [TextPiece("<|python_tag|>print(1)")]),
+    "JSON that names no tool": ('{"name": "Anna", "age": 3}', [TextPiece('{"name": "Anna", "age": 3}')]),
+    "JSON that is no call": ('{"age": 3}', [TextPiece('{"age": 3}')]),
+    "bare JSON after words": ('So: {"name": "bash"}', [TextPiece('So: {"name": "bash"}')]),
     "a marked list": ('[TOOL_CALLS] [{"name": "bash", "arguments": {"command": "ls"}}]', [LS]),
     "a marked list of two": (
         '[TOOL_CALLS][{"name":"bash","arguments":{"command":"ls"}},{"name":"read_file","arguments":{"path":"a.py"}}]',
         [LS, SEE],
     ),
-    "a marked name": ('Now.[TOOL_CALLS]bash[ARGS]{"command": "ls"}', [Words("Now."), LS]),
+    "a marked name": ('Now.[TOOL_CALLS]bash[ARGS]{"command": "ls"}', [TextPiece("Now."), LS]),
     "marked names": (
         '[TOOL_CALLS]bash[ARGS]{"command": "ls"}[TOOL_CALLS]read_file[CALL_ID]123456789[ARGS]{"path": "a.py"}',
         [LS, SEE],
     ),
-    "a mark that is talked of": ("Write [TOOL_CALLS] first.", [Words("Write [TOOL_CALLS] first.")]),
-    "a tag that is talked of": ("Write <tool_call> first.", [Words("Write <tool_call> first.")]),
+    "a mark that is talked of": ("Write [TOOL_CALLS] first.", [TextPiece("Write [TOOL_CALLS] first.")]),
+    "a tag that is talked of": ("Write <tool_call> first.", [TextPiece("Write <tool_call> first.")]),
     "half a call": (CUT, [Call("bash", CUT.removeprefix("<tool_call>\n").strip())]),
-    "half a name": ('Now <tool_call>{"name": "ba', [Words('Now <tool_call>{"name": "ba')]),
+    "half a name": ('Now <tool_call>{"name": "ba', [TextPiece('Now <tool_call>{"name": "ba')]),
     "half a marked call": ('[TOOL_CALLS]bash[ARGS]{"command": "l', [Call("bash", '{"command": "l')]),
     "half a bare call": (
         '{"name": "bash", "parameters": {"com',
@@ -99,7 +99,7 @@ REPLIES: dict[str, tuple[str, list[Piece]]] = {
     ),
     "a call that is closed too early": (
         '<tool_call>{"name": "bash", "arguments": {"command": "ls"}</tool_call>\nDone.',
-        [Call("bash", '{"name": "bash", "arguments": {"command": "ls"}'), Words("Done.")],
+        [Call("bash", '{"name": "bash", "arguments": {"command": "ls"}'), TextPiece("Done.")],
     ),
 }
 
@@ -108,10 +108,10 @@ def merged(pieces: list[Piece]) -> list[Piece]:
     whole: list[Piece] = []
     for piece in pieces:
         match whole[-1:], piece:
-            case [Words(before)], Words(text):
-                whole[-1] = Words(before + text)
-            case [Thought(before)], Thought(text):
-                whole[-1] = Thought(before + text)
+            case [TextPiece(before)], TextPiece(text):
+                whole[-1] = TextPiece(before + text)
+            case [ThinkingPiece(before)], ThinkingPiece(text):
+                whole[-1] = ThinkingPiece(before + text)
             case _:
                 whole.append(piece)
     return whole
@@ -190,10 +190,10 @@ def test_words_are_handed_on_as_they_come():
     reader = TextToolCalls(TOOLS)
 
     assert [reader.feed(text) for text in ("I ", "look", " <too", "ls>")] == [
-        [Words("I")],
-        [Words(" look")],
+        [TextPiece("I")],
+        [TextPiece(" look")],
         [],
-        [Words(" <tools>")],
+        [TextPiece(" <tools>")],
     ]
 
 
@@ -202,21 +202,24 @@ def test_json_that_is_no_call_is_not_held_back():
 
     assert [merged(reader.feed(text)) for text in ('{"na', 'mes": ', "[1, 2")] == [
         [],
-        [Words('{"names":')],
-        [Words(" [1, 2")],
+        [TextPiece('{"names":')],
+        [TextPiece(" [1, 2")],
     ]
 
 
 def test_without_tools_nothing_is_a_call():
     reader = TextToolCalls()
 
-    assert merged([*reader.feed(f"<think>Hm</think>{TAGGED}"), *reader.finish()]) == [Thought("Hm"), Words(TAGGED)]
+    assert merged([*reader.feed(f"<think>Hm</think>{TAGGED}"), *reader.finish()]) == [
+        ThinkingPiece("Hm"),
+        TextPiece(TAGGED),
+    ]
 
 
 def test_another_dialect_is_no_call():
     reader = TextToolCalls(TOOLS, {"marked"})
 
-    assert merged([*reader.feed(TAGGED), *reader.finish()]) == [Words(TAGGED)]
+    assert merged([*reader.feed(TAGGED), *reader.finish()]) == [TextPiece(TAGGED)]
 
 
 @pytest.mark.parametrize(

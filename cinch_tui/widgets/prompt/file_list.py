@@ -85,7 +85,7 @@ async def _names(
 ) -> AsyncGenerator[str, None]:
     """What a command prints, parted by NUL, as it comes; it is killed when nobody wants more."""
     # Late: files are listed after the first paint, which needs nothing of the tools.
-    from tools.ignore_files import special_ignore_files_passed
+    from tools.ignore_files import skip_special_ignore_files
 
     try:
         process = await asyncio.create_subprocess_exec(
@@ -97,7 +97,7 @@ async def _names(
     assert process.stdout is not None
     rest = b""
     try:
-        async with special_ignore_files_passed(root, process):
+        async with skip_special_ignore_files(root, process):
             while chunk := await process.stdout.read(_CHUNK):
                 *names, rest = (rest + chunk).split(b"\0")
                 for name in names:

@@ -18,7 +18,7 @@ from fakes.relays import HttpProxy, Relay, SocksProxy
 
 from cinch_tui.doctor.network import ConnectionCheck
 from cinch_tui.doctor.route import Route
-from providers.net.tls import ssl_context, trusts_nobody
+from providers.net.tls import ssl_context, unused_context
 
 HOST = "models.example"
 PASSWORD = "sesame-sesame"
@@ -225,7 +225,7 @@ async def test_a_clock_that_is_far_off_is_told(minutes: int, told: str) -> None:
 
     async with await asyncio.start_server(tell_the_time, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        found = await ConnectionCheck(Route("127.0.0.1", port, is_encrypted=False), trusts_nobody()).clock()
+        found = await ConnectionCheck(Route("127.0.0.1", port, is_encrypted=False), unused_context()).clock()
 
     assert "".join(finding.message for finding in found) == (
         f"this machine's clock is {told} the service's" if told else ""

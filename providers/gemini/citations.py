@@ -11,7 +11,7 @@ from providers.wire.citations import Raw, as_object, citation, items, joined, me
 KINDS = ("web", "retrievedContext", "maps", "image")
 
 
-class Sources:
+class CitationCollector:
     """Notes what is told as it comes, and reads it when the text is over."""
 
     def __init__(self) -> None:

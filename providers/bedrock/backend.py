@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from harness.errors import AuthenticationFailed, ConfigError
-from providers.bedrock.signing import HOW, Asked, Signer, can_sign
+from providers.bedrock.signing import HOW, Signer, UnsignedRequest, can_sign
 from providers.catalog import Secret
 from providers.endpoint import Endpoint
 
@@ -22,7 +22,7 @@ AMAZONS_HOST = r"\.(amazonaws\.com(\.cn)?|api\.aws)$"
 USUAL_REGION = "us-east-1"
 
 
-class BedrockSite:
+class BedrockBackend:
     """Amazon's service in a region, or a gateway to it where the base URL was changed."""
 
     def __init__(self, endpoint: Endpoint, environment: Mapping[str, str] | None = None) -> None:
@@ -47,7 +47,7 @@ class BedrockSite:
         """The address of a list, which another host keeps."""
         return f"{self.endpoint.base_url.replace('bedrock-runtime', 'bedrock', 1)}{what}"
 
-    async def admitted(self, asked: Asked, key: str | None) -> tuple[Endpoint, Mapping[str, str]]:
+    async def authorize(self, asked: UnsignedRequest, key: str | None) -> tuple[Endpoint, Mapping[str, str]]:
         """The headers for a request, with this key or with what there is, and whose they are.
 
         Raises:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from harness.errors import RequestRejected
 from harness.messages import JsonValue
+from providers.cassette.file import Exchange
 from providers.cassette.secrets import REMOVED
-from providers.cassette.tape import Exchange
 
 # Of each run its own, and of no meaning to the model.
 OF_THE_RUN = frozenset(("prompt_cache_key", "metadata", "user", "session_id", "timestamp", "safety_identifier"))
@@ -19,12 +19,12 @@ AHEAD = 16
 logger = logging.getLogger(__name__)
 
 
-class Deck:
+class ReplayQueue:
     """Plays each exchange once. `tell` hears of requests that are not as they were recorded, once for each place."""
 
     def __init__(self, name: str, exchanges: Sequence[Exchange]) -> None:
         self.name = name
-        self.tell: Callable[[str], object] = logger.warning
+        self.on_mismatch: Callable[[str], object] = logger.warning
         self._exchanges = exchanges
         self._waiting = list(exchanges)
         self._told: dict[str, None] = {}
@@ -67,7 +67,7 @@ class Deck:
         head = place.partition(".")[0].partition("[")[0]
         if head not in self._told:
             self._told[head] = None
-            self.tell(f"replay: request {number} is not the recorded one; it differs in {place}")
+            self.on_mismatch(f"replay: request {number} is not the recorded one; it differs in {place}")
 
     def _used_up(self) -> str:
         count = len(self._exchanges)

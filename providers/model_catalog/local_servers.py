@@ -13,7 +13,7 @@ from harness.ports.provider import ModelInfo, ModelInfoSource, Price
 from providers.catalog import Preset
 from providers.endpoint import Endpoint
 from providers.installed import all_presets
-from providers.model_catalog.metadata import FactsSource, ModelMetadata
+from providers.model_catalog.metadata import ModelMetadata, ServerMetadataSource
 
 HOST = "127.0.0.1"
 PROBE_SECONDS = 0.5
@@ -75,10 +75,10 @@ async def _listens(port: int, seconds: float) -> bool:
     return True
 
 
-class LocalFacts:
+class LocalModelInfo:
     """Facts of a model on this machine, which its server is asked for; it costs nothing."""
 
-    def __init__(self, source: FactsSource, model_id: str) -> None:
+    def __init__(self, source: ServerMetadataSource, model_id: str) -> None:
         self._source = source
         self._model_id = model_id
         self._now: ModelInfo | None = None
@@ -89,16 +89,16 @@ class LocalFacts:
 
     async def load(self) -> ModelInfo:
         if self._now is None:
-            self._now = (await self._known()).completed_by(ModelMetadata(USUAL_WINDOW, price=FREE)).facts
+            self._now = (await self._known()).completed_by(ModelMetadata(USUAL_WINDOW, price=FREE)).model_info
         return self._now
 
     async def _known(self) -> ModelMetadata:
         try:
             async with asyncio.timeout(PATIENCE):
-                return await self._source.known(self._model_id)
+                return await self._source.model_metadata(self._model_id)
         except (ProviderError, TimeoutError):
             return ModelMetadata()
 
 
 if TYPE_CHECKING:
-    _: type[ModelInfoSource] = LocalFacts
+    _: type[ModelInfoSource] = LocalModelInfo

@@ -24,7 +24,7 @@ LISTS = frozenset(("citations", "search_results", "web_search"))
 """Fields of a chunk: the URLs that Perplexity and xAI list, and what Perplexity and Z.AI know of each."""
 
 
-class Sources:
+class CitationCollector:
     """Notes what is told of sources as it comes, and reads it when the text is over."""
 
     def __init__(self) -> None:

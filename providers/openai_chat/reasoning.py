@@ -11,7 +11,7 @@ THOUGHT = "reasoning_content"
 FIELDS = (THOUGHT, "reasoning")
 
 
-class Thoughts:
+class ReasoningBlock:
     """One block of thinking as it comes in.
 
     `signature` notes how it came, in JSON: the name of the field, the details that a service wants back unchanged, or,
@@ -25,7 +25,7 @@ class Thoughts:
         self._part: dict[str, Any] = {}
 
     @staticmethod
-    def said_in(delta: ChunkDelta) -> str | None:
+    def text_in(delta: ChunkDelta) -> str | None:
         """The thinking in a chunk; empty if there is only something to keep, None if there is nothing."""
         text = delta.get("reasoning_content") or delta.get("reasoning")
         if text:

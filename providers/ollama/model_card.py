@@ -30,7 +30,7 @@ class ModelCard:
 
     trained: int | None = None
     chosen: int | None = None
-    abilities: frozenset[str] | None = None
+    capabilities: frozenset[str] | None = None
     is_remote: bool = False
     num_ctx: int | None = None
     """The window to ask for; None leaves it to the server."""
@@ -41,19 +41,20 @@ class ModelCard:
 
     def can(self, ability: str) -> bool:
         """Whether the model has the ability, as far as is known."""
-        return self.abilities is None or ability in self.abilities
+        return self.capabilities is None or ability in self.capabilities
 
     @property
-    def known(self) -> ModelMetadata:
+    def metadata(self) -> ModelMetadata:
         images, tools, thinking = (
-            None if self.abilities is None else ability in self.abilities for ability in ("vision", "tools", "thinking")
+            None if self.capabilities is None else ability in self.capabilities
+            for ability in ("vision", "tools", "thinking")
         )
         return ModelMetadata(self.window, images=images, tools=tools, thinking=thinking)
 
     def without(self, ability: str) -> ModelCard:
-        return replace(self, abilities=(self.abilities or EVERYTHING) - {ability})
+        return replace(self, capabilities=(self.capabilities or EVERYTHING) - {ability})
 
-    def asking(self, wanted: int | None, loaded: int | None) -> ModelCard:
+    def with_window(self, wanted: int | None, loaded: int | None) -> ModelCard:
         """The same card with the window to ask for: `wanted` by the person; `loaded` is the one in use now."""
         if self.is_remote or (self.chosen and not wanted):
             return replace(self, num_ctx=None)

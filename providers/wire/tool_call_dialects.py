@@ -42,7 +42,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Fragment:
     """Text from a mark on. `known`: the tools there are, with their schemas. `is_over`: no more will come."""
 
     text: str
@@ -59,10 +59,10 @@ class Found:
 
 
 # None: more must come before it can be told.
-Reader: TypeAlias = Callable[[Seen], Found | None]
+Reader: TypeAlias = Callable[[Fragment], Found | None]
 
 
-def _read_tagged(seen: Seen) -> Found | None:
+def _read_tagged(seen: Fragment) -> Found | None:
     """`<tool_call>{…}</tool_call>`, with several objects as well, or with the call written out in tags of its own."""
     text = seen.text
     at = _past_blanks(text, len(CALL))
@@ -86,7 +86,7 @@ def _read_tagged(seen: Seen) -> Found | None:
     return None if not seen.is_over and CALLED.startswith(text[at:]) else Found(end, tuple(calls))
 
 
-def _read_written_out(seen: Seen, at: int) -> Found | None:
+def _read_written_out(seen: Fragment, at: int) -> Found | None:
     """`<function=name><parameter=key>value</parameter></function>`; the schema tells which values are no strings."""
     found = WRITTEN_OUT.match(seen.text, at)
     if found is None or not (seen.is_over or found[3]):
@@ -98,7 +98,7 @@ def _read_written_out(seen: Seen, at: int) -> Found | None:
     return Found(found.end(), (Call(name, json.dumps(arguments, ensure_ascii=False)),))
 
 
-def _read_bare(seen: Seen) -> Found | None:
+def _read_bare(seen: Fragment) -> Found | None:
     """`{"name": …, "parameters": …}`, more of them after semicolons; of known tools only: people ask for JSON too."""
     text = seen.text
     compact = re.sub(r"\s", "", text[:BEGINNING])
@@ -117,18 +117,18 @@ def _read_bare(seen: Seen) -> Found | None:
     return Found(after + 1 if text[after : after + 1] == ";" else end, (call,))
 
 
-def _read_for_python(seen: Seen) -> Found | None:
+def _read_for_python(seen: Fragment) -> Found | None:
     """Llama's mark for what goes to a program: a call as bare JSON, or code, which is nothing we run."""
     at = _past_blanks(seen.text, len(PYTHON))
     if at == len(seen.text) and not seen.is_over:
         return None
     if seen.text[at : at + 1] != BARE:
         return Found(len(PYTHON))
-    found = _read_bare(Seen(seen.text[at:], seen.known, seen.is_over))
+    found = _read_bare(Fragment(seen.text[at:], seen.known, seen.is_over))
     return found and Found(at + found.length if found.calls else len(PYTHON), found.calls)
 
 
-def _read_marked(seen: Seen) -> Found | None:
+def _read_marked(seen: Fragment) -> Found | None:
     """`[TOOL_CALLS] [{…}, …]`, or `[TOOL_CALLS]name[ARGS]{…}`."""
     text = seen.text
     at = _past_blanks(text, len(MARK))
@@ -180,7 +180,7 @@ def _extent(text: str, at: int) -> tuple[int, Literal["whole", "open", "broken"]
     return len(text), "open"
 
 
-def _half(seen: Seen, at: int, closing: str, *, name: str = "") -> Found | None:
+def _half(seen: Fragment, at: int, closing: str, *, name: str = "") -> Found | None:
     """A call that is not whole, told by its name when nothing more can come of it; without a name, text."""
     closed = seen.text.find(closing, at) if closing and _extent(seen.text, at)[1] == "broken" else -1
     if closed < 0 and not seen.is_over:

@@ -13,7 +13,7 @@ from providers.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Route:
     """How one request gets there; `root` is what comes before a model's name, or a list of them."""
 
     endpoint: Endpoint
@@ -24,10 +24,10 @@ class Way:
         return f"{self.root}/{quote(name)}:streamGenerateContent?alt=sse"
 
 
-class Site(Protocol):
+class Backend(Protocol):
     endpoint: Endpoint
 
-    async def way(self, key: str | None) -> Way:
+    async def route(self, key: str | None) -> Route:
         """The way for a request, with this key or with the site's own.
 
         Raises:
@@ -37,25 +37,25 @@ class Site(Protocol):
 
     def model_name(self, model_id: str) -> str: ...
 
-    def listing(self, way: Way) -> str:
+    def listing(self, way: Route) -> str:
         """The path under which the site lists its models."""
         ...
 
 
-class GeminiSite:
+class GeminiApiBackend:
     """The Gemini API, where a key is all one needs."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = dataclasses.replace(endpoint, base_url=unversioned(endpoint.base_url))
 
-    async def way(self, key: str | None) -> Way:
+    async def route(self, key: str | None) -> Route:
         endpoint = self.endpoint if key is None else self.endpoint.with_key(key)
-        return Way(endpoint, key_header(endpoint), "/v1beta")
+        return Route(endpoint, key_header(endpoint), "/v1beta")
 
     def model_name(self, model_id: str) -> str:
         return model_id if "/" in model_id else f"models/{model_id}"
 
-    def listing(self, way: Way) -> str:
+    def listing(self, way: Route) -> str:
         return f"{way.root}/models?pageSize=1000"
 
 
@@ -73,4 +73,4 @@ def key_header(endpoint: Endpoint) -> dict[str, str]:
 
 
 if TYPE_CHECKING:
-    _: type[Site] = GeminiSite
+    _: type[Backend] = GeminiApiBackend

@@ -38,7 +38,7 @@ class Exchange:
     ending: str = ""
 
 
-class Tape:
+class CassetteFile:
     """Appends to a cassette. A file that can no longer be written ends the recording, and nothing else."""
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +66,7 @@ class Tape:
         if self._is_broken:
             return
         try:
-            self._append(secrets.removed(_line(record)))
+            self._append(secrets.redacted(_line(record)))
         except OSError as error:
             self._is_broken = True
             logger.warning("recording to %s has ended: %s", self.path, error.strerror)

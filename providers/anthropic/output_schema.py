@@ -18,7 +18,7 @@ FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "uri", 
 NEVER = frozenset(("allOf", "not", "if", "patternProperties", "prefixItems", "dependentSchemas"))
 
 
-class BeyondTheService(Exception):
+class UnsupportedSchema(Exception):
     """The schema says something that the service has no form for."""
 
 
@@ -29,14 +29,14 @@ def output_format(schema: JsonObject) -> JsonObject | None:
         named = {key: _each(schema[key]) for key in NAMED if key in schema}
         root = {key: value for key, value in schema.items() if key not in NAMED}
         return {"type": "json_schema", "schema": {**_narrowed(root), **named}}
-    except BeyondTheService:
+    except UnsupportedSchema:
         return None
 
 
 def _narrowed(part: JsonValue) -> JsonObject:
     """A part in what the service knows of the language: at least as narrow, but for what is told in words."""
     if not isinstance(part, dict) or NEVER & part.keys():
-        raise BeyondTheService
+        raise UnsupportedSchema
     if "$ref" in part:
         return {"$ref": part["$ref"]}
     kinds = part.get("type")
@@ -44,7 +44,7 @@ def _narrowed(part: JsonValue) -> JsonObject:
         return {"anyOf": [_narrowed({**part, "type": kind}) for kind in kinds]}
     narrowed = _chosen(part) | _typed(kinds, part)
     if not narrowed:
-        raise BeyondTheService
+        raise UnsupportedSchema
     narrowed |= {key: part[key] for key in KEPT if key in part}
     return narrowed | _described(part, narrowed)
 
@@ -67,7 +67,7 @@ def _chosen(part: JsonObject) -> JsonObject:
         if key in part:
             value = part[key]
             if not all(_is_plain(each) for each in (value if isinstance(value, list) else [value])):
-                raise BeyondTheService
+                raise UnsupportedSchema
             chosen[key] = value
     either = part.get("anyOf", part.get("oneOf"))
     if isinstance(either, list):
@@ -80,13 +80,13 @@ def _closed(part: JsonObject) -> JsonObject:
     properties = part.get("properties")
     others = part.get("additionalProperties", properties is None)
     if not isinstance(properties, dict) or others not in (False, True) or (others is True and not properties):
-        raise BeyondTheService
+        raise UnsupportedSchema
     return {"type": "object", "properties": _each(properties), "additionalProperties": False}
 
 
 def _list(part: JsonObject) -> JsonObject:
     if "items" not in part:
-        raise BeyondTheService
+        raise UnsupportedSchema
     narrowed: JsonObject = {"type": "array", "items": _narrowed(part["items"])}
     if part.get("minItems") in (0, 1):
         narrowed["minItems"] = part["minItems"]
@@ -95,7 +95,7 @@ def _list(part: JsonObject) -> JsonObject:
 
 def _scalar(kind: str, part: JsonObject) -> JsonObject:
     if kind not in TYPES:
-        raise BeyondTheService
+        raise UnsupportedSchema
     narrowed: JsonObject = {"type": kind}
     if part.get("format") in FORMATS:
         narrowed["format"] = part["format"]
@@ -114,7 +114,7 @@ def _described(part: JsonObject, narrowed: JsonObject) -> JsonObject:
 
 def _each(named: JsonValue) -> JsonObject:
     if not isinstance(named, dict):
-        raise BeyondTheService
+        raise UnsupportedSchema
     return {name: _narrowed(part) for name, part in named.items()}
 
 
@@ -141,7 +141,7 @@ def _follow(part: JsonValue, parts: Mapping[str, JsonValue], way: tuple[str, ...
     for key, value in part.items():
         if key == "$ref" and isinstance(value, str):
             if value not in parts or value in way:
-                raise BeyondTheService
+                raise UnsupportedSchema
             _follow(parts[value], parts, (*way, value))
         else:
             _follow(value, parts, way)

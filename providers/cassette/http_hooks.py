@@ -7,8 +7,8 @@ from typing import ParamSpec
 
 import httpx
 
-from providers.cassette.recorder import Heard, Recorder
-from providers.cassette.tape import LEFT, WHOLE
+from providers.cassette.file import LEFT, WHOLE
+from providers.cassette.recorder import Recorder, ResponseRecorder
 
 EXCHANGE = "cinch_exchange"
 
@@ -25,7 +25,7 @@ def listen(client: httpx.AsyncClient, recorder: Recorder) -> httpx.AsyncClient:
     async def answered(response: httpx.Response) -> None:
         heard = recorder.answered(response.request.extensions[EXCHANGE], response.status_code, response.headers)
         if isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = HeardStream(response.stream, heard)
+            response.stream = RecordedStream(response.stream, heard)
 
     # What is packed cannot be searched for secrets.
     client.headers["accept-encoding"] = "identity"
@@ -48,10 +48,10 @@ def _noting_failures(
     return noted
 
 
-class HeardStream(httpx.AsyncByteStream):
+class RecordedStream(httpx.AsyncByteStream):
     """The bytes of an answer, which a recorder hears too."""
 
-    def __init__(self, stream: httpx.AsyncByteStream, heard: Heard) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, heard: ResponseRecorder) -> None:
         self._stream = stream
         self._heard = heard
 

@@ -53,6 +53,6 @@ async def warm(state: State) -> None:
     for name in TOLD_OF:
         await asyncio.to_thread(compile_now, importlib.import_module(name))
     facts = state.model.info
-    look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_apart", facts.load)
+    look_up: Callable[[], Awaitable[object]] = getattr(facts, "load_in_subprocess", facts.load)
     await look_up()
     await asyncio.to_thread(warm_up)

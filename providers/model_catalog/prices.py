@@ -167,7 +167,7 @@ PROCESS_SECONDS = 20.0
 """Seconds; on a machine that is busy a Python starts slowly, and to load the data here as well would not be faster."""
 # What a Python needs to start. Keys are none of its business.
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
-_CODE = "import sys; from providers.model_catalog.prices import tell; tell(*sys.argv[1:])"
+_CODE = "import sys; from providers.model_catalog.prices import print_metadata; print_metadata(*sys.argv[1:])"
 
 
 def look_up_in_subprocess(provider: str, model_id: str, cache: PriceCache | None = None) -> ModelMetadata:

@@ -39,9 +39,9 @@ def test_what_was_looked_up_today_is_not_looked_up_again(
 def test_a_second_look_loads_no_price_data(tmp_path: Path) -> None:
     PriceCache(tmp_path).put("openai", "gpt-5", ModelMetadata(400_000, price=Price(1, 2, 0.5, 0, None)))
     code = (
-        "import sys; from pathlib import Path; from providers.model_catalog.prices import priced\n"
+        "import sys; from pathlib import Path; from providers.model_catalog.prices import look_up\n"
         "from providers.model_catalog.price_cache import PriceCache\n"
-        f"print(priced('openai', 'gpt-5', PriceCache(Path({str(tmp_path)!r}))))\n"
+        f"print(look_up('openai', 'gpt-5', PriceCache(Path({str(tmp_path)!r}))))\n"
         "assert not {'genai_prices', 'pydantic', 'importlib.metadata'} & set(sys.modules)"
     )
 

@@ -14,7 +14,7 @@ import asyncio, os, sys
 sys.executable = os.environ.get("STARTS", sys.executable)
 from providers import connect
 facts = connect("anthropic/claude-sonnet-4-5").info
-found = asyncio.run(facts.load_apart())
+found = asyncio.run(facts.load_in_subprocess())
 print([found.context_window, found.price, "genai_prices" in sys.modules])
 """
 

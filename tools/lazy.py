@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class _Told(Protocol):
     """A tool that can be told its own schema."""
 
-    def validate_by(self, schema: JsonObject, arguments: JsonObject) -> JsonObject: ...
+    def validate_with_schema(self, schema: JsonObject, arguments: JsonObject) -> JsonObject: ...
 
 
 class LazyTool:
@@ -49,7 +49,7 @@ class LazyTool:
 
     def validate(self, arguments: JsonObject) -> JsonObject:
         tool = self.load()
-        return tool.validate_by(self.parameters, arguments) if isinstance(tool, _Told) else tool.validate(arguments)
+        return tool.validate_with_schema(self.parameters, arguments) if isinstance(tool, _Told) else tool.validate(arguments)
 
     def summary(self, arguments: JsonObject) -> str:
         return self.load().summary(arguments)

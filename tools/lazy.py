@@ -49,7 +49,11 @@ class LazyTool:
 
     def validate(self, arguments: JsonObject) -> JsonObject:
         tool = self.load()
-        return tool.validate_with_schema(self.parameters, arguments) if isinstance(tool, _Told) else tool.validate(arguments)
+        return (
+            tool.validate_with_schema(self.parameters, arguments)
+            if isinstance(tool, _Told)
+            else tool.validate(arguments)
+        )
 
     def summary(self, arguments: JsonObject) -> str:
         return self.load().summary(arguments)

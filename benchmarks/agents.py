@@ -1,4 +1,4 @@
-"""A thousand agents in one process, each with an open run: what they hold, and that stopping them leaves nothing."""
+"""A thousand agents in one process, each with an active run: their memory, and what remains after an abort."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STUCK = Reply((Say("It says that the answer is forty-two, and " * 5), Hang()))
 
 
 def new_agent(folder: Path) -> Agent:
-    """As a web service makes one for each visitor: tools, folder and conversation of its own."""
+    """Create an agent as a web service does for each visitor, with its own tools, folder and conversation."""
     return Agent(scripted(READ, STUCK), builtin_tools(), options=AgentOptions(workspace=Workspace(folder)))
 
 
@@ -47,22 +47,22 @@ async def hold_open(folder: Path) -> None:
             agent.abort()
     ended = time.perf_counter() - began - opened
     stop_reasons = {run.result().stop_reason for run in runs}
-    report(f"{AGENTS} agents with an open run", held, before, unit="MB", than="one agent", goal="< 200 MB")
+    report(f"{AGENTS} agents with an active run", held, before, unit="MB", than="one agent", goal="< 200 MB")
     print(
         f"  {(held - before) / AGENTS * 1000:.0f} KB and {open_tasks / AGENTS:.0f} tasks each, opened in {opened:.1f} s"
     )
     report("all of them aborted", ended, opened, unit="s", than="opening them")
     left = len(asyncio.all_tasks()) - tasks
-    print(f"  ended as {stop_reasons}, {left} tasks left, {sum(each.waiting for each in listeners)} events heard")
+    print(f"  ended as {stop_reasons}, {left} tasks left, {sum(each.waiting for each in listeners)} events received")
 
 
 def is_stuck(agent: Agent) -> bool:
-    """Whether its second reply has begun; it never ends."""
+    """Return True if the second reply has started; it never ends."""
     return agent.is_running and len(agent.history) == 3
 
 
 async def one_ended(agent: Agent) -> None:
-    """What is loaded by the first use is loaded then."""
+    """Load everything that is loaded on first use."""
     run = asyncio.create_task(agent.prompt("go"))
     while not is_stuck(agent):
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A conversation of 10,000 messages: memory, another size, pages and a search, against a hundred."""
+"""A conversation of 10,000 messages compared with 100: memory, resize, paging and search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TALK = "The function reads every line before it looks at the first one, which ta
 
 
 def to_frame(app: Watched, work: Callable[[], None]) -> float:
-    """Milliseconds until the next frame is painted."""
+    """Return the milliseconds until the next frame is painted."""
     app.forget()
     began = perf_counter()
     work()
@@ -34,7 +34,7 @@ def to_frame(app: Watched, work: Callable[[], None]) -> float:
 
 
 def resized(app: Watched, *, is_quiet: bool = True) -> tuple[float, float]:
-    """Milliseconds from another size to its first frame, and to its last."""
+    """Return the milliseconds from a resize to its first and its last frame."""
     firsts: list[float] = []
     lasts: list[float] = []
     for rows, columns in SIZES:
@@ -57,7 +57,7 @@ def paged(app: Watched) -> float:
 
 
 def found(app: Watched) -> tuple[float, float]:
-    """Milliseconds to the field of a search, and from its last letters until all is painted."""
+    """Return the milliseconds until the search field opens, and from the last letter until the match is painted."""
     opened = to_frame(app, lambda: app.type(FIND))
     app.settle(0.3)
     app.type("module ")
@@ -91,14 +91,14 @@ def main() -> None:
     many, some = f"{MANY:,} messages", f"{FEW} messages"
     report(f"memory of {many}", memory, bare_memory, unit="MB", than=THAN)
     print(f"  {(memory - few_memory) / (MANY - FEW) * 1e3:.2f} KB a message   goal ≤ 3 KB")
-    report("another size, first frame", first, bare_first, unit="ms", than=THAN, goal="≤ 50 ms")
+    report("resize, first frame", first, bare_first, unit="ms", than=THAN, goal="≤ 50 ms")
     report("  all painted", settled, bare_settled, unit="ms", than=THAN, goal="≤ 150 ms")
     report("  first frame", first, few_resized[0], unit="ms", than=some, goal="ratio ≤ 1.5")
-    report("  while 200 words/s come in", amid, bare_first, unit="ms", than=THAN, goal="≤ 50 ms")
+    report("  while streaming 200 words/s", amid, bare_first, unit="ms", than=THAN, goal="≤ 50 ms")
     report("a page up or down", pages, few_pages, unit="ms", than=some, goal="≤ 20 ms")
     print(f"to the start: {to_start:.1f} ms   goal ≤ 50 ms")
     report("a search opened", opened, few_found[0], unit="ms", than=some, goal="≤ 50 ms")
-    report("  found in the first message, from the last letter", search, few_found[1], unit="ms", than=some)
+    report("  match in the first message, from the last letter", search, few_found[1], unit="ms", than=some)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Streamed text from a provider through bus, session file and a listener: at 2,000 deltas a second, and flat out."""
+"""Streamed text through bus, session file and a listener: at 2,000 deltas per second and unthrottled."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from harness.workspace.workspace import Workspace  # noqa: E402
 RATE = 2_000
 SECONDS = 20
 A_REPLY = 400
-"""Deltas; after each reply but the last a tool is called."""
+"""Deltas per reply; each reply but the last calls a tool."""
 
 BURST = 10
-"""Deltas that come together, as they do in a packet: a timer is no finer than a millisecond."""
+"""Deltas sent together, as in a network packet: timers have a resolution of one millisecond."""
 
 
 class Streamer:
-    """Streams `deltas` in replies of `A_REPLY`, at `rate` a second (0: flat out), and notes when it sent each."""
+    """Provider that streams `deltas` at `rate` per second (0: unthrottled), and records the times."""
 
     name = "streamer"
 
@@ -66,13 +66,13 @@ class Streamer:
         pass
 
 
-async def listen(agent: Agent, heard: list[float]) -> None:
-    """Note when each delta is heard."""
+async def listen(agent: Agent, received: list[float]) -> None:
+    """Record the time when each delta is received."""
     with agent.listen(capacity=100_000) as events:
         async for event in events:
             match event:
                 case MessageUpdate(delta=BlockDelta()):
-                    heard.append(time.perf_counter())
+                    received.append(time.perf_counter())
                 case AgentEnd():
                     return
                 case _:
@@ -80,27 +80,27 @@ async def listen(agent: Agent, heard: list[float]) -> None:
 
 
 async def latencies(folder: Path, deltas: int, rate: int) -> list[float]:
-    """Milliseconds from the provider to a listener, for each delta."""
+    """Return the milliseconds from the provider to a listener, for each delta."""
     streamer = Streamer(deltas, rate)
     options = AgentOptions(workspace=Workspace(folder), limits=Limits(max_turns=0))
     model = Model(streamer, ModelSpec("streamer", "words"), StaticModelInfo())
     agent = Agent(model, [SimpleTool("nothing", risk="none")], options=options)
     store = SessionStore(folder / "data", folder, agent.session_id)
     agent.subscribe(store.store)
-    heard: list[float] = []
+    received: list[float] = []
     async with asyncio.TaskGroup() as group:
-        group.create_task(listen(agent, heard))
+        group.create_task(listen(agent, received))
         await asyncio.sleep(0)
         await agent.prompt("go")
     store.close()
-    return [(there - here) * 1e3 for here, there in zip(streamer.sent, heard, strict=True)]
+    return [(there - here) * 1e3 for here, there in zip(streamer.sent, received, strict=True)]
 
 
 def paced(folder: Path) -> None:
     cpu, began = time.process_time(), time.perf_counter()
     waits = asyncio.run(latencies(folder, RATE * SECONDS, RATE))
     took, busy = time.perf_counter() - began, time.process_time() - cpu
-    print(f"{len(waits):,} deltas in {took:.1f} s ({len(waits) / took:,.0f} a second), {busy / took:.0%} of a core")
+    print(f"{len(waits):,} deltas in {took:.1f} s ({len(waits) / took:,.0f} per second), {busy / took:.0%} of a core")
     tenth = len(waits) // 10
     for name, figure in (("median", statistics.median), ("95 %", lambda each: statistics.quantiles(each, n=20)[-1])):
         first, last = figure(waits[:tenth]), figure(waits[-tenth:])
@@ -122,8 +122,8 @@ def flat_out(folder: Path) -> None:
     before, began = memory(), time.perf_counter()
     asyncio.run(latencies(folder, deltas, 0))
     each = (time.perf_counter() - began) / deltas * 1e6
-    report("flat out, a delta", each, bare, unit="µs", than="the provider alone", goal="≤ 500 µs")
-    print(f"  {1e6 / each:,.0f} deltas a second; memory grew by {memory() - before:.1f} MB")
+    report("unthrottled, per delta", each, bare, unit="µs", than="the provider alone", goal="≤ 500 µs")
+    print(f"  {1e6 / each:,.0f} deltas per second; memory grew by {memory() - before:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""From the last byte of a request, read by a local server, to the first delta of its answer on the agent's bus.
+"""From the last byte of a request, read by a local server, to the first delta of its reply on the agent's bus.
 
-The server is a process of its own and answers at once; it writes into the first delta when it had read the request, by
-the clock that all processes share.
+The server is a separate process and answers at once. It writes the time when it had read the request into the first
+delta; all processes share the clock.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\n"
 
 
 def now() -> int:
-    """Microseconds, in as many digits as the stamp has."""
+    """Return the microseconds, with as many digits as the stamp."""
     return time.monotonic_ns() // 1000 % 10 ** len(STAMP)
 
 
 async def serve(wire_name: str) -> None:
-    """Answer on a port of this machine, which is printed first."""
+    """Serve on a local port, which is printed first."""
     wire = WIRES[wire_name]
     kind = getattr(wire, "CONTENT_TYPE", "text/event-stream").encode()
     events = b"".join(wire.events(Reply(f"{STAMP} and more"), "m", 1))
@@ -76,7 +76,7 @@ async def serve(wire_name: str) -> None:
 
 
 async def measured(wire: str) -> tuple[list[float], list[float]]:
-    """Milliseconds of each request: ours to the bus, and bare httpx's to its first bytes."""
+    """Return the milliseconds of each request: cinch to the bus, and httpx to the first bytes."""
     program = (sys.executable, __file__, wire)
     server = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.PIPE)
     assert server.stdout
@@ -102,18 +102,18 @@ async def once(ask: Callable[[], Awaitable[tuple[int, int]]]) -> float:
 
 
 async def published(model: Model) -> tuple[int, int]:
-    """When the server had read the request, and when the first delta was on the bus."""
-    heard: list[tuple[int, int]] = []
+    """Return the times when the server had read the request and when the first delta was published."""
+    received: list[tuple[int, int]] = []
 
-    def hear(event: Event) -> None:
-        if not heard and isinstance(event, MessageUpdate) and isinstance(event.delta, BlockDelta):
-            heard.append((int(event.delta.text), now()))
+    def receive(event: Event) -> None:
+        if not received and isinstance(event, MessageUpdate) and isinstance(event.delta, BlockDelta):
+            received.append((int(event.delta.text), now()))
 
     with tempfile.TemporaryDirectory() as folder:
         agent = Agent(model, [], options=AgentOptions(workspace=Workspace(Path(folder))))
-        agent.subscribe(hear)
+        agent.subscribe(receive)
         await agent.prompt("go")
-    return heard[0]
+    return received[0]
 
 
 async def received(client: httpx.AsyncClient, url: str) -> tuple[int, int]:
@@ -134,8 +134,8 @@ async def main() -> None:
             ("median", statistics.median),
             ("95 %", lambda each: statistics.quantiles(each, n=20)[-1]),
         ):
-            told = f"{wire}, {name}"
-            report(told, figure(ours), figure(bare), unit="ms", than="httpx to its first bytes", goal="≤ 2 ms")
+            label = f"{wire}, {name}"
+            report(label, figure(ours), figure(bare), unit="ms", than="httpx to its first bytes", goal="≤ 2 ms")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What cinch does while nobody does anything, at rest and waiting for a model, beside the smallest Textual app."""
+"""Activity of cinch at rest and while waiting for a model, compared with the smallest Textual app."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THAN = "the smallest Textual app"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What happens in a second."""
+    """Activity per second."""
 
     cpu: float
     written: float

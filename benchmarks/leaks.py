@@ -1,4 +1,4 @@
-"""Runs that are broken off, in mid-sentence, in mid-command, with a job in the background: what is left of them."""
+"""Leftovers of aborted runs: during a reply, during a command, and with a background job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDS = 30
 
 
 async def work(base_url: str, folder: Path) -> tuple[Held, Held]:
-    """What is held before and after, in one event loop; what the first runs load is loaded before."""
+    """Return the resources before and after the runs, in one event loop, with a warm-up before."""
     await break_off_runs(base_url, folder, 1)
     before = held()
     await break_off_runs(base_url, folder, ROUNDS)
@@ -33,7 +33,7 @@ def main() -> None:
         outside, small, began = held(), memory(), time.perf_counter()
         before, after = asyncio.run(work(base_url, Path(name)))
         took, grown, end = time.perf_counter() - began, memory() - small, held()
-    print(f"{ROUNDS * 12} runs broken off in {took:.1f} s; memory grew by {grown:.1f} MB, imports included")
+    print(f"{ROUNDS * 12} runs aborted in {took:.1f} s; memory grew by {grown:.1f} MB, imports included")
     for each in fields(Held):
         first, last = (after, before) if each.name != "threads" else (end, outside)
         counts = getattr(first, each.name), getattr(last, each.name)

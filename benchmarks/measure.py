@@ -1,4 +1,4 @@
-"""What the benchmarks share: medians of runs taken in turn, since our machines drift, and one line per figure."""
+"""Shared by the benchmarks: medians of runs taken in turn, since machines drift, and one line per figure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def in_turn(runs: int, *works: Callable[[], float]) -> list[float]:
-    """The median of each work's figure; the works take turns so that drift hits all alike."""
+    """Return the median of each work; the works take turns so that drift affects all alike."""
     figures: list[list[float]] = [[] for _ in works]
     for _ in range(runs):
         for taken, work in zip(figures, works, strict=True):
@@ -26,13 +26,13 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 
 def as_installed() -> dict[str, str]:
-    """The environment, but bytecode is kept from run to run, as after an installation, whatever it forbids itself."""
+    """Return the environment with bytecode caching enabled, as after an installation."""
     bytecode = str(Path(tempfile.gettempdir()) / "cinch-benchmarks")
     return {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
 
 
 def memory(process: int | str = "self") -> float:
-    """Megabytes of a process, what is shared counted in parts."""
+    """Return the memory of a process (PSS), in megabytes."""
     lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 

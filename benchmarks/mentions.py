@@ -1,4 +1,4 @@
-"""Completing a path behind an `@` among a million files: what a key costs, against a plain scan of the same list."""
+"""Completing an `@` path among a million files: cost per key, compared with a plain scan of the list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cinch_tui.widgets.prompt.mentions import MentionCompletion  # noqa: E402
 
 FILES = 1_000_000
 GOAL = 50
-"""Milliseconds a key."""
+"""Milliseconds per key."""
 WORDS = (
     "src lib core test model view render parse index main data net http json build tool docs widget screen stream cache"
 )
@@ -33,7 +33,7 @@ def generated() -> list[str]:
 
 
 def key_seconds(mentions: MentionCompletion, query: str) -> list[float]:
-    """What each key of the query costs, with all that goes on behind it, piece by piece."""
+    """Return the seconds of each key of the query, including the work in the background."""
     spent: list[float] = []
     for end in range(1, len(query) + 1):
         before = f"see @{query[:end]}"
@@ -59,7 +59,7 @@ def main() -> None:
     ]
     scan = statistics.median(scans) * 1e3
     for name, figure in (("key, median", statistics.median(spent)), ("key, worst", max(spent))):
-        report(name, figure * 1e3, scan, unit="ms", than="a scan of the list", goal=f"<= {GOAL} ms")
+        report(name, figure * 1e3, scan, unit="ms", than="a scan of the list", goal=f"≤ {GOAL} ms")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A megabyte pasted, as one line and as 50,000 lines, and the next key after it, beside the smallest Textual app."""
+"""A megabyte pasted as one line and as 50,000 lines, and the next key, compared with the smallest Textual app."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ THAN = "the smallest Textual app"
 
 
 def pasted(app: Watched, text: str) -> tuple[float, float, float]:
-    """Milliseconds until a key pressed right after the paste is seen, and of a key later; megabytes more."""
+    """Return the milliseconds to echo a key right after the paste and a later one, and the additional megabytes."""
     before, began = app.memory(), perf_counter()
     app.type(BEFORE + text + AFTER)
     app.type(LETTERS[0])

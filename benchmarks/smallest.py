@@ -1,7 +1,7 @@
-"""The smallest Textual app that does what cinch does, as a reference: a conversation of lines, and a field to type in.
+"""The smallest Textual app with the function of cinch, as a reference: a log of lines and an input.
 
-`python benchmarks/smallest.py --lines 30000 --rate 200`: with so many lines, while so many words a second come in. A
-number and Enter: so many words as fast as they can be shown.
+`python benchmarks/smallest.py --lines 30000 --rate 200` starts with 30,000 lines and streams 200 words per second. Type
+a number and Enter to stream this number of words without a pause.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from itertools import cycle
 from textual.app import App, ComposeResult
 from textual.widgets import Input, Log, TextArea
 
-SAID = "The function reads every line before it looks at the first one, and that takes long.\n"
+TEXT = "The function reads every line before it looks at the first one, and that takes long.\n"
 READY = "Ask for a change"
-LAST = "§said§"
-"""The last word after a number."""
+LAST = "§done§"
+"""The last word of a stream."""
 
 
 class Smallest(App[None]):
@@ -25,7 +25,7 @@ class Smallest(App[None]):
         super().__init__()
         self._lines = lines
         self._rate = rate
-        self._words = cycle(SAID.split(" "))
+        self._words = cycle(TEXT.split(" "))
         self._field = TextArea(id="field") if takes_lines else Input(placeholder=READY, id="field")
 
     def compose(self) -> ComposeResult:

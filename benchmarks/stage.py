@@ -1,4 +1,4 @@
-"""Where the benchmarks of the app play: cinch with a conversation and a model of ours, and the smallest app."""
+"""Fixtures of the app benchmarks: cinch with a conversation and a scripted model, and the smallest app."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from harness.session.store import SessionStore  # noqa: E402
 MODEL = "openai-chat/m"
 READY = b"Ask for a change"
 LAST = "§Thatisall§"
-"""The last words of every conversation, to be looked for. Cells that stay are not painted again: a sign begins and ends
-with a letter that stands nowhere else."""
+"""The last words of every conversation. Unchanged cells are not painted again, so a sign begins and ends with a letter
+that occurs nowhere else."""
 LINES_EACH = 3
-"""Lines of the smallest app for a message of ours."""
+"""Lines of the smallest app per message of cinch."""
 
 
 @dataclass
 class Script:
-    """Answers with what is put in `items`, and notes when each request came."""
+    """Model script that answers with `items` and records the time of each request."""
 
     items: list[Item] = field(default_factory=list["Item"])
     asked: list[float] = field(default_factory=list[float])
@@ -58,7 +58,7 @@ def environment(home: str) -> dict[str, str]:
 
 
 def write_session(home: str, session_id: str, turns: int, size: int) -> None:
-    """A session as the app writes it: turns of four messages, each result with so many bytes, and a short last one."""
+    """Write a session like the app: turns of four messages, each result of this size, and a short last turn."""
     store = SessionStore(find_paths({"CINCH_HOME": home}).data, Path(home), session_id)
     filler = "One line of a file that was read, as long as such lines are.\n" * (size // 61)
     for number in range(turns):
@@ -74,7 +74,7 @@ def write_session(home: str, session_id: str, turns: int, size: int) -> None:
 
 @contextmanager
 def cinch(script: Script, messages: int = 0) -> Generator[Watched]:
-    """The app at rest, with so many messages behind it."""
+    """Run the app with a conversation of this many messages; yield when it is idle."""
     with tempfile.TemporaryDirectory() as home, ModelServer(script) as server:
         (Path(home) / "module.py").write_text("def load():\n    return 1\n" * 20, encoding="utf-8")
         command = [sys.executable, "-m", "cinch_tui", "-m", MODEL, "--base-url", server.openai_url]
@@ -89,7 +89,7 @@ def cinch(script: Script, messages: int = 0) -> Generator[Watched]:
 
 @contextmanager
 def smallest(messages: int = 0, rate: int = 0, *, takes_lines: bool = False) -> Generator[Watched]:
-    """The smallest app, with as much behind it, while so many words a second come in."""
+    """Run the smallest app with a conversation of that length, streaming at this rate."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, str(ROOT / "benchmarks" / "smallest.py")]
         command += ["--lines", str(messages * LINES_EACH), "--rate", str(rate)]

@@ -1,4 +1,4 @@
-"""Spawn to first paint in a real pseudo-terminal: cinch against the smallest Textual app, in turn; and `--version`."""
+"""From process start to first paint in a pseudo-terminal, compared with the smallest Textual app; and `--version`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Bare(App):
         yield Input(placeholder="Ask for a change")
 Bare().run()
 """
-PAINTED = b"sk for a change"  # the cursor stands on the first letter
+PAINTED = b"sk for a change"  # the cursor covers the first letter
 
 
 def first_paint(command: list[str], env: dict[str, str], cwd: str) -> float:
-    """Seconds from spawn until the prompt's placeholder is written to the terminal."""
+    """Return the seconds from process start until the prompt's placeholder is written to the terminal."""
     began = time.perf_counter()
     pid, fd = pty.fork()
     if pid == 0:
@@ -64,7 +64,7 @@ def main() -> None:
         }
         cinch = [sys.executable, "-m", "cinch_tui", "-m", "demo"]
         bare = [sys.executable, "-c", BARE]
-        # Leave their bytecode.
+        # Create bytecode.
         first_paint(cinch, env, home), first_paint(bare, env, home)
         ours, smallest = in_turn(RUNS, lambda: first_paint(cinch, env, home), lambda: first_paint(bare, env, home))
         report("first paint", ours, smallest, unit="ms", than="the smallest Textual app", goal="≤ 1.4")

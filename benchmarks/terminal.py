@@ -1,4 +1,4 @@
-"""A program in a real pseudo-terminal, watched for what it paints."""
+"""A program in a pseudo-terminal, and observation of its output."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PATIENCE = 30.0
 ASKS_FOR_FRAMES = b"\x1b[?2026$p"
 HAS_FRAMES = b"\x1b[?2026;2$y"
 FRAME_ENDS = b"\x1b[?2026l"
-"""A program brackets each frame so, once the terminal has said that it can show whole frames."""
+"""End of a frame, sent by programs after the terminal has reported support for synchronized output."""
 
 
 class Watched:
-    """A running program. `written` counts the bytes it has sent to the terminal, `frames` how often it painted."""
+    """A running program. `written` counts bytes sent to the terminal, `frames` painted frames."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
         self.began = time.perf_counter()
@@ -39,7 +39,7 @@ class Watched:
         self._seen = b""
 
     def see(self, sign: bytes) -> float:
-        """Milliseconds since the spawn when `sign` is written; what was written before is forgotten."""
+        """Return the milliseconds from process start until `sign` is written; discard earlier output."""
         while sign not in self._seen:
             if not select.select([self._fd], [], [], PATIENCE)[0]:
                 raise SystemExit(f"{sign!r} was not painted")
@@ -49,36 +49,36 @@ class Watched:
         return (at - self.began) * 1e3
 
     def settle(self, seconds: float = 0.5) -> None:
-        """Return when nothing was written for so long."""
+        """Return when nothing was written for this many seconds."""
         while select.select([self._fd], [], [], seconds)[0]:
             self._read()
 
     def forget(self) -> None:
-        """Only what is written from here on will be seen."""
+        """Discard the output so far."""
         self._seen = b""
 
     def watch(self, seconds: float) -> None:
-        """Read for so long, whatever is written."""
+        """Read output for this many seconds."""
         end = time.perf_counter() + seconds
         while (rest := end - time.perf_counter()) > 0:
             if select.select([self._fd], [], [], rest)[0]:
                 self._read()
 
     def type(self, text: str) -> None:
-        """All of it, however much, while what is painted meanwhile is read."""
+        """Send all of the text, reading output meanwhile."""
         rest = text.encode()
         while rest:
             readable, writable, _ = select.select([self._fd], [self._fd], [], PATIENCE)
             if readable:
                 self._read()
             elif writable:
-                # The kernel takes in 4 KB at a time, and waits for room before it takes part of what is longer.
+                # The kernel accepts 4 KB at a time, and blocks for longer writes.
                 rest = rest[os.write(self._fd, rest[:1024]) :]
             else:
-                raise SystemExit("nobody reads what is typed")
+                raise SystemExit("the program does not read its input")
 
     def echo(self, character: str) -> float:
-        """Milliseconds from a key to its letter on the screen; it must be one that nothing else paints."""
+        """Return the milliseconds from a key to its letter on the screen; nothing else may paint this letter."""
         typed = time.perf_counter()
         self.type(character)
         return self.see(character.encode()) - (typed - self.began) * 1e3
@@ -87,12 +87,12 @@ class Watched:
         ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def cpu(self) -> float:
-        """Seconds of processor time so far."""
+        """Return the CPU seconds so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> float:
-        """Megabytes, what is shared counted in parts."""
+        """Return the memory (PSS), in megabytes."""
         return memory(self.pid)
 
     def _read(self) -> None:

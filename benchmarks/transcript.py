@@ -1,6 +1,6 @@
-"""What the conversation view costs, each figure beside a reference measured in the same run.
+"""Cost of the conversation view, each figure with a reference measured in the same run.
 
-Run it as `python benchmarks/transcript.py`; one leg alone by its name: `open`, `flat`, `echo`, `pty`.
+Run `python benchmarks/transcript.py` for all parts, or one by its name: `open`, `flat`, `echo`, `pty`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from harness.views import TerminalView
 
 STYLES = Path(__file__).resolve().parents[1] / "cinch_tui" / "styles"
 SIZE = (120, 40)
-ANSWER = """## Step {n}: what was found
+ANSWER = """## Step {n}: findings
 
 The function `load_{n}` reads **every** line before it looks at the first one, which is why the
 start takes so long when the file is large. It should stop as soon as it has seen enough.
 
 - read line by line, and stop at the first match
-- keep the *last* offset, so that the next call goes on from there
+- keep the *last* offset, so that the next call continues from there
 - see [the notes](https://example.org/{n}) for the format
 
 ```python
@@ -58,7 +58,7 @@ class Bench(App[None]):
 
 
 def words(text: str) -> list[str]:
-    """Text cut as a model sends it: about four characters a token."""
+    """Return the text in tokens of about four characters, as a model sends it."""
     return [text[start : start + 4] for start in range(0, len(text), 4)]
 
 
@@ -75,7 +75,7 @@ def messages(count: int) -> list[UserBlock | ReplyBlock | ToolBlock]:
     for number in range(count):
         match number % 3:
             case 0:
-                blocks.append(UserBlock(f"Look at step {number} and mend it."))
+                blocks.append(UserBlock(f"Look at step {number} and fix it."))
             case 1:
                 block = ToolBlock(str(number), "Bash", f"pytest -k step_{number}")
                 block.status = "done"
@@ -87,7 +87,7 @@ def messages(count: int) -> list[UserBlock | ReplyBlock | ToolBlock]:
 
 
 def memory() -> float:
-    """Resident megabytes of this process."""
+    """Return the resident memory of this process, in megabytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 
@@ -141,7 +141,7 @@ async def flat_out(view: Transcript, app: Bench) -> None:
         await view.drained()
         cpu, took = time.process_time() - cpu, time.perf_counter() - start
         reference = reference or cpu
-        print(f"flat out, {name}: {cpu:.3f} s CPU ({cpu / reference:4.2f} × the first), painted after {took:.3f} s")
+        print(f"unthrottled, {name}: {cpu:.3f} s CPU ({cpu / reference:4.2f} × the first), painted after {took:.3f} s")
         print(f"  memory {memory():.1f} MB")
 
 
@@ -188,7 +188,7 @@ async def echo(view: Transcript, app: Bench) -> None:
 
 
 class Streaming(Bench):
-    """Streams by itself, keeps count of its own CPU, and leaves."""
+    """App that streams, measures its CPU time, and exits."""
 
     def on_mount(self) -> None:
         self.run_worker(self.stream())
@@ -220,11 +220,11 @@ def in_a_terminal() -> None:
         while chunk := os.read(terminal, 65_536):
             written += len(chunk)
             last = (last + chunk)[-200:]
-    except OSError:  # how Linux says that the other side of a terminal is closed
+    except OSError:  # Linux reports a closed terminal this way
         pass
     os.waitpid(pid, 0)
     cpu, megabytes = re.findall(r"[\d.]+", last.decode(errors="replace"))[-2:]
-    print(f"200 tokens/s for 10 s in a pty: {written / 2_000:.0f} bytes a token, {cpu} s CPU, {megabytes} MB")
+    print(f"200 tokens/s for 10 s in a pty: {written / 2_000:.0f} bytes per token, {cpu} s CPU, {megabytes} MB")
 
 
 LEGS = {"open": opening, "flat": flat_out, "echo": echo}

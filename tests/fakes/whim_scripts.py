@@ -136,7 +136,7 @@ TWISTS: list[Twist] = [
     *(("window.overflow_tokens", 250), ("window.keep_recent", 1)),
     *(("retry.max_retries", 0), ("retry.max_empty", 0)),
     *(("approval", how) for how in ("on", "off", "off")),
-    *(("mode", PLAN), *[("filters", (Picky(),))] * 5),
+    *(("mode", PLAN), *[("guardrails", (Picky(),))] * 5),
     *(("fallback", count) for count in (1, 2)),
     *(("routing", how) for how in ("by turn", "cheap first", "raise")),
     *(("transform", how) for how in ("last", "last", "custom", "custom", "turn", "raise", "swallow")),

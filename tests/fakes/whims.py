@@ -18,6 +18,8 @@ from harness.events import AgentEnd, Event, ToolCacheHit, ToolExecutionEnd, Tool
 from harness.messages import AssistantMessage, JsonObject, Message, ToolCall, ToolResult, UserMessage, user
 from harness.ports.hooks import Block, CallVerdict, Hooks, Inject, Modify, Stop, TurnVerdict
 from harness.ports.interaction import (
+    AllowAlways,
+    AllowForSession,
     AllowOnce,
     Answer,
     Approval,
@@ -203,7 +205,7 @@ class WhimPerson:
             await behave(self._stage, answer)
             answer = AllowOnce()
         (self._stage.refused if isinstance(answer, Denied) else self._stage.approved).add(request.call.id)
-        self._stage.trusted |= type(answer).__name__ in ("Session", "Always")
+        self._stage.trusted |= isinstance(answer, AllowForSession | AllowAlways)
         return answer
 
     async def ask(self, question: Question) -> Answer:

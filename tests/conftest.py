@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import shutil
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,9 +72,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """New directories. tmp_path_factory would list all earlier ones to number the next, which adds up."""
+    base = tmp_path_factory.mktemp("homes")
+    return (base / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    home = tmp_path_factory.mktemp("home")
+def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = next(homes)
+    home.mkdir()
     for name in list(os.environ):
         if name.startswith("CINCH_") or name.upper().endswith(FOREIGN):
             monkeypatch.delenv(name)

@@ -88,6 +88,7 @@ class DiffLayout:
         self._gutter = _Gutter.fitting(view, self._rows, self._width)
         self._room = max(1, self._width - self._gutter.width)
         self._tops = tops([height(row.text, self._room) for row in self._rows])
+        self._wrapped: tuple[object, list[Text]] = (None, [])
 
     def __len__(self) -> int:
         return self._tops[-1]
@@ -97,13 +98,21 @@ class DiffLayout:
         row = self._rows[index]
         if row.kind == "head":
             return self._ink.head(row, self._width)
-        piece = wrapped(self._ink.code(row), self._room)[y - self._tops[index]]
+        piece = self._pieces(index)[y - self._tops[index]]
         gutter = self._gutter.of(row) if y == self._tops[index] else " " * self._gutter.width
         line = Text(gutter, style=self._ink.base(row), no_wrap=True, end="")
         line.stylize(self._styles.gutter, 0, self._gutter.width - 2)
         line.append_text(piece)
         line.truncate(self._width, overflow="crop", pad=True)
         return line
+
+    def _pieces(self, index: int) -> list[Text]:
+        """Return the row wrapped; kept for the next line, since wrapping a very long row takes milliseconds."""
+        row = self._rows[index]
+        key = index, self._ink.base(row)  # its style changes when the review leaves it out
+        if key != self._wrapped[0]:
+            self._wrapped = (key, wrapped(self._ink.code(row), self._room))
+        return self._wrapped[1]
 
     def top_of(self, hunk: int) -> int:
         """The line at which a hunk begins."""

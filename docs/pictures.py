@@ -1,7 +1,7 @@
 """Generator of the pictures in the documentation.
 
 The app runs the demo or uses a scripted model, and saves its screen as SVG. The output of plain mode is written into
-the tour.
+the tour; `python docs/pictures.py plain` does only this.
 """
 
 from __future__ import annotations
@@ -211,7 +211,11 @@ def app_of(*arguments: str) -> CinchApp:
     return CinchApp(*prepare(parse_arguments(list(arguments))))
 
 
-def main() -> None:
+def write_plain_example() -> None:
+    TOUR.write_text(with_lines(TOUR.read_text(encoding="utf-8"), by_lines()), encoding="utf-8")
+
+
+def draw_all() -> None:
     IMAGES.mkdir(exist_ok=True)
     for name in [name for name in os.environ if name.endswith(KEYS)]:
         del os.environ[name]
@@ -224,10 +228,8 @@ def main() -> None:
         os.chdir(shop)
         asyncio.run(first_start(app_of()))
         asyncio.run(tour(app_of("-m", "demo")))
-        TOUR.write_text(with_lines(TOUR.read_text(encoding="utf-8"), by_lines()), encoding="utf-8")
-        with ModelServer(
-            [READ_REPLY, WRITE_REPLY, READ_REPLY, Hang(Reply(FINDINGS), after_events=len(tokens(FINDINGS)))]
-        ) as server:
+        script = [READ_REPLY, WRITE_REPLY, READ_REPLY, Hang(Reply(FINDINGS), after_events=len(tokens(FINDINGS)))]
+        with ModelServer(script) as server:
             # A new home: the demo leaves a panel open.
             os.environ |= {"CINCH_HOME": f"{home}/other", "ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "x"}
             asyncio.run(review(app_of("-m", MODEL)))
@@ -235,4 +237,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write_plain_example()
+    if sys.argv[1:] != ["plain"]:
+        draw_all()

@@ -167,7 +167,7 @@ def test_plain_mode_transcript_in_the_tour_is_current():
     pictures = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
     page = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
 
-    assert pictures["with_lines"](page, pictures["by_lines"]()) == page, "run: python docs/pictures.py"
+    assert pictures["with_lines"](page, pictures["by_lines"]()) == page, "run: python docs/pictures.py plain"
 
 
 def test_every_image_is_drawn_by_the_app():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from cinch_tui.commands.secrets import provider_of
+from cinch_tui.reports.summaries import provider_names
 from harness.agent.guardrails import FoundSecret, find_secrets
 from harness.lazy_dataclass import dataclass
 
@@ -17,10 +18,6 @@ class KeyDialogs(Protocol):
 
     async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None: ...
 
-    def provider_names(self) -> Sequence[str]: ...
-
-    async def keep_key(self, provider: str, secret: str) -> None: ...
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -30,7 +27,7 @@ class Decision:
     send: bool
 
 
-async def ask_about_keys(dialogs: KeyDialogs, text: str) -> Decision:
+async def ask_about_keys(dialogs: KeyDialogs, keep_key: Callable[[str, str], Awaitable[None]], text: str) -> Decision:
     """Ask what to do about the keys in `text`; a cancelled question gives it back unchanged."""
     found = find_secrets(text)
     kind = found[0].kind if len(found) == 1 else f"{len(found)} secrets"
@@ -43,11 +40,11 @@ async def ask_about_keys(dialogs: KeyDialogs, text: str) -> Decision:
         return Decision(text, send=True)
     if chosen != REMOVE:
         secret = text[found[0].start : found[0].end]
-        names = [(name, "") for name in dialogs.provider_names()]
+        names = [(name, "") for name in provider_names()]
         provider = provider_of(secret) or await dialogs.pick("Which provider is the key for?", names)
         if not provider:
             return Decision(text, send=False)
-        await dialogs.keep_key(provider, secret)
+        await keep_key(provider, secret)
     return Decision(_without(text, found), send=False)
 
 

@@ -1,4 +1,4 @@
-"""What a person types with a leading `/` or `#`: one registry of commands, and what they may do to the app."""
+"""Commands: input that begins with `/` or `#`."""
 
 SIGILS = "/#"
-"""What a command begins with."""
+"""Characters that a command begins with."""

@@ -1,9 +1,10 @@
-"""Commands that show and change what may run without asking."""
+"""Commands that show and change what runs without asking."""
 
 from __future__ import annotations
 
 from cinch_tui.commands.host import ApprovalMode, CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
+from cinch_tui.commands.session import is_planning, toggle_plan
 
 APPROVAL = CommandGroup("Approval")
 
@@ -14,27 +15,31 @@ _MODES: dict[str, tuple[ApprovalMode, str]] = {
 }
 
 
-def _approve_choices(front: CommandHost) -> tuple[Choice, ...]:
+def _grants(host: CommandHost) -> tuple[str, ...]:
+    return tuple(host.session.agent.state.grants.session_grants)
+
+
+def _approve_choices(host: CommandHost) -> tuple[Choice, ...]:
     modes = tuple(Choice(mode, meaning) for mode, meaning in _MODES.values())
-    granted = tuple(Choice(f"untrust {grant}", "ask again") for grant in front.session_grants())
+    granted = tuple(Choice(f"untrust {grant}", "ask again") for grant in _grants(host))
     return (*modes, Choice("untrust", "revoke all session grants"), *granted)
 
 
 @APPROVAL.command("#approve [on|smart|off|untrust [tool]]", "what runs without asking", arguments=_approve_choices)
-async def approve(front: CommandHost, argument: str) -> None:
+async def approve(host: CommandHost, argument: str) -> None:
     verb, _, grant = argument.partition(" ")
     if not verb:
-        front.show("Approval", front.approval_summary())
+        _show_permissions(host, "Approval")
     elif verb == "untrust":
-        _revoke(front, grant.strip())
+        _revoke(host, grant.strip())
     elif argument.lower() in _MODES:
-        _set_approval(front, argument.lower())
+        _set_approval(host, argument.lower())
     else:
-        front.notice(f"#approve takes on, smart, off or untrust, not {argument!r}", "warning")
+        host.notice(f"#approve takes on, smart, off or untrust, not {argument!r}", "warning")
 
 
-def _permission_choices(front: CommandHost) -> tuple[Choice, ...]:
-    granted = tuple(Choice(f"revoke {grant}", "ask again") for grant in front.session_grants())
+def _permission_choices(host: CommandHost) -> tuple[Choice, ...]:
+    granted = tuple(Choice(f"revoke {grant}", "ask again") for grant in _grants(host))
     allow = Choice("allow bash", "allow all commands this session, except dangerous ones")
     return (Choice("revoke", "revoke all session grants"), *granted, allow)
 
@@ -42,17 +47,17 @@ def _permission_choices(front: CommandHost) -> tuple[Choice, ...]:
 @APPROVAL.command(
     "/permissions [allow TOOL|revoke [GRANT]]", "show and change what is allowed", arguments=_permission_choices
 )
-async def permissions(front: CommandHost, argument: str) -> None:
+async def permissions(host: CommandHost, argument: str) -> None:
     verb, _, name = argument.partition(" ")
     name = name.strip()
     if not verb:
-        front.show("Permissions", front.approval_summary())
+        _show_permissions(host, "Permissions")
     elif verb == "revoke":
-        _revoke(front, name)
+        _revoke(host, name)
     elif verb == "allow" and name:
-        _allow(front, name)
+        _allow(host, name)
     else:
-        front.notice(f"/permissions takes allow TOOL or revoke [GRANT], not {argument!r}", "warning")
+        host.notice(f"/permissions takes allow TOOL or revoke [GRANT], not {argument!r}", "warning")
 
 
 _PLANNING = {
@@ -61,50 +66,63 @@ _PLANNING = {
 }
 
 
-def _mode_choices(front: CommandHost) -> tuple[Choice, ...]:
-    del front
+def _mode_choices(host: CommandHost) -> tuple[Choice, ...]:
+    del host
     modes = (Choice(mode, meaning) for mode, meaning in _MODES.values())
     return (*modes, *(Choice(name, meaning) for name, meaning in _PLANNING.items()))
 
 
 @APPROVAL.command("/mode [on|smart|off|plan|execute]", "how freely the agent works", arguments=_mode_choices)
-async def mode(front: CommandHost, argument: str) -> None:
-    now = (front.approval, "plan" if front.is_planning else "execute")
+async def mode(host: CommandHost, argument: str) -> None:
+    current = (host.session.agent.state.approval, "plan" if is_planning(host) else "execute")
     if not argument:
-        choices = [(each.value, f"{each.description}{', now' * (each.value in now)}") for each in _mode_choices(front)]
-        argument = await front.pick("How freely does the agent work?", choices, now[0]) or ""
+        choices = [
+            (each.value, f"{each.description}{', now' * (each.value in current)}") for each in _mode_choices(host)
+        ]
+        argument = await host.pick("How freely does the agent work?", choices, current[0]) or ""
     if argument in _PLANNING:
-        if (argument == "plan") is not front.is_planning:
-            front.toggle_plan()
+        if (argument == "plan") is not is_planning(host):
+            toggle_plan(host)
     elif argument.lower() in _MODES:
-        _set_approval(front, argument.lower())
+        _set_approval(host, argument.lower())
     elif argument:
-        front.notice(f"/mode takes {', '.join((*_MODES, *_PLANNING))}, not {argument!r}", "warning")
+        host.notice(f"/mode takes {', '.join((*_MODES, *_PLANNING))}, not {argument!r}", "warning")
 
 
-def next_approval(front: CommandHost) -> None:
-    """From the usual one to the strictest, and only from there to none."""
+def next_approval(host: CommandHost) -> None:
+    """Step from the default mode to the strictest, and only from there to none."""
     following: dict[ApprovalMode, ApprovalMode] = {"smart": "on", "on": "off", "off": "smart"}
-    _set_approval(front, following[front.approval])
+    _set_approval(host, following[host.session.agent.state.approval])
 
 
-def _set_approval(front: CommandHost, name: str) -> None:
+def _set_approval(host: CommandHost, name: str) -> None:
     mode, meaning = _MODES[name]
-    front.set_approval(mode)
-    front.notice(f"Approval {mode}: {meaning}", "warning" if mode == "off" else "info")
+    host.session.agent.state.approval = mode
+    host.show_permissions()
+    host.notice(f"Approval {mode}: {meaning}", "warning" if mode == "off" else "info")
 
 
-def _allow(front: CommandHost, tool: str) -> None:
-    if front.grant(tool):
-        every = "all commands except dangerous ones" if tool == "bash" else f"all {tool} calls"
-        front.notice(f"Allowed this session: {every}", "warning")
-    else:
-        front.notice(f"There is no tool named {tool}", "warning")
+def _show_permissions(host: CommandHost, title: str) -> None:
+    from cinch_tui.reports.summaries import approval_summary
+
+    host.show(title, approval_summary(host.session.agent))
 
 
-def _revoke(front: CommandHost, grant: str) -> None:
-    revoked = front.revoke(grant or None)
+def _allow(host: CommandHost, tool: str) -> None:
+    state = host.session.agent.state
+    if tool not in (each.name for each in state.tools):
+        host.notice(f"There is no tool named {tool}", "warning")
+        return
+    state.grants.trust(tool)
+    host.show_permissions()
+    every = "all commands except dangerous ones" if tool == "bash" else f"all {tool} calls"
+    host.notice(f"Allowed this session: {every}", "warning")
+
+
+def _revoke(host: CommandHost, grant: str) -> None:
+    revoked = host.session.agent.state.grants.revoke(grant or None)
+    host.show_permissions()
     if revoked:
-        front.notice(f"No longer allowed: {', '.join(revoked)}")
+        host.notice(f"No longer allowed: {', '.join(revoked)}")
     else:
-        front.notice(f"{grant} was not allowed" if grant else "Nothing was allowed for this session", "warning")
+        host.notice(f"{grant} was not allowed" if grant else "Nothing was allowed for this session", "warning")

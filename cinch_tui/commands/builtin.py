@@ -1,11 +1,11 @@
-"""The commands that cinch has, in the order the help lists them."""
+"""The commands of cinch, in the order the help lists them."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from cinch_tui.commands.approval import APPROVAL
-from cinch_tui.commands.aside import ASIDE
+from cinch_tui.commands.btw import SIDE_QUESTIONS
 from cinch_tui.commands.installed import installed_groups
 from cinch_tui.commands.keys import KEYS
 from cinch_tui.commands.model import MODEL
@@ -18,4 +18,4 @@ from cinch_tui.commands.view import VIEW
 
 @cache
 def builtin_commands() -> Registry:
-    return Registry((SESSION, MODEL, ASIDE, PARALLEL, APPROVAL, KEYS, PANELS, VIEW), installed_groups())
+    return Registry((SESSION, MODEL, SIDE_QUESTIONS, PARALLEL, APPROVAL, KEYS, PANELS, VIEW), installed_groups())

@@ -1,4 +1,4 @@
-"""Commands that other packages bring: a `Family` each, as an entry point of the group `cinch.commands`."""
+"""Commands of other packages: a `CommandGroup` each, as an entry point of the group `cinch.commands`."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ GROUP = "cinch.commands"
 
 
 def installed_groups() -> Iterator[CommandGroup]:
-    """Those that can be used; why another cannot is in the log."""
+    """Yield the usable groups; the log says why others are not."""
     if not has_entry_points(GROUP):
         return
-    # It takes 30 ms to import, and hardly anybody needs it.
+    # It takes 30 ms to import, and few users need it.
     from importlib.metadata import entry_points
 
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
-            family: object = entry.load()
-        except Exception as error:  # noqa: BLE001 a stranger's code
+            group: object = entry.load()
+        except Exception as error:  # noqa: BLE001 code of another package
             logger.warning("the commands of %s cannot be used: %s", entry.value, error)
             continue
-        if isinstance(family, CommandGroup):
-            yield replace(family, commands=[_fenced(command) for command in family.commands])
+        if isinstance(group, CommandGroup):
+            yield replace(group, commands=[_fenced(command) for command in group.commands])
         else:
-            logger.warning("%s is no Family of commands", entry.value)
+            logger.warning("%s is no CommandGroup", entry.value)
 
 
 def _fenced(command: Command) -> Command:
-    """The same command, whose faults are told and do not end the program."""
+    """Wrap a command so that its exceptions are reported and do not end the program."""
 
-    async def handler(front: CommandHost, argument: str) -> None:
+    async def handler(host: CommandHost, argument: str) -> None:
         try:
-            await command.handler(front, argument)
+            await command.handler(host, argument)
         except CinchError:
             raise
         except Exception as error:
             logger.exception("%s failed", command.name)
             raise CinchError(f"{command.name} is another package's and failed: {error!r}; /logs has more") from error
 
-    def arguments(front: CommandHost) -> Sequence[Choice]:
+    def arguments(host: CommandHost) -> Sequence[Choice]:
         try:
-            return command.arguments(front) if command.arguments else ()
+            return command.arguments(host) if command.arguments else ()
         except CinchError:
             raise
         except Exception as error:

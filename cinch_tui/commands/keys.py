@@ -5,30 +5,76 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
+from harness.errors import CinchError, ConfigError
 
 KEYS = CommandGroup("API keys")
 
+DISCARD_KEY, KEEP_KEY = "Do not store it", "Store it anyway"
+
 
 @KEYS.command("#keys", "which providers have a key, and where it comes from")
-async def keys(front: CommandHost, argument: str) -> None:
+async def keys(host: CommandHost, argument: str) -> None:
+    from cinch_tui.reports.summaries import key_summary
+
     del argument
-    front.show("API keys", await front.key_summary())
+    host.show("API keys", await asyncio.to_thread(key_summary, host.session.assembly.keys))
 
 
-def _provider_choices(front: CommandHost) -> tuple[Choice, ...]:
-    return tuple(Choice(name) for name in front.provider_names())
+def provider_choices(host: CommandHost) -> tuple[Choice, ...]:
+    """Return the providers that an API key can be stored for."""
+    from cinch_tui.reports.summaries import provider_names
+
+    del host
+    return tuple(Choice(name) for name in provider_names())
 
 
-@KEYS.command("#key [provider]", "enter an API key, and use it at once", aliases=("/key",), arguments=_provider_choices)
-async def key(front: CommandHost, argument: str) -> None:
+@KEYS.command("#key [provider]", "enter an API key, and use it at once", aliases=("/key",), arguments=provider_choices)
+async def key(host: CommandHost, argument: str) -> None:
     provider, *rest = argument.split() or [""]
     if rest:
-        front.notice("#key takes a provider: #key anthropic", "warning")
+        host.notice("#key takes a provider: #key anthropic", "warning")
         return
     if not provider:
-        choices = [(name, "") for name in front.provider_names()]
-        provider = await front.pick("Which provider is the key for?", choices) or ""
+        choices = [(choice.value, "") for choice in provider_choices(host)]
+        provider = await host.pick("Which provider is the key for?", choices) or ""
     if provider:
-        await front.enter_key(provider)
+        await _enter_key(host, provider)
+
+
+async def _enter_key(host: CommandHost, provider: str) -> None:
+    from cinch_tui.api_keys.keeper import KeyKeeper, keyed_preset
+
+    keeper = KeyKeeper(host.session.assembly, keyed_preset(provider))
+    entered = await host.ask_key(f"API key for {keeper.preset.label}", keeper.note, keeper.check)
+    if entered is not None:
+        host.notice(await keeper.keep(*entered))
+
+
+async def keep_key(host: CommandHost, provider: str, secret: str) -> None:
+    """Check a key, store it and use it at once; report errors as notices."""
+    try:
+        await _store_key(host, provider, secret)
+    except CinchError as error:
+        host.notice(str(error), "error")
+
+
+async def _store_key(host: CommandHost, provider: str, secret: str) -> None:
+    from cinch_tui.api_keys.check import KeyRefused, KeyUnchecked
+    from cinch_tui.api_keys.keeper import KeyKeeper, keyed_preset
+
+    keeper = KeyKeeper(host.session.assembly, keyed_preset(provider))
+    match verdict := await keeper.check(secret):
+        case KeyRefused(reason):
+            raise ConfigError(f"the key is not stored: {reason}")
+        case KeyUnchecked(reason):
+            choices = [(DISCARD_KEY, ""), (KEEP_KEY, "without a check")]
+            if await host.pick(f"The key could not be checked: {reason}", choices) != KEEP_KEY:
+                host.notice("The key is not stored.")
+                return
+        case _:
+            pass
+    host.notice(await keeper.keep(secret, verdict))

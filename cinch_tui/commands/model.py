@@ -1,11 +1,14 @@
-"""Commands that choose the model and how it works."""
+"""Commands that choose the model and configure it."""
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 
 from cinch_tui.commands.host import CommandHost
+from cinch_tui.commands.keys import provider_choices
 from cinch_tui.commands.registry import Choice, CommandGroup
+from harness.errors import CinchError
 from harness.thinking_level import THINKING_LEVELS, ThinkingLevel
 
 MODEL = CommandGroup("Model")
@@ -13,70 +16,103 @@ MODEL = CommandGroup("Model")
 _LEVELS: dict[str, ThinkingLevel] = {level: level for level in THINKING_LEVELS}
 
 
-def _model_choices(front: CommandHost) -> tuple[Choice, ...]:
-    return tuple(Choice(name) for name in front.model_names())
+def model_choices(host: CommandHost) -> tuple[Choice, ...]:
+    """Return the models that providers have listed, then a default model of each provider."""
+    from cinch_tui.reports.summaries import model_names
+
+    return tuple(Choice(name) for name in dict.fromkeys([*host.listed_models(), *model_names()]))
 
 
-@MODEL.command("/model [name]", "choose the model", arguments=_model_choices)
-async def model(front: CommandHost, argument: str) -> None:
-    if argument:
-        await front.set_model(argument)
-    else:
-        await front.choose_model()
+@MODEL.command("/model [name]", "choose the model", arguments=model_choices)
+async def model(host: CommandHost, argument: str) -> None:
+    name = argument or await host.pick_model()
+    if name:
+        await set_model(host, name)
+
+
+async def set_model(host: CommandHost, name: str) -> None:
+    """Connect to a model and use it from the next reply on.
+
+    Raises:
+        CinchError: There is no such model, or no key for it.
+    """
+    agent = host.session.agent
+    model = await asyncio.to_thread(host.session.assembly.connect, name, agent.state.model.spec.thinking)
+    agent.set_model(model)
+    host.notice(f"The model is {model.spec.name} from the next reply on.")
 
 
 @MODEL.command("/retry", "ask the model again, without waiting")
-async def retry(front: CommandHost, argument: str) -> None:
+async def retry(host: CommandHost, argument: str) -> None:
     del argument
-    front.ask_again()
+    if host.session.agent.retry_now():
+        return
+    if host.session.is_running:
+        raise CinchError("the model is at work: there is no wait to cut short")
+    host.continue_run()
 
 
-def _thinking_choices(front: CommandHost) -> tuple[Choice, ...]:
-    levels = (Choice(level, "now" if level == front.thinking else "") for level in THINKING_LEVELS)
-    shown = Choice("hide", "show thoughts no more") if front.shows_thinking else Choice("show", "show thoughts")
+def _thinking(host: CommandHost) -> ThinkingLevel:
+    from cinch_tui.reports.summaries import thinking_in_effect
+
+    return thinking_in_effect(host.session.agent)
+
+
+def _thinking_choices(host: CommandHost) -> tuple[Choice, ...]:
+    current = _thinking(host)
+    levels = (Choice(level, "now" if level == current else "") for level in THINKING_LEVELS)
+    shown = Choice("hide", "show thoughts no more") if host.shows_thinking else Choice("show", "show thoughts")
     return (*levels, shown)
 
 
 @MODEL.command(
     "/thinking [level|show|hide]", "how hard the model thinks; thoughts shown or not", arguments=_thinking_choices
 )
-async def thinking(front: CommandHost, argument: str) -> None:
+async def thinking(host: CommandHost, argument: str) -> None:
     if not argument:
-        choices = [(choice.value, choice.description) for choice in _thinking_choices(front)]
-        argument = await front.pick("How hard does the model think?", choices, front.thinking) or ""
+        choices = [(choice.value, choice.description) for choice in _thinking_choices(host)]
+        argument = await host.pick("How hard does the model think?", choices, _thinking(host)) or ""
     if argument in ("show", "hide"):
-        front.show_thinking(shown=argument == "show")
-        front.notice(f"thoughts are {'shown' if argument == 'show' else 'not shown'} from now on")
+        host.show_thinking(shown=argument == "show")
+        host.notice(f"thoughts are {'shown' if argument == 'show' else 'not shown'} from now on")
     elif argument:
-        _set_thinking(front, argument)
+        _set_thinking(host, argument)
 
 
-def _set_thinking(front: CommandHost, argument: str) -> None:
+def _set_thinking(host: CommandHost, argument: str) -> None:
     level = _LEVELS.get(argument.lower())
     if level is None:
         near = difflib.get_close_matches(argument.lower(), THINKING_LEVELS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"try one of {', '.join(THINKING_LEVELS)}"
-        front.notice(f"there is no thinking level {argument!r}; {hint}", "warning")
+        host.notice(f"there is no thinking level {argument!r}; {hint}", "warning")
         return
-    if front.set_thinking(level):
-        front.notice(f"thinking is {level} from the next request on")
+    agent = host.session.agent
+    if agent.state.model.heeds_thinking(level, with_tools=bool(agent.state.tools)):
+        agent.set_thinking(level)
+        host.notice(f"thinking is {level} from the next request on")
     else:
-        front.notice(f"{level} has no effect: this model takes no thinking level here", "warning")
+        host.notice(f"{level} has no effect: this model takes no thinking level here", "warning")
 
 
-def _provider_choices(front: CommandHost) -> tuple[Choice, ...]:
-    return tuple(Choice(name) for name in front.provider_names())
+@MODEL.command("/doctor [provider]…", "ask the services: what works, what to do", arguments=provider_choices)
+async def doctor(host: CommandHost, argument: str) -> None:
+    from cinch_tui.doctor.report import report_block
+    from cinch_tui.models.last_choice import ModelChoice
 
-
-@MODEL.command("/doctor [provider]…", "ask the services: what works, what to do", arguments=_provider_choices)
-async def doctor(front: CommandHost, argument: str) -> None:
-    front.show("Doctor", await front.examine(argument.split()))
+    options, spec = host.session.options, host.session.agent.state.model.spec
+    host.show_progress("asking services…")
+    try:
+        text = await report_block(argument.split(), options.paths, options.cwd, ModelChoice(spec.name, spec.base_url))
+    finally:
+        host.show_progress("")
+    host.show("Doctor", text)
 
 
 @MODEL.command("/system [prompt]", "show or replace the system prompt", while_running=False)
-async def system(front: CommandHost, argument: str) -> None:
+async def system(host: CommandHost, argument: str) -> None:
+    agent = host.session.agent
     if not argument:
-        front.show("System prompt", front.system_prompt)
+        host.show("System prompt", agent.state.system_prompt)
         return
-    front.set_system(argument)
-    front.notice("the system prompt is replaced for this session")
+    agent.set_system_prompt(argument)
+    host.notice("the system prompt is replaced for this session")

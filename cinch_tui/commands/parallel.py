@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cinch_tui.commands.host import CommandHost
+from cinch_tui.commands.host import CommandHost, full_screen
+from cinch_tui.commands.model import model_choices
 from cinch_tui.commands.registry import Choice, CommandGroup, unavailable_while_running
 
 PARALLEL = CommandGroup("Several models at once")
@@ -12,9 +13,9 @@ PARALLEL = CommandGroup("Several models at once")
 _DASHES = re.compile(r"(?:^|\s)--(?:\s+|$)")
 
 
-def _choices(front: CommandHost) -> tuple[Choice, ...]:
+def _choices(host: CommandHost) -> tuple[Choice, ...]:
     verbs = (Choice("pick", "choose between the answers"), Choice("off", "the next prompt goes to the session's model"))
-    return (*(Choice(name) for name in front.model_names()), *verbs)
+    return (*model_choices(host), *verbs)
 
 
 @PARALLEL.command(
@@ -22,14 +23,20 @@ def _choices(front: CommandHost) -> tuple[Choice, ...]:
     "ask several models at once, or the next prompt; you pick the answer that goes on",
     arguments=_choices,
 )
-async def parallel(front: CommandHost, argument: str) -> None:
+async def parallel(host: CommandHost, argument: str) -> None:
     named, *prompt = _DASHES.split(argument, maxsplit=1)
     match named.split():
         case ["pick"]:
-            front.pick_answer()
-        case _ if front.is_running:
-            front.notice(unavailable_while_running("/parallel", front), "warning")
+            full_screen(host, "there are no answers to pick from").pick_answer()
+        case _ if host.session.is_running:
+            host.notice(unavailable_while_running("/parallel", host), "warning")
         case ["off"]:
-            front.ask_one()
+            if host.full_screen is not None:
+                host.full_screen.ask_one()
+            host.notice(f"The next prompt goes to {host.session.agent.state.model.spec.name}.")
         case models:
-            await front.ask_several(models, " ".join(prompt).strip())
+            screen = full_screen(
+                host,
+                "/parallel needs the screen, where answers stand side by side; start cinch without --plain",
+            )
+            await screen.ask_several(models, " ".join(prompt).strip())

@@ -1,7 +1,7 @@
-"""Commands: what each is called, what it says of itself, and which input is one.
+"""Registry of commands: parses input, completes names, runs handlers.
 
-A prompt that only looks like a command (`# Heading`, `/etc/hosts is broken`) stays a prompt. What was probably meant as
-a command is a `NearMiss`, to be asked about: neither is ever dropped.
+A prompt that only looks like a command (`# Heading`, `/etc/hosts is broken`) stays a prompt. Input that was probably
+meant as a command is an `UnknownCommand`, and the user is asked about it: neither is ever dropped.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ Handler: TypeAlias = Callable[[CommandHost, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value an argument may take. Lists show `shown` in its place; what is typed may be words of that."""
+    """One value of an argument."""
 
     value: str
     description: str = ""
     shown: str = ""
+    """Text shown in lists instead of the value; typing may match its words."""
 
 
 DESTRUCTIVE = frozenset(("/quit", "/reset"))
@@ -36,15 +37,17 @@ Completer: TypeAlias = Callable[[CommandHost], Sequence[Choice]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`usage` is its name with what may follow it; `[brackets]` may be left out, `<these>` may not, `…` may come again;
-    what follows `--` is free text."""
+    """A command and its handler."""
 
     usage: str
+    """Name and arguments: `[optional]`, `<required>`, `…` repeatable; free text follows `--`."""
     summary: str
     handler: Handler
     aliases: tuple[str, ...] = ()
     while_running: bool = True
+    """False if it is not available while the agent is running."""
     arguments: Completer | None = None
+    """Values to complete; None for none."""
 
     @property
     def name(self) -> str:
@@ -56,7 +59,7 @@ class Command:
 
     @property
     def twin(self) -> str:
-        """The same name with a slash, as users of other tools type it; empty where the name begins with one."""
+        """The name with a slash instead of a hash, as in other tools; empty for a slash command."""
         return f"/{self.name[1:]}" if self.name[0] == "#" else ""
 
     @property
@@ -70,7 +73,7 @@ class Command:
 
 @dataclass(slots=True)
 class CommandGroup:
-    """Commands that belong together, under the title the help gives them."""
+    """Commands under one title of the help."""
 
     title: str
     commands: list[Command] = field(default_factory=list[Command])
@@ -99,42 +102,40 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCommand:
-    """Input probably meant as a command that is none.
-
-    `suggestions`, which may be empty, are whole inputs, the harmless ones first. `is_safe`: the first is harmless.
-    """
+    """Input that was probably meant as a command."""
 
     word: str
     suggestions: tuple[str, ...]
+    """Complete inputs, the harmless ones first; may be empty."""
     reason: str
     is_safe: bool = True
+    """True if the first suggestion is harmless."""
 
 
 class Declined(CinchError):
-    """Raised by a command of another package: this is not for it. The command of cinch that it hides is run then."""
+    """Raised by a command of another package to run the command of cinch that it hides instead."""
 
 
 class Registry:
-    """The commands of `families`, and before them those of `extensions`, which other packages bring: one of the same
-    name hides ours, and may leave it to ours."""
+    """Commands of cinch, and of other packages (`extensions`), which hide those of the same name."""
 
-    def __init__(self, families: Iterable[CommandGroup], extensions: Iterable[CommandGroup] = ()) -> None:
-        own, foreign = tuple(families), tuple(extensions)
-        self.families = (*foreign, *own)
+    def __init__(self, groups: Iterable[CommandGroup], extensions: Iterable[CommandGroup] = ()) -> None:
+        own, foreign = tuple(groups), tuple(extensions)
+        self.groups = (*foreign, *own)
         self._own = _by_name(own)
-        # Of two strangers the first counts: none may keep cinch from starting.
-        extra = [command for family in foreign for command in family.commands]
+        # The first of two extensions with the same name counts: neither may keep cinch from starting.
+        extra = [command for group in foreign for command in group.commands]
         self._by_name = _with_twins(self._own | {name: each for each in reversed(extra) for name in each.names})
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """Those that are run by their name."""
-        named = (command for family in self.families for command in family.commands)
+        """Commands that are not hidden by others."""
+        named = (command for group in self.groups for command in group.commands)
         return tuple(command for command in named if self._by_name[command.name] is command)
 
     @property
     def named(self) -> Iterator[tuple[str, Command]]:
-        """Every name that runs a command, and that command; the twin of a name follows its other names."""
+        """Every name with the command it runs; the twin of a name follows its other names."""
         for command in self.commands:
             for name in (*command.names, command.twin):
                 if self._by_name.get(name) is command:
@@ -144,7 +145,7 @@ class Registry:
         return self._by_name.get(name.lower())
 
     def parse(self, text: str) -> Invocation | UnknownCommand | None:
-        """What `text` calls for; None when it is a prompt."""
+        """Return the command in `text`; None if it is a prompt."""
         line = text.strip()
         word, *rest = line.split(maxsplit=1) or [""]
         if "\n" in line or len(word) < 2 or word[0] not in SIGILS:
@@ -152,45 +153,47 @@ class Registry:
         argument = rest[0] if rest else ""
         command = self.find(word)
         if command is None:
-            return self._near_miss(word, argument)
+            return self._unknown(word, argument)
         if argument and not command.takes_argument:
             is_safe = command.name not in DESTRUCTIVE
             return UnknownCommand(word, (command.name,), f"{command.name} takes nothing after it", is_safe)
         return Invocation(command, argument)
 
     def literal(self, text: str) -> str:
-        r"""The prompt that `text` stands for: `//plan` and `\#clear` send `/plan` and `#clear`."""
+        r"""Return the prompt that `text` escapes: `//plan` and `\#clear` send `/plan` and `#clear`."""
         escaped = text.lstrip()
         if escaped[:2] in {"//", "\\/", "\\#"} and self.parse(escaped[1:]) is not None:
             return escaped[1:]
         return text
 
-    async def run(self, invocation: Invocation, front: CommandHost) -> bool:
-        """Do it, or say why not: the front is told, nothing is raised that a person could have caused. Whether it was
-        begun: what was typed is to be given back otherwise."""
+    async def run(self, invocation: Invocation, host: CommandHost) -> bool:
+        """Run a command; report errors as notices.
+
+        Return False if it was not started, so that the input should go back to the prompt.
+        """
         command = invocation.command
-        if front.is_running and not command.while_running:
-            front.notice(unavailable_while_running(command.name, front), "warning")
+        if host.session.is_running and not command.while_running:
+            host.notice(unavailable_while_running(command.name, host), "warning")
             return False
         if not invocation.argument and "<" in command.usage:
-            front.notice(f"{command.name} needs more: {command.usage}", "warning")
+            host.notice(f"{command.name} needs more: {command.usage}", "warning")
             return False
         try:
-            await command.handler(front, invocation.argument)
+            await command.handler(host, invocation.argument)
         except Declined as declined:
             hidden = self._own.get(command.name)
             if hidden is None or hidden is command:
-                front.notice(str(declined) or f"{command.name} does not take this", "warning")
+                host.notice(str(declined) or f"{command.name} does not take this", "warning")
                 return False
-            return await self.run(Invocation(hidden, invocation.argument), front)
+            return await self.run(Invocation(hidden, invocation.argument), host)
         except CinchError as error:
-            # What was typed while cinch is still starting is done as soon as it can be.
-            if await front.until_ready():
-                return await self.run(invocation, front)
-            front.notice(str(error), "error")
+            # A command typed while cinch is starting runs once the agent exists.
+            if await host.session.until_ready():
+                return await self.run(invocation, host)
+            host.notice(str(error), "error")
         return True
 
-    def _near_miss(self, word: str, argument: str) -> UnknownCommand | None:
+    def _unknown(self, word: str, argument: str) -> UnknownCommand | None:
         bare = word[1:].lower()
         # A second slash makes a path, a second sigil an escape or a heading.
         if any(sigil in bare for sigil in SIGILS):
@@ -199,8 +202,8 @@ class Registry:
         if argument and not suggestions:
             return None
         is_safe = not suggestions or suggestions[0] not in DESTRUCTIVE
-        whole = tuple(self._with_argument(name, argument) for name in suggestions)
-        return UnknownCommand(word, whole, f"there is no command {word}", is_safe)
+        inputs = tuple(self._with_argument(name, argument) for name in suggestions)
+        return UnknownCommand(word, inputs, f"there is no command {word}", is_safe)
 
     def _with_argument(self, name: str, argument: str) -> str:
         return f"{name} {argument}" if argument and self._by_name[name].takes_argument else name
@@ -214,21 +217,21 @@ class Registry:
         return tuple(sorted(names, key=lambda name: name in DESTRUCTIVE))
 
 
-def unavailable_while_running(name: str, front: CommandHost) -> str:
-    """Why a command is not for now."""
+def unavailable_while_running(name: str, host: CommandHost) -> str:
+    """Return why a command cannot run now."""
     return f"{name} is not available while the agent is running" + (
-        f"; {front.stop_key} stops it" if front.stop_key else ""
+        f"; {host.stop_key} stops it" if host.stop_key else ""
     )
 
 
 def _with_twins(by_name: dict[str, Command]) -> dict[str, Command]:
-    """Every `#name` also as `/name`, unless that is another command."""
+    """Add `/name` for every `#name`, unless that is another command."""
     return {command.twin: command for command in by_name.values() if command.twin} | by_name
 
 
-def _by_name(families: Iterable[CommandGroup]) -> dict[str, Command]:
+def _by_name(groups: Iterable[CommandGroup]) -> dict[str, Command]:
     found: dict[str, Command] = {}
-    for command in (command for family in families for command in family.commands):
+    for command in (command for group in groups for command in group.commands):
         for name in command.names:
             if name in found:
                 raise ValueError(f"two commands are called {name}")

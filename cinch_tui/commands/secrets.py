@@ -31,21 +31,21 @@ class TypedKey:
 
 
 def take_keys(text: str) -> tuple[str, tuple[TypedKey, ...]]:
-    """`text` without its `#key provider secret` lines, and what those lines held.
+    """Return `text` without its `#key provider secret` lines, and the keys in them.
 
-    A whole line goes, whatever else it says: losing a word of a prompt is mended, a published key is not.
+    The whole line is removed: losing part of a prompt can be fixed, publishing a key cannot.
     """
     keys = tuple(TypedKey(match["provider"], match["secret"]) for match in _KEY_LINE.finditer(text))
     return (_KEY_LINE.sub("", text), keys) if keys else (text, ())
 
 
 def without_keys(text: str) -> str:
-    """The text as it may be kept on disk: without `#key` lines, and with every other key redacted."""
-    from harness.agent.guardrails import redact_secrets  # nothing is kept before the first paint
+    """Return the text as it may be stored: without `#key` lines, and with every other key redacted."""
+    from harness.agent.guardrails import redact_secrets  # not before the first paint
 
     return redact_secrets(take_keys(text)[0])
 
 
 def provider_of(secret: str) -> str:
-    """The provider whose keys begin like this one; empty if unknown."""
+    """Return the provider whose keys have this prefix; empty if unknown."""
     return next((provider for prefix, provider in _PROVIDERS.items() if secret.startswith(prefix)), "")

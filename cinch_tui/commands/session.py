@@ -1,6 +1,8 @@
-"""Commands that act on the conversation and its file."""
+"""Commands that act on the conversation and its session file."""
 
 from __future__ import annotations
+
+import asyncio
 
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.registry import Choice, CommandGroup
@@ -9,80 +11,139 @@ from harness.errors import CinchError
 SESSION = CommandGroup("Session")
 
 
-def _plan_choices(front: CommandHost) -> tuple[Choice, ...]:
-    return (Choice("accept", "carry out the plan in the last reply"),) if front.is_planning else ()
+def is_planning(host: CommandHost) -> bool:
+    """Return True in plan mode."""
+    from harness.approval.modes import PLAN
+
+    return host.session.agent.state.mode is PLAN
+
+
+def toggle_plan(host: CommandHost) -> None:
+    from harness.approval.modes import EXECUTE, PLAN
+
+    host.session.agent.set_mode(EXECUTE if is_planning(host) else PLAN)
+
+
+def _plan_choices(host: CommandHost) -> tuple[Choice, ...]:
+    return (Choice("accept", "carry out the plan in the last reply"),) if is_planning(host) else ()
 
 
 @SESSION.command("/plan [accept]", "plan first: only read until a plan is accepted", arguments=_plan_choices)
-async def plan(front: CommandHost, argument: str) -> None:
+async def plan(host: CommandHost, argument: str) -> None:
     if argument == "accept":
-        front.accept_plan()
+        _accept_plan(host)
     elif argument:
         raise CinchError(f"/plan takes no argument but accept, not {argument}")
     else:
-        front.toggle_plan()
+        toggle_plan(host)
+
+
+def _accept_plan(host: CommandHost) -> None:
+    """Leave plan mode and send the last reply as the plan to carry out."""
+    from cinch_tui.reports.summaries import source
+    from harness.approval.modes import EXECUTE
+
+    agent = host.session.agent
+    if not is_planning(host):
+        raise CinchError("plan mode is off: there is no plan to accept")
+    if agent.is_running:
+        raise CinchError("not available while the agent is running")
+    plan = source(agent.history.messages, "reply").strip()
+    if not plan:
+        raise CinchError("there is no reply to accept as a plan")
+    agent.set_mode(EXECUTE)
+    agent.follow_up(f"I accept this plan. Carry it out now, step by step:\n\n{plan}")
+    host.continue_run()
 
 
 @SESSION.command("/new", "start a new session; the old one is kept", aliases=("/clear",), while_running=False)
-async def new(front: CommandHost, argument: str) -> None:
+async def new(host: CommandHost, argument: str) -> None:
     del argument
-    await front.new_session()
+    host.session.new_session()
 
 
 @SESSION.command("/resume", "go on with an earlier session", aliases=("#sessions",), while_running=False)
-async def resume(front: CommandHost, argument: str) -> None:
+async def resume(host: CommandHost, argument: str) -> None:
     del argument
-    await front.pick_session()
+    await choose_session(host)
 
 
-def _session_choices(front: CommandHost) -> tuple[Choice, ...]:
-    return tuple(front.session_choices())
+async def choose_session(host: CommandHost) -> None:
+    """Let the user choose an earlier session and open it."""
+    if host.session.is_running:
+        stop = f" {host.stop_key} stops it." if host.stop_key else ""
+        host.notice(f"The agent is at work.{stop}", "warning")
+        return
+    chosen = await host.pick_session()
+    if chosen:
+        await host.session.load_session(chosen)
+
+
+def _session_choices(host: CommandHost) -> tuple[Choice, ...]:
+    from cinch_tui.commands.session_choices import session_choices
+
+    options = host.session.options
+    return session_choices(options.paths.data, options.cwd).newest_first(host.session.agent.session_id)
 
 
 @SESSION.command("#load <id>", "open a session by its id", while_running=False, arguments=_session_choices)
-async def load(front: CommandHost, argument: str) -> None:
-    await front.load_session(argument)
+async def load(host: CommandHost, argument: str) -> None:
+    await host.session.load_session(argument)
 
 
 @SESSION.command("#save", "make sure that all is on disk, and say where", while_running=False)
-async def save(front: CommandHost, argument: str) -> None:
+async def save(host: CommandHost, argument: str) -> None:
     del argument
-    front.notice(await front.save_session())
+    store = host.session.assembly.store
+    if store is None:
+        host.notice("This conversation is not saved (--no-session).")
+        return
+    await asyncio.to_thread(store.flush)
+    host.notice(f"Saved in {store.path}")
 
 
 @SESSION.command("#info", "what this session is")
-async def info(front: CommandHost, argument: str) -> None:
+async def info(host: CommandHost, argument: str) -> None:
+    from cinch_tui.reports.summaries import session_summary
+
     del argument
-    front.show("Session", front.session_summary())
+    host.show("Session", session_summary(host.session.assembly))
 
 
 @SESSION.command("/usage", "tokens and cost, turn by turn")
-async def usage(front: CommandHost, argument: str) -> None:
+async def usage(host: CommandHost, argument: str) -> None:
+    # Imported as a module: the tests of crashes replace the function.
+    from cinch_tui.reports import summaries
+
     del argument
-    front.show("Usage", front.usage_report())
+    host.show("Usage", summaries.usage_report(host.session.agent))
 
 
 @SESSION.command("/context", "what fills the model's window, message by message")
-async def context(front: CommandHost, argument: str) -> None:
+async def context(host: CommandHost, argument: str) -> None:
     del argument
-    await front.show_context()
+    await host.show_context()
 
 
 @SESSION.command("/reset", "make the agent forget this conversation", while_running=False)
-async def reset(front: CommandHost, argument: str) -> None:
+async def reset(host: CommandHost, argument: str) -> None:
     del argument
-    front.reset()
-    front.notice("the agent has forgotten this conversation; the session file still has it")
+    host.session.reset()
+    host.notice("the agent has forgotten this conversation; the session file still has it")
 
 
-def _bases(front: CommandHost) -> tuple[Choice, ...]:
-    del front
+def _bases(host: CommandHost) -> tuple[Choice, ...]:
+    del host
     return (Choice("git", "since the last commit"),)
 
 
 @SESSION.command("/diff [git]", "what changed in the files, and putting it back", arguments=_bases)
-async def changes(front: CommandHost, argument: str) -> None:
+async def diff(host: CommandHost, argument: str) -> None:
+    from cinch_tui.changes import SessionChanges
+
     if argument not in ("", "git"):
-        front.notice(f"/diff takes git or nothing, not {argument!r}", "warning")
+        host.notice(f"/diff takes git or nothing, not {argument!r}", "warning")
         return
-    await front.show_changes("git" if argument == "git" else "session")
+    assembly = host.session.assembly
+    changes = SessionChanges(assembly.originals, assembly.workspace, assembly.agent.add_reminder)
+    await host.show_changes(changes, "git" if argument == "git" else "session")

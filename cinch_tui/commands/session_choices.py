@@ -1,9 +1,10 @@
-"""Sessions of a folder as completions. Titles are read in a thread, since completions are asked for at every key."""
+"""Sessions of a folder as completions. A thread reads their titles, since each key asks for completions."""
 
 from __future__ import annotations
 
 import threading
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
 _MOST = 50
 _FRESH_S = 2.0
 _FIRST_WAIT_S = 0.05
-"""How long the first completion waits for the titles: they are there by then, unless the disk is slow."""
+"""Seconds that the first completion waits for the titles: enough unless the disk is slow."""
+
+
+@cache
+def session_choices(data_dir: Path, cwd: Path) -> SessionChoices:
+    """Return the sessions of a folder, read again when they are outdated."""
+    return SessionChoices(data_dir, cwd)
 
 
 class SessionChoices:
@@ -29,13 +36,13 @@ class SessionChoices:
         self._read_at = 0.0
 
     def newest_first(self, current: str) -> tuple[Choice, ...]:
-        """Each session by its id, shown by its title; `current` is the id of the open one."""
+        """Return the sessions by id, shown by title, without the open one (`current`)."""
         self._keep_fresh()
         now = time.time()
         return tuple(_choice(summary, now) for summary in self._found if summary.id != current)
 
     def join(self) -> None:
-        """Wait until the sessions are read, if they are being read."""
+        """Wait until the reading thread has finished."""
         if self._reader is not None:
             self._reader.join()
 

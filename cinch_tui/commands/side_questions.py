@@ -1,4 +1,4 @@
-"""Side questions, one at a time."""
+"""Side questions: answered by the model with the current context, without a trace in the history."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ if TYPE_CHECKING:
     from harness.messages import AssistantMessage
 
 
-class Asides:
-    def __init__(self) -> None:
-        self._asking: asyncio.Task[AssistantMessage] | None = None
+class SideQuestions:
+    """Side questions of one front end, one at a time."""
 
-    async def ask(self, agent: Agent, question: str, tell: Callable[[str], None]) -> str:
-        """Have a question answered, and the one before it no more; what is wrong with the ending, if anything is."""
+    def __init__(self) -> None:
+        self._task: asyncio.Task[AssistantMessage] | None = None
+
+    async def ask(self, agent: Agent, question: str, on_text: Callable[[str], None]) -> str:
+        """Ask a question instead of the current one; return why the answer is incomplete, empty if it is complete."""
         self.stop()
-        self._asking = asking = asyncio.create_task(agent.ask_side_question(question, tell))
+        self._task = task = asyncio.create_task(agent.ask_side_question(question, on_text))
         try:
-            await asyncio.wait([asking])
-            if asking.cancelled():
+            await asyncio.wait([task])
+            if task.cancelled():
                 return "Stopped."
-            asking.result()
+            task.result()
         except CinchError as error:
             return str(error)
         finally:
-            asking.cancel()
+            task.cancel()
         return ""
 
     def stop(self) -> bool:
-        """Whether there was anything to stop."""
-        return self._asking is not None and self._asking.cancel()
+        """Stop the answer; return True if there was one."""
+        return self._task is not None and self._task.cancel()

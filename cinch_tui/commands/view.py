@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from cinch_tui.commands.host import CommandHost, TranscriptPart
+from typing import TYPE_CHECKING
+
+from cinch_tui.commands.host import CommandHost, full_screen
 from cinch_tui.commands.registry import Choice, CommandGroup
 from harness.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from cinch_tui.reports.summaries import TranscriptPart
 
 VIEW = CommandGroup("Screen")
 
@@ -24,31 +29,32 @@ _COPIES = {
 
 
 @VIEW.command("#help", "show keys and commands beside the conversation, or no more")
-async def show_help(front: CommandHost, argument: str) -> None:
+async def show_help(host: CommandHost, argument: str) -> None:
     del argument
-    front.toggle_help()
+    host.show_help()
 
 
 @VIEW.command("/settings", "look at all settings, and change them", aliases=("/config",))
-async def settings(front: CommandHost, argument: str) -> None:
+async def settings(host: CommandHost, argument: str) -> None:
     del argument
-    await front.show_settings()
+    await host.show_settings()
 
 
 @VIEW.command("#clear", "empty the screen; the conversation goes on", while_running=False)
-async def clear(front: CommandHost, argument: str) -> None:
+async def clear(host: CommandHost, argument: str) -> None:
     del argument
-    front.clear_view()
+    full_screen(host, "there is no screen to empty: these lines are the terminal's").clear_view()
 
 
 @VIEW.command("/timestamps", "show when things were said, or hide it", aliases=("#timestamps",))
-async def timestamps(front: CommandHost, argument: str) -> None:
+async def timestamps(host: CommandHost, argument: str) -> None:
     del argument
-    front.toggle_times()
+    reason = "what stands on these lines already cannot get a time; the times are in the session's file"
+    full_screen(host, reason).toggle_timestamps()
 
 
-def _copy_choices(front: CommandHost) -> tuple[Choice, ...]:
-    del front
+def _copy_choices(host: CommandHost) -> tuple[Choice, ...]:
+    del host
     return tuple(Choice(value, each.description) for value, each in _COPIES.items() if value)
 
 
@@ -57,47 +63,52 @@ def _copy_choices(front: CommandHost) -> tuple[Choice, ...]:
     "copy the last reply, the n-th last, all, or its code",
     arguments=_copy_choices,
 )
-async def copy(front: CommandHost, argument: str) -> None:
+async def copy(host: CommandHost, argument: str) -> None:
+    from cinch_tui.reports import summaries
+
     number = int(argument) if argument.isdecimal() else 1
     if (argument not in _COPIES and not argument.isdecimal()) or number < 1:
-        front.notice(f"#copy takes all, code or a number from 1, not {argument!r}", "warning")
+        host.notice(f"#copy takes all, code or a number from 1, not {argument!r}", "warning")
         return
     part: TranscriptPart = _COPIES[argument].part if argument in _COPIES else "reply"
-    source = front.transcript_source(part, number)
+    source = summaries.source(host.session.agent.history.messages, part, number)
     if not source:
-        front.notice(_COPIES[argument].missing if argument in _COPIES else f"there is no reply {number}", "warning")
+        host.notice(_COPIES[argument].missing if argument in _COPIES else f"there is no reply {number}", "warning")
         return
-    front.copy(source)
+    host.copy(source)
 
 
-def _theme_choices(front: CommandHost) -> tuple[Choice, ...]:
-    return tuple(Choice(name) for name in front.theme_names())
+def _theme_choices(host: CommandHost) -> tuple[Choice, ...]:
+    return tuple(Choice(name) for name in (host.full_screen.theme_names() if host.full_screen else ()))
 
 
 @VIEW.command("/theme [name]", "change the colours", aliases=("#theme",), arguments=_theme_choices)
-async def theme(front: CommandHost, argument: str) -> None:
-    await front.choose_theme(argument)
+async def theme(host: CommandHost, argument: str) -> None:
+    reason = "there are no colours here: these lines are the terminal's"
+    await full_screen(host, reason).choose_theme(argument)
 
 
 @VIEW.command("/editor", "write the prompt in $EDITOR")
-async def editor(front: CommandHost, argument: str) -> None:
+async def editor(host: CommandHost, argument: str) -> None:
     del argument
-    await front.open_editor()
+    reason = "/editor needs the screen; here a line of ``` begins and ends a text of several lines"
+    await full_screen(host, reason).open_editor()
 
 
 @VIEW.command("/paste", "paste from the system's clipboard, pictures too")
-async def paste(front: CommandHost, argument: str) -> None:
+async def paste(host: CommandHost, argument: str) -> None:
     del argument
-    await front.paste()
+    await host.paste()
 
 
 @VIEW.command("/vim", "edit the prompt with the keys of vi, or with those of a shell again")
-async def vim(front: CommandHost, argument: str) -> None:
+async def vim(host: CommandHost, argument: str) -> None:
     del argument
-    await front.toggle_vim()
+    reason = "/vim needs the screen; here the line is edited as ~/.inputrc says (set editing-mode vi)"
+    await full_screen(host, reason).toggle_vim()
 
 
 @VIEW.command("/quit", "leave; the session is kept", aliases=("/q", "/exit"))
-async def leave(front: CommandHost, argument: str) -> None:
+async def leave(host: CommandHost, argument: str) -> None:
     del argument
-    front.quit()
+    host.session.leave("/quit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cinch_tui import __version__
@@ -12,8 +13,10 @@ from cinch_tui.assembly import Assembly, assemble, repaired_messages, wanted_ses
 from cinch_tui.attached_files import attach_files
 from cinch_tui.cli.start import collect_garbage
 from cinch_tui.commands.builtin import builtin_commands
+from cinch_tui.commands.keys import keep_key
 from cinch_tui.commands.registry import Invocation, UnknownCommand
 from cinch_tui.commands.secrets import take_keys, without_keys
+from cinch_tui.commands.session import choose_session
 from cinch_tui.config.options import Options, Resume
 from cinch_tui.config.settings import Settings
 from cinch_tui.images.image_loader import attachments
@@ -69,7 +72,7 @@ class Conversation:
         self._own: UserShell | None = None
         self.status = ExitStatus.DONE
         self._assembly: Assembly | None = None
-        self._front = PlainCommandHost(self)
+        self._host = PlainCommandHost(self)
         self._goes_on = False
         self._teller: LineRenderer | None = None
         self._pictures = list(options.images)
@@ -126,7 +129,7 @@ class Conversation:
         if self._pictures and not self.options.prompt:
             self.writer.write("Notice", f"Goes with what you say next: {_named(self._pictures)}.")
         if self.options.session_choice == Resume(""):
-            await self._front.pick_session()
+            await choose_session(self._host)
 
     def _tell_freedom(self, agent: Agent) -> None:
         """What a screen would have in sight all the time, where it is not as usual."""
@@ -160,7 +163,7 @@ class Conversation:
         """What is the person's own goes first: their command, the answer to a side question, else the run."""
         if self._own is not None and self._own.stop():
             return
-        if not self._front.stop_aside() and self.is_running:
+        if not self._host.side_questions.stop() and self.is_running:
             self.agent.abort()
 
     async def handle(self, text: str) -> None:
@@ -168,7 +171,7 @@ class Conversation:
         self.menus.presence.typed()
         rest, keys = take_keys(text)
         for key in keys:
-            await self._front.keep_key(key.provider, key.secret)
+            await keep_key(self._host, key.provider, key.secret)
         if find_secrets(rest):
             rest = await self._asked_about_keys(rest)
             if not rest:
@@ -185,7 +188,7 @@ class Conversation:
 
     async def _asked_about_keys(self, text: str) -> str:
         """The text, if the user wants it sent although there is a key in it; else empty."""
-        decision = await ask_about_keys(self._front, text)
+        decision = await ask_about_keys(self._host, partial(keep_key, self._host), text)
         if decision.send:
             return decision.text
         kept = without_keys(decision.text)
@@ -195,7 +198,7 @@ class Conversation:
     async def _obey(self, rest: str) -> None:
         match builtin_commands().parse(rest):
             case Invocation() as invocation:
-                await builtin_commands().run(invocation, self._front)
+                await builtin_commands().run(invocation, self._host)
             case UnknownCommand() as miss:
                 await self._ask_about(rest, miss)
             case None:
@@ -266,11 +269,25 @@ class Conversation:
             self.writer.write("Notice", "Nothing is sent.")
 
     def continue_run(self) -> None:
-        """Let the agent go on once the command is done."""
+        """Continue the run once the command has ended."""
         self._goes_on = True
 
-    async def load(self, session_id: str) -> None:
-        """Go on with another session."""
+    async def until_ready(self) -> bool:
+        """Return False: commands are read once there is an agent."""
+        return False
+
+    def reset(self) -> None:
+        """Begin a new conversation in the same session file."""
+        self.agent.new_session(self.agent.session_id)
+        if self.assembly.store is not None:
+            self.assembly.store.restart()
+
+    def new_session(self) -> None:
+        self.assembly.start_session()
+        self.writer.write("Notice", f"A new session begins: {self.agent.session_id}")
+
+    async def load_session(self, session_id: str) -> None:
+        """Open a session by its id."""
         loaded = await asyncio.to_thread(self.assembly.find, session_id)
         await self._resume(loaded)
 

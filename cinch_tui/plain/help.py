@@ -29,9 +29,9 @@ _OTHERWISE = {
 
 def help_lines() -> Iterator[str]:
     yield from KEYS
-    for family in builtin_commands().families:
-        if commands := [each for each in family.commands if each.name not in OF_THE_SCREEN]:
-            yield f"{family.title}:"
+    for group in builtin_commands().groups:
+        if commands := [each for each in group.commands if each.name not in OF_THE_SCREEN]:
+            yield f"{group.title}:"
             yield from map(_line, commands)
     yield f"With the screen alone: {', '.join(OF_THE_SCREEN)}"
 

@@ -1,11 +1,11 @@
-"""What cinch tells about itself when asked: usage, the session, approvals, keys, the conversation as text."""
+"""Summaries of usage, the session, approvals and keys; the conversation as text."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cinch_tui.cost_text import format_cost
 from harness.approval.rules import notation
@@ -16,28 +16,32 @@ from providers.installed import each_preset
 if TYPE_CHECKING:
     from cinch_tui.api_keys.credentials import KeyStore
     from cinch_tui.assembly import Assembly
-    from cinch_tui.commands.host import TranscriptPart
     from harness.agent.agent import Agent
     from harness.thinking_level import ThinkingLevel
+
+TranscriptPart: TypeAlias = Literal["reply", "all", "code"]
 
 # A fence of three or more, closed by one at least as long, as CommonMark has it.
 _FENCED = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}(?P=fence)[`~]*[ \t]*$", re.M | re.S)
 
 
 def agent_settings(agent: Agent) -> dict[str, object]:
-    """How the agent is set in this session, whatever the settings say, by their names."""
+    """Return the values in effect for the agent, which may differ from the settings, by name."""
     spec = agent.state.model.spec
     return {"model.name": spec.name, "model.thinking": spec.thinking, "approval.mode": agent.state.approval}
 
 
 def thinking_in_effect(agent: Agent) -> ThinkingLevel:
-    """The thinking level that requests carry: off where the model takes none."""
+    """Return the thinking level that requests carry: off if the model takes none."""
     model, level = agent.state.model, agent.state.model.spec.thinking
     return level if model.heeds_thinking(level, with_tools=bool(agent.state.tools)) else "off"
 
 
 def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> str:
-    """A reply, the last or one so far `back`, or all that was said, or the last reply's fenced code, as written."""
+    """Return part of the conversation as Markdown.
+
+    `reply` is the last reply, or with `back` an earlier one; `code` the fenced code of the last reply. May be empty.
+    """
     replies = [message for message in messages if isinstance(message, AssistantMessage) and message.text]
     match part:
         case "reply":
@@ -45,11 +49,11 @@ def source(messages: Sequence[Message], part: TranscriptPart, back: int = 1) -> 
         case "code":
             return "\n".join(found["code"] for found in _FENCED.finditer(replies[-1].text)) if replies else ""
         case "all":
-            return "\n\n".join(_said(messages))
+            return "\n\n".join(_quoted(messages))
 
 
 def usage_report(agent: Agent) -> str:
-    """A table of all replies, the sums, and a word on prices that are not known."""
+    """Return a Markdown table of tokens and cost by reply, with totals."""
     replies = [each for each in agent.history if isinstance(each, AssistantMessage) and each.usage.context]
     if not replies:
         return "Nothing has been used yet."
@@ -66,7 +70,7 @@ def usage_report(agent: Agent) -> str:
 
 
 def context_report(agent: Agent, instructions: str) -> str:
-    """What fills the model's window, message by message."""
+    """Return what fills the context window, message by message."""
     from cinch_tui.reports.context import report
     from harness.context.breakdown import breakdown, context_inputs
 
@@ -121,12 +125,12 @@ def _granted(title: str, names: Sequence[str]) -> str:
 
 
 def provider_names() -> tuple[str, ...]:
-    """The providers a key can be kept for."""
+    """Return the providers that an API key can be stored for."""
     return tuple(preset.name for preset in each_preset() if preset.variables)
 
 
 def model_names() -> tuple[str, ...]:
-    """A model of each provider that can be named without asking it."""
+    """Return a default model of each provider, without asking it."""
     named = [f"{preset.name}/{preset.default_model}" for preset in each_preset() if preset.default_model]
     return (*named, "demo/tour")
 
@@ -141,7 +145,7 @@ def key_summary(keys: KeyStore) -> str:
     return "\n".join([*lines, f"- no key: {', '.join(without)}"] if without else lines)
 
 
-def _said(messages: Iterable[Message]) -> Iterable[str]:
+def _quoted(messages: Iterable[Message]) -> Iterable[str]:
     for message in messages:
         if isinstance(message, UserMessage):
             yield f"> {message.text}".replace("\n", "\n> ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from textual.content import Content
 
-    from cinch_tui.commands.host import ScreenHost
+    from cinch_tui.commands.host import FullScreenHost
     from cinch_tui.commands.registry import Invocation, Registry, UnknownCommand
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.controller.view import ChatView
@@ -57,7 +58,7 @@ class ChatScreen(PanelledScreen):
     def __init__(
         self,
         controller: SessionController,
-        host: ScreenHost,
+        host: FullScreenHost,
         prompt: Prompt,
         commands: Callable[[], Registry],
         frame: FirstFrame | None = None,
@@ -235,7 +236,9 @@ class ChatScreen(PanelledScreen):
         from cinch_tui.api_keys.guard import ask_about_keys
 
         await self._controller.until_ready()
-        decision = await ask_about_keys(self._host, words.text)
+        from cinch_tui.commands.keys import keep_key
+
+        decision = await ask_about_keys(self._host, partial(keep_key, self._host), words.text)
         if decision.send:
             send(words)
         elif decision.text:
@@ -264,7 +267,9 @@ class ChatScreen(PanelledScreen):
     @work(group="command")
     async def _keep_key(self, provider: str, secret: str) -> None:
         await self._controller.until_ready()
-        await self._host.keep_key(provider, secret)
+        from cinch_tui.commands.keys import keep_key
+
+        await keep_key(self._host, provider, secret)
 
     @work(group="command")
     async def _command(self, invocation: Invocation, words: UserInput) -> None:
@@ -332,7 +337,7 @@ class ChatScreen(PanelledScreen):
             help_panel.remove()
         elif self.leave_search() or self.has_just_lost_list:
             return
-        elif not ((self._shell and self._shell.stop()) or self._host.stop_aside()):
+        elif not ((self._shell and self._shell.stop()) or self._host.side_questions.stop()):
             self._controller.send_now_or_abort()
 
     def action_interrupt(self) -> None:
@@ -370,10 +375,9 @@ class ChatScreen(PanelledScreen):
     @work(group="command")
     async def action_toggle_plan(self) -> None:
         await self._controller.until_ready()
-        self._host.toggle_plan()
+        from cinch_tui.commands.session import toggle_plan
 
-    def action_help(self) -> None:
-        self._host.show_help()
+        toggle_plan(self._host)
 
     def action_context(self) -> None:
         self.take("/context")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.events import Key, Paste
 
-    from cinch_tui.commands.host import ScreenHost
+    from cinch_tui.commands.host import FullScreenHost
     from cinch_tui.controller.controller import SessionController
     from cinch_tui.transcript.styles import ImageWay
     from cinch_tui.transcript.view import Transcript
@@ -40,7 +40,7 @@ class ConversationScreen(PacedScreen):
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(self, controller: SessionController, host: ScreenHost, prompt: Prompt) -> None:
+    def __init__(self, controller: SessionController, host: FullScreenHost, prompt: Prompt) -> None:
         super().__init__()
         self._controller = controller
         self._host = host
@@ -218,6 +218,11 @@ class ConversationScreen(PacedScreen):
             bar.close()
             self.widgets.transcript.end_search(stay=True)
         return bool(bars)
+
+    def action_help(self) -> None:
+        from cinch_tui.screens.help import help_screen
+
+        self._controller.app.push_screen(help_screen())
 
     def action_change_sides(self) -> None:
         if self.prompt.has_focus_within:

@@ -123,8 +123,8 @@ def help_screen() -> HelpScreen:
         for owner, title in PLACES.items()
     )
     families = (
-        Section(family.title, tuple((command.usage, command.summary) for command in family.commands))
-        for family in builtin_commands().families
+        Section(group.title, tuple((command.usage, command.summary) for command in group.commands))
+        for group in builtin_commands().groups
     )
     first = Section("The essentials", tuple(essentials()))
     return HelpScreen([first, *(section for section in keys if section.rows), *families])

@@ -52,7 +52,9 @@ class PanelledScreen(ConversationScreen):
         self.widgets.show(blocks)
 
     async def pick_session(self) -> None:
-        await self._host.pick_session()
+        from cinch_tui.commands.session import choose_session
+
+        await choose_session(self._host)
 
     @property
     def has_panel(self) -> bool:

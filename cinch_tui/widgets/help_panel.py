@@ -59,9 +59,9 @@ def toggle_help(screen: Screen[object]) -> bool:
 
 def _lines() -> Iterator[Content]:
     yield Content.styled(hint("chat.abort closes this", "chat.help shows all keys"), "$foreground-muted")
-    for family in builtin_commands().families:
-        yield Content.styled(f"\n{family.title}", "bold underline")
-        for command in family.commands:
+    for group in builtin_commands().groups:
+        yield Content.styled(f"\n{group.title}", "bold underline")
+        for command in group.commands:
             yield Content.assemble((command.usage, "bold"), f"  {command.summary}")
     yield Content.styled("\nKeys", "bold underline")
     for key in (key for key in KEYS if key.owner in ("prompt", "chat")):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes.chat import chat, ready, until
 from fakes.model_server import ModelServer
-from fakes.recording_front import RecordingFront
+from fakes.recording_host import RecordingHost
 from fakes.script import Hang, Item, Reply
 from fakes.transcript_stage import Stage
 
@@ -88,15 +88,15 @@ async def test_escape_stops_the_answer_and_not_the_agent(app: CinchApp):
 
 
 async def test_off_stops_the_answer_or_says_that_there_is_none():
-    front, command = RecordingFront(), builtin_commands().find("/btw")
+    host, command = RecordingHost(), builtin_commands().find("/btw")
     assert command is not None
 
-    await builtin_commands().run(Invocation(command, "off"), front)
-    await builtin_commands().run(Invocation(command, "why?"), front)
-    await builtin_commands().run(Invocation(command, "off"), front)
+    await builtin_commands().run(Invocation(command, "off"), host)
+    await builtin_commands().run(Invocation(command, "why?"), host)
+    await builtin_commands().run(Invocation(command, "off"), host)
 
-    assert front.calls == [("stop_aside",), ("ask_aside", "why?"), ("stop_aside",)]
-    assert len(front.notices) == 1
+    assert host.calls == [("answer_side_question", "why?")]
+    assert host.notices == [("warning", "no side question is being answered")] * 2
 
 
 def test_picture_of_an_aside(snap_compare) -> None:

@@ -1,131 +1,129 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
-from fakes.recording_front import RecordingFront
+from fakes.recording_host import RecordingHost
+from fakes.talk import reply
 
 from cinch_tui.commands.approval import next_approval
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation, Registry
+from cinch_tui.doctor import report
+from harness.approval.modes import PLAN
 
 REGISTRY = builtin_commands()
 
 
 @pytest.fixture
-def front() -> RecordingFront:
-    return RecordingFront()
+def host() -> RecordingHost:
+    return RecordingHost()
 
 
-async def run(text: str, front: RecordingFront, registry: Registry = REGISTRY) -> None:
+async def run(text: str, host: RecordingHost, registry: Registry = REGISTRY) -> None:
     parsed = registry.parse(text)
     assert isinstance(parsed, Invocation), parsed
-    await registry.run(parsed, front)
+    await registry.run(parsed, host)
 
 
 @pytest.mark.parametrize(
     ("text", "call"),
     [
-        ("/quit", ("quit",)),
-        ("/plan", ("toggle_plan",)),
-        ("/plan accept", ("accept_plan",)),
+        ("/quit", ("leave", "/quit")),
         ("/editor", ("open_editor",)),
         ("/diff", ("show_changes", "session")),
         ("/diff git", ("show_changes", "git")),
-        ("/model", ("choose_model",)),
+        ("/model", ("pick_model",)),
         ("/reset", ("reset",)),
         ("/new", ("new_session",)),
-        ("/usage", ("show", "Usage", "120 tokens")),
-        ("/doctor", ("show", "Doctor", "looked at all")),
-        ("/doctor ollama openai", ("show", "Doctor", "looked at ollama, openai")),
+        ("/usage", ("show", "Usage", "Nothing has been used yet.")),
         ("/system", ("show", "System prompt", "You are cinch.")),
         ("/resume", ("pick_session",)),
         ("#sessions", ("pick_session",)),
-        ("#help", ("toggle_help",)),
+        ("#help", ("show_help",)),
         ("/settings", ("show_settings",)),
         ("/config", ("show_settings",)),
         ("/context", ("show_context",)),
         ("/panel logs", ("toggle_panel", "logs")),
         ("/jobs", ("open_panel", "jobs")),
-        ("/jobs kill job-1", ("kill_job", "job-1")),
         ("/agents", ("open_panel", "agents")),
         ("/changes", ("open_panel", "changes")),
         ("/logs", ("open_panel", "logs")),
         ("#clear", ("clear_view",)),
-        ("#info", ("show", "Session", "3 messages")),
         ("#load first", ("load_session", "first")),
-        ("#approve", ("show", "Approval", "smart")),
-        ("#keys", ("show", "API keys", "")),
     ],
 )
-async def test_command_reaches_the_front(front: RecordingFront, text: str, call: tuple[str, ...]):
-    await run(text, front)
+async def test_command_reaches_the_front(host: RecordingHost, text: str, call: tuple[str, ...]):
+    await run(text, host)
 
-    assert front.calls == [call]
+    assert host.calls == [call]
 
 
 @pytest.mark.parametrize("text", ["/reset", "/new", "#clear", "#load first", "#save", "/system x", "/resume"])
-async def test_command_that_would_change_the_conversation_waits_for_the_run(front: RecordingFront, text: str):
-    front.is_running = True
+async def test_command_that_would_change_the_conversation_waits_for_the_run(host: RecordingHost, text: str):
+    host.session.is_running = True
 
-    await run(text, front)
+    await run(text, host)
 
     name = text.split()[0]
-    assert front.notices == [("warning", f"{name} is not available while the agent is running; Esc stops it")]
-    assert front.calls == []
+    assert host.notices == [("warning", f"{name} is not available while the agent is running; Esc stops it")]
+    assert host.calls == []
 
 
 @pytest.mark.parametrize("text", ["/plan", "/usage", "#copy", "#approve off", "/thinking high", "#info", "/quit"])
-async def test_other_commands_work_during_a_run(front: RecordingFront, text: str):
-    front.is_running = True
+async def test_other_commands_work_during_a_run(host: RecordingHost, text: str):
+    host.session.is_running = True
 
-    await run(text, front)
+    await run(text, host)
 
-    assert not any("is not available" in text for _, text in front.notices)
-
-
-async def test_load_without_an_id_says_what_it_needs(front: RecordingFront):
-    await run("#load", front)
-
-    assert front.notices == [("warning", "#load needs more: #load <id>")]
+    assert not any("is not available" in text for _, text in host.notices)
 
 
-async def test_failure_of_the_front_is_shown(front: RecordingFront):
-    await run("#load third", front)
-    await run("/model gpt-9", front)
+async def test_load_without_an_id_says_what_it_needs(host: RecordingHost):
+    await run("#load", host)
 
-    assert front.notices == [("error", "there is no session third"), ("error", "there is no model gpt-9")]
-
-
-async def test_model_is_set_by_name(front: RecordingFront):
-    await run("/model openai-chat/local", front)
-
-    assert front.model == "openai-chat/local"
+    assert host.notices == [("warning", "#load needs more: #load <id>")]
 
 
-async def test_thinking_level_is_set_shown_and_corrected(front: RecordingFront):
-    await run("/thinking extra-high", front)
-    await run("/thinking hihg", front)
+async def test_failure_of_the_front_is_shown(host: RecordingHost):
+    await run("#load third", host)
+    await run("/model gpt-9", host)
 
-    assert front.thinking == "extra-high"
-    assert front.notices[1] == ("warning", "there is no thinking level 'hihg'; did you mean high?")
+    assert host.notices == [("error", "there is no session third"), ("error", "there is no model gpt-9")]
 
 
-async def test_thinking_level_without_effect_is_reported_and_not_set(front: RecordingFront):
-    front.takes_levels = False
+async def test_model_is_set_by_name(host: RecordingHost):
+    await run("/model openai-chat/local", host)
 
-    await run("/thinking high", front)
+    assert host.agent.state.model.spec.name == "openai-chat/local"
+    assert host.notices == [("info", "The model is openai-chat/local from the next reply on.")]
 
-    assert front.thinking == "off"
-    assert front.notices == [("warning", "high has no effect: this model takes no thinking level here")]
+
+async def test_thinking_level_is_set_shown_and_corrected(host: RecordingHost):
+    await run("/thinking extra-high", host)
+    await run("/thinking hihg", host)
+
+    assert host.agent.state.model.spec.thinking == "extra-high"
+    assert host.notices[1] == ("warning", "there is no thinking level 'hihg'; did you mean high?")
+
+
+async def test_thinking_level_without_effect_is_reported_and_not_set(host: RecordingHost):
+    host.session.take_no_thinking_levels()
+
+    await run("/thinking high", host)
+
+    assert host.agent.state.model.spec.thinking == "off"
+    assert host.notices == [("warning", "high has no effect: this model takes no thinking level here")]
 
 
 @pytest.mark.parametrize(("picked", "level"), [("high", "high"), (None, "off")])
-async def test_thinking_alone_lets_the_person_pick_a_level(front: RecordingFront, picked: str | None, level: str):
-    front.picked = picked
+async def test_thinking_alone_lets_the_person_pick_a_level(host: RecordingHost, picked: str | None, level: str):
+    host.picked = picked
 
-    await run("/thinking", front)
+    await run("/thinking", host)
 
-    assert front.thinking == level
-    assert front.calls == [
+    assert host.agent.state.model.spec.thinking == level
+    assert host.calls == [
         (
             "pick",
             "How hard does the model think?",
@@ -141,16 +139,16 @@ async def test_thinking_alone_lets_the_person_pick_a_level(front: RecordingFront
     ]
 
 
-async def test_thoughts_are_hidden_and_shown(front: RecordingFront):
-    await run("/thinking hide", front)
-    assert not front.shows_thinking
+async def test_thoughts_are_hidden_and_shown(host: RecordingHost):
+    await run("/thinking hide", host)
+    assert not host.shows_thinking
 
-    await run("/thinking show", front)
-    assert front.shows_thinking
+    await run("/thinking show", host)
+    assert host.shows_thinking
 
 
 @pytest.mark.parametrize(
-    ("text", "picked", "approval", "is_planning"),
+    ("text", "picked", "approval", "plans"),
     [
         ("/mode off", None, "off", True),
         ("/mode execute", None, "smart", False),
@@ -162,65 +160,67 @@ async def test_thoughts_are_hidden_and_shown(front: RecordingFront):
     ],
 )
 async def test_mode_sets_how_freely_the_agent_works(
-    front: RecordingFront, text: str, picked: str | None, approval: str, is_planning: bool
+    host: RecordingHost, text: str, picked: str | None, approval: str, plans: bool
 ):
-    front.is_planning, front.picked = True, picked
+    host.agent.set_mode(PLAN)
+    host.picked = picked
 
-    await run(text, front)
+    await run(text, host)
 
-    assert (front.approval, front.is_planning) == (approval, is_planning)
+    assert (host.agent.state.approval, is_planning(host)) == (approval, plans)
 
 
-async def test_one_key_steps_through_the_ways_to_approve_by_the_strictest(front: RecordingFront):
-    gone_through = [front.approval]
+async def test_one_key_steps_through_the_ways_to_approve_by_the_strictest(host: RecordingHost):
+    gone_through = [host.agent.state.approval]
     for _ in range(3):
-        next_approval(front)
-        gone_through.append(front.approval)
+        next_approval(host)
+        gone_through.append(host.agent.state.approval)
 
     assert gone_through == ["smart", "on", "off", "smart"]
-    assert [level for level, _ in front.notices] == ["info", "warning", "info"]
+    assert [level for level, _ in host.notices] == ["info", "warning", "info"]
 
 
-async def test_clear_starts_a_new_session(front: RecordingFront):
-    await run("/clear", front)
+async def test_clear_starts_a_new_session(host: RecordingHost):
+    await run("/clear", host)
 
-    assert front.calls == [("new_session",)]
-
-
-async def test_approval_mode_is_set(front: RecordingFront):
-    await run("#approve off", front)
-    await run("#approve maybe", front)
-
-    assert front.approval == "off"
-    assert [level for level, _ in front.notices] == ["warning", "warning"]
+    assert host.calls == [("new_session",)]
 
 
-async def test_trust_is_dropped_for_one_tool_or_all(front: RecordingFront):
-    front.granted = ["write_file", "bash", "edit_file"]
+async def test_approval_mode_is_set(host: RecordingHost):
+    await run("#approve off", host)
+    await run("#approve maybe", host)
 
-    await run("#approve untrust bash", front)
-    await run("#approve untrust", front)
-    await run("#approve untrust bash", front)
+    assert host.agent.state.approval == "off"
+    assert [level for level, _ in host.notices] == ["warning", "warning"]
 
-    assert [text for _, text in front.notices] == [
+
+async def test_trust_is_dropped_for_one_tool_or_all(host: RecordingHost):
+    for tool in ("write_file", "bash", "edit_file"):
+        host.agent.state.grants.trust(tool)
+
+    await run("#approve untrust bash", host)
+    await run("#approve untrust", host)
+    await run("#approve untrust bash", host)
+
+    assert [text for _, text in host.notices] == [
         "No longer allowed: bash",
-        "No longer allowed: write_file, edit_file",
+        "No longer allowed: edit_file, write_file",
         "bash was not allowed",
     ]
 
 
-async def test_permissions_are_listed_given_and_revoked(front: RecordingFront):
-    await run("/permissions", front)
-    await run("/permissions allow bash", front)
-    await run("/permissions allow nothing", front)
-    granted = list(front.granted)
-    await run("/permissions revoke bash", front)
-    await run("/permissions bash", front)
+async def test_permissions_are_listed_given_and_revoked(host: RecordingHost):
+    await run("/permissions", host)
+    await run("/permissions allow bash", host)
+    await run("/permissions allow nothing", host)
+    granted = list(host.agent.state.grants.session_grants)
+    await run("/permissions revoke bash", host)
+    await run("/permissions bash", host)
 
-    assert front.calls == [("show", "Permissions", "smart")]
+    assert [call[:2] for call in host.calls] == [("show", "Permissions")]
     assert granted == ["bash"]
-    assert front.granted == []
-    assert [text for _, text in front.notices] == [
+    assert host.agent.state.grants.session_grants == ()
+    assert [text for _, text in host.notices] == [
         "Allowed this session: all commands except dangerous ones",
         "There is no tool named nothing",
         "No longer allowed: bash",
@@ -228,53 +228,97 @@ async def test_permissions_are_listed_given_and_revoked(front: RecordingFront):
     ]
 
 
-async def test_copy_takes_the_source_of_what_was_named(front: RecordingFront):
-    front.transcript = {"reply": "**bold**", "code": "x = 1", "reply 3": "The third last"}
+async def test_copy_takes_the_source_of_what_was_named(host: RecordingHost):
+    host.agent.new_session(
+        messages=[reply(text) for text in ("The third last", "second", "**bold**\n```py\nx = 1\n```")]
+    )
 
-    await run("#copy", front)
-    await run("#copy code", front)
-    await run("/copy 3", front)
-    await run("/copy 4", front)
-    await run("/copy 0", front)
-    await run("#copy all", front)
-    await run("#copy everything", front)
+    await run("#copy", host)
+    await run("#copy code", host)
+    await run("/copy 3", host)
+    await run("/copy 4", host)
+    await run("/copy 0", host)
+    await run("#copy everything", host)
 
-    assert front.copied == ["**bold**", "x = 1", "The third last"]
-    assert [level for level, _ in front.notices] == ["warning"] * 4
+    assert host.copied == ["**bold**\n```py\nx = 1\n```", "x = 1\n", "The third last"]
+    assert [level for level, _ in host.notices] == ["warning"] * 3
 
 
-async def test_key_command_asks_for_the_provider_and_then_for_the_key(front: RecordingFront):
-    front.picked = "anthropic"
+async def test_key_command_asks_for_the_provider_and_then_for_the_key(host: RecordingHost):
+    host.picked = "anthropic"
 
-    await run("#key openai-chat", front)
-    await run("/key", front)
+    await run("#key openai", host)
+    await run("/key", host)
 
-    assert [call for call in front.calls if call[0] == "enter_key"] == [
-        ("enter_key", "openai-chat"),
-        ("enter_key", "anthropic"),
+    assert [call for call in host.calls if call[0] == "ask_key"] == [
+        ("ask_key", "API key for OpenAI"),
+        ("ask_key", "API key for Anthropic"),
     ]
 
 
-async def test_save_says_where(front: RecordingFront):
-    await run("#save", front)
+async def test_save_says_where(host: RecordingHost):
+    await run("#save", host)
 
-    assert front.notices == [("info", "saved to sessions/first.jsonl")]
+    assert host.notices == [("info", "Saved in sessions/first.jsonl")]
 
 
-async def test_every_command_does_something_that_shows(front: RecordingFront):
-    front.transcript = {"reply": "text"}
+async def doctor_report(names: Sequence[str], *_: object) -> str:
+    return f"checked {', '.join(names) or 'all'}"
+
+
+async def test_doctor_shows_a_report_of_the_named_providers(host: RecordingHost, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(report, "report_block", doctor_report)
+
+    await run("/doctor ollama openai", host)
+
+    assert host.calls[-1] == ("show", "Doctor", "checked ollama, openai")
+
+
+async def test_every_command_does_something_that_shows(host: RecordingHost, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(report, "report_block", doctor_report)
+
+    def state() -> str:
+        return repr((host, host.agent.state.mode, host.agent.state.approval))
 
     for command in REGISTRY.commands:
-        before = repr(front)
-        await REGISTRY.run(Invocation(command, ""), front)
-        assert repr(front) != before, command.name
+        before = state()
+        await REGISTRY.run(Invocation(command, ""), host)
+        assert state() != before, command.name
 
 
 @pytest.mark.parametrize(("picked", "last"), [("jobs", ("toggle_panel", "jobs")), (None, ("pick",))])
-async def test_panel_alone_lets_the_person_pick_one(front: RecordingFront, picked: str | None, last: tuple[str, ...]):
-    front.picked = picked
+async def test_panel_alone_lets_the_person_pick_one(host: RecordingHost, picked: str | None, last: tuple[str, ...]):
+    host.picked = picked
 
-    await run("/panel", front)
+    await run("/panel", host)
 
-    assert front.calls[0] == ("pick", "Show or hide", "", "changes", "jobs")
-    assert front.calls[-1][: len(last)] == last
+    assert host.calls[0] == ("pick", "Show or hide", "", "changes", "jobs")
+    assert host.calls[-1][: len(last)] == last
+
+
+class PlainHost(RecordingHost):
+    full_screen = None
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "reason"),
+    [
+        ("#clear", "error", "no screen to empty"),
+        ("/timestamps", "error", "cannot get a time"),
+        ("/theme", "error", "no colours here"),
+        ("/editor", "error", "/editor needs the screen"),
+        ("/vim", "error", "/vim needs the screen"),
+        ("/panel", "error", "panels need the screen"),
+        ("/parallel a/b c/d", "error", "/parallel needs the screen"),
+        ("/parallel pick", "error", "no answers to pick from"),
+        ("/parallel off", "info", "The next prompt goes to demo/script."),
+    ],
+)
+async def test_command_that_needs_the_screen_says_so_in_plain_mode(text: str, level: str, reason: str):
+    host = PlainHost()
+
+    await run(text, host)
+
+    assert host.calls == []
+    assert [shown for shown, _ in host.notices] == [level]
+    assert reason in host.notices[0][1]

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from fakes.recording_front import RecordingFront
+from fakes.recording_host import RecordingHost
 from fakes.talk import written
 
 from cinch_tui.commands.builtin import builtin_commands
@@ -24,7 +23,9 @@ from harness.messages import Text, UserMessage
 
 @pytest.fixture
 def commands() -> CommandCompletion:
-    return CommandCompletion(builtin_commands, RecordingFront(granted=["bash"]))
+    host = RecordingHost()
+    host.agent.state.grants.trust("bash")
+    return CommandCompletion(builtin_commands, host)
 
 
 def offered(completion: Completion | None) -> list[str]:
@@ -63,10 +64,9 @@ def test_description_says_what_may_follow(commands: CommandCompletion):
     ("before", "texts"),
     [
         ("/thinking m", ["minimal", "medium"]),
-        ("/model cla", ["anthropic/claude-opus-4-5"]),
+        ("/model openai-chat/l", ["openai-chat/local"]),
         ("#approve untrust b", ["untrust bash"]),
-        ("#load s", ["second", "first"]),
-        ("#key open", ["openai-chat"]),
+        ("#key anthr", ["anthropic"]),
         ("#copy ", ["all", "code"]),
     ],
 )
@@ -79,15 +79,13 @@ def test_where_nothing_fits_nothing_is_offered(commands: CommandCompletion, befo
     assert commands.complete(before, one_line=True) is None
 
 
-def test_sessions_are_completed_by_words_of_their_titles():
-    class Front(RecordingFront):
-        def session_choices(self) -> Sequence[Choice]:
-            return (
-                Choice("8f1c", "8f1c · 5 minutes ago", shown="Fix the flaky test"),
-                Choice("77aa", "77aa · 2 days ago", shown="Test the new parser"),
-            )
-
-    commands = CommandCompletion(builtin_commands, Front())
+def test_sessions_are_completed_by_words_of_their_titles(monkeypatch: pytest.MonkeyPatch):
+    choices = (
+        Choice("8f1c", "8f1c · 5 minutes ago", shown="Fix the flaky test"),
+        Choice("77aa", "77aa · 2 days ago", shown="Test the new parser"),
+    )
+    monkeypatch.setattr(SessionChoices, "newest_first", lambda *_: choices)
+    commands = CommandCompletion(builtin_commands, RecordingHost())
 
     assert offered(commands.complete("#load ", one_line=True)) == ["8f1c", "77aa"]
     assert offered(commands.complete("#load test", one_line=True)) == ["8f1c", "77aa"]
@@ -116,11 +114,11 @@ def test_titles_of_the_folders_sessions_are_offered_but_not_the_open_one(tmp_pat
 
 
 def test_front_that_is_not_ready_offers_nothing():
-    class StartingFront(RecordingFront):
-        def model_names(self) -> tuple[str, ...]:
+    class StartingHost(RecordingHost):
+        def listed_models(self) -> tuple[str, ...]:
             raise CinchError("still starting")
 
-    assert CommandCompletion(builtin_commands, StartingFront()).complete("/model ", one_line=True) is None
+    assert CommandCompletion(builtin_commands, StartingHost()).complete("/model ", one_line=True) is None
 
 
 def test_several_lines_are_never_a_command(commands: CommandCompletion):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakes.chat import until
 from fakes.model_server import ModelServer
-from fakes.recording_front import RecordingFront
+from fakes.recording_host import RecordingHost
 from fakes.script import Failure, Item, Reply
 from textual.pilot import Pilot
 
@@ -290,27 +290,28 @@ async def test_the_session_file_has_the_picked_answer_only(app: CinchApp):
     ],
 )
 async def test_what_follows_the_command_is_understood(text: str, call: tuple[str, ...]):
-    front = RecordingFront()
+    host = RecordingHost()
     registry = builtin_commands()
     invocation = registry.parse(text)
     assert isinstance(invocation, Invocation)
 
-    await registry.run(invocation, front)
+    await registry.run(invocation, host)
 
-    assert (front.calls, front.notices) == ([call], [])
+    assert host.calls == [call]
 
 
 @pytest.mark.parametrize("text", ["/parallel a/b c/d -- why?", "/parallel a/b c/d", "/parallel off"])
 async def test_it_has_to_wait_for_the_run(text: str):
-    front = RecordingFront(is_running=True)
+    host = RecordingHost()
+    host.session.is_running = True
     registry = builtin_commands()
     invocation = registry.parse(text)
     assert isinstance(invocation, Invocation)
 
-    await registry.run(invocation, front)
+    await registry.run(invocation, host)
 
-    assert front.calls == []
-    assert front.notices == [("warning", "/parallel is not available while the agent is running; Esc stops it")]
+    assert host.calls == []
+    assert host.notices == [("warning", "/parallel is not available while the agent is running; Esc stops it")]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +323,7 @@ async def test_it_has_to_wait_for_the_run(text: str):
     ],
 )
 def test_each_model_is_completed_and_the_prompt_is_not(typed: str, start: int | None, first: str | None):
-    completion = CommandCompletion(builtin_commands, RecordingFront()).complete(typed, one_line=True)
+    completion = CommandCompletion(builtin_commands, RecordingHost()).complete(typed, one_line=True)
 
     assert (completion and completion.start) == start
     assert (completion and completion.candidates[0].text) == first

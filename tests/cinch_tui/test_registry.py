@@ -4,13 +4,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from fakes.recording_front import RecordingFront
+from fakes.recording_host import RecordingHost
 
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.host import CommandHost
 from cinch_tui.commands.installed import installed_groups
 from cinch_tui.commands.registry import DESTRUCTIVE, CommandGroup, Declined, Invocation, Registry, UnknownCommand
 from cinch_tui.commands.secrets import TypedKey, take_keys
+from cinch_tui.commands.session import is_planning
 from cinch_tui.widgets.prompt.completion import CommandCompletion
 
 
@@ -130,10 +131,10 @@ def test_slash_command_keeps_its_name_when_a_hash_command_has_the_same():
     family = CommandGroup("Same")
 
     @family.command("#same", "with a hash")
-    async def hashed(front: object, argument: str) -> None: ...
+    async def hashed(host: object, argument: str) -> None: ...
 
     @family.command("/same", "with a slash")
-    async def slashed(front: object, argument: str) -> None: ...
+    async def slashed(host: object, argument: str) -> None: ...
 
     registry = Registry([family])
 
@@ -148,7 +149,7 @@ def test_two_commands_of_one_name_are_refused():
 
     @family.command("/same", "first")
     @family.command("/same", "second")
-    async def same(front: object, argument: str) -> None: ...
+    async def same(host: object, argument: str) -> None: ...
 
     with pytest.raises(ValueError, match="/same"):
         Registry([family])
@@ -176,7 +177,7 @@ def bring(*usages: str, declines: bool = False) -> tuple[CommandGroup, list[str]
     """A family of another package, and what its commands were asked."""
     family, asked = CommandGroup("Of others"), list[str]()
 
-    async def handler(front: CommandHost, argument: str) -> None:
+    async def handler(host: CommandHost, argument: str) -> None:
         if declines:
             raise Declined
         asked.append(argument)
@@ -191,43 +192,44 @@ async def test_a_command_of_another_package_hides_ours_or_leaves_it_to_ours(
     registry: Registry, declines: bool, asked: list[str], planned: bool
 ):
     family, heard = bring("/plan", declines=declines)
-    both = Registry(registry.families, [family])
-    invocation, front = both.parse("/plan"), RecordingFront()
+    both = Registry(registry.groups, [family])
+    invocation, host = both.parse("/plan"), RecordingHost()
     assert isinstance(invocation, Invocation)
 
-    done = await both.run(invocation, front)
+    done = await both.run(invocation, host)
 
-    assert (done, heard, front.is_planning) == (True, asked, planned)
+    assert (done, heard, is_planning(host)) == (True, asked, planned)
 
 
 async def test_a_command_that_nobody_takes_is_given_back():
     family, _ = bring("/deploy [where]", declines=True)
-    registry, front = Registry((), [family]), RecordingFront()
+    registry, host = Registry((), [family]), RecordingHost()
     invocation = registry.parse("/deploy")
     assert isinstance(invocation, Invocation)
 
-    assert not await registry.run(invocation, front)
+    assert not await registry.run(invocation, host)
 
-    assert front.notices == [("warning", "/deploy does not take this")]
+    assert host.notices == [("warning", "/deploy does not take this")]
 
 
 def test_two_packages_with_one_name_do_not_keep_cinch_from_starting(registry: Registry):
     first, second = bring("/deploy")[0], bring("/deploy")[0]
 
-    found = Registry(registry.families, [first, second]).find("/deploy")
+    found = Registry(registry.groups, [first, second]).find("/deploy")
 
     assert found is first.commands[0]
 
 
 @pytest.mark.parametrize(("text", "running"), [("#load", False), ("/reset", True), ("/system be terse", True)])
 async def test_what_has_to_wait_or_needs_more_is_not_begun(registry: Registry, text: str, running: bool):
-    front = RecordingFront(is_running=running)
+    host = RecordingHost()
+    host.session.is_running = running
     invocation = registry.parse(text)
     assert isinstance(invocation, Invocation)
 
-    assert not await registry.run(invocation, front)
+    assert not await registry.run(invocation, host)
 
-    assert (len(front.notices), front.calls) == (1, [])
+    assert (len(host.notices), host.calls) == (1, [])
 
 
 @pytest.fixture
@@ -236,8 +238,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "deploying.py").write_text(
         "from cinch_tui.commands.registry import CommandGroup\n"
         "DEPLOY = CommandGroup('Deploying')\n"
-        "@DEPLOY.command('/deploy [where]', 'ship it', arguments=lambda front: 1 / 0)\n"
-        "async def deploy(front, argument): raise KeyError('no ship')\n"
+        "@DEPLOY.command('/deploy [where]', 'ship it', arguments=lambda host: 1 / 0)\n"
+        "async def deploy(host, argument): raise KeyError('no ship')\n"
     )
     info = tmp_path / "deploying-1.0.dist-info"
     info.mkdir()
@@ -257,11 +259,11 @@ def test_commands_are_brought_by_installed_packages():
 
 @pytest.mark.usefixtures("package")
 async def test_a_fault_of_another_package_is_told_and_ends_nothing():
-    front, registry = RecordingFront(), Registry((), installed_groups())
+    host, registry = RecordingHost(), Registry((), installed_groups())
     (deploy,) = registry.commands
 
-    begun = await registry.run(Invocation(deploy, ""), front)
+    begun = await registry.run(Invocation(deploy, ""), host)
 
     assert begun
-    assert front.notices == [("error", "/deploy is another package's and failed: KeyError('no ship'); /logs has more")]
-    assert CommandCompletion(lambda: registry, front).complete("/deploy x", one_line=True) is None
+    assert host.notices == [("error", "/deploy is another package's and failed: KeyError('no ship'); /logs has more")]
+    assert CommandCompletion(lambda: registry, host).complete("/deploy x", one_line=True) is None

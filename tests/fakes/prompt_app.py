@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from fakes.recording_front import RecordingFront
+from fakes.recording_host import RecordingHost
 from fakes.widget_app import WidgetApp
 from textual import on
 from textual.binding import Binding, BindingType
@@ -32,9 +32,9 @@ class PromptApp(WidgetApp):
     ]
 
     def __init__(self, root: Path, theme: str = "cinch-dark", draft: Draft | None = None) -> None:
-        self.front = RecordingFront()
+        self.host = RecordingHost()
         self.prompt = Prompt(
-            CommandCompletion(builtin_commands, self.front),
+            CommandCompletion(builtin_commands, self.host),
             MentionCompletion(root),
             PromptHistory(root / "state" / "history.jsonl", ImageStore(root / "state" / "pictures")),
             draft,

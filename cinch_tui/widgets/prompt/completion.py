@@ -67,9 +67,9 @@ class CompletionSource(Protocol):
 class CommandCompletion:
     """Commands by name, then the values their argument may take. `commands` is not called before one is typed."""
 
-    def __init__(self, commands: Callable[[], Registry], front: CommandHost) -> None:
+    def __init__(self, commands: Callable[[], Registry], host: CommandHost) -> None:
         self._commands = commands
-        self._front = front
+        self._host = host
 
     def complete(self, before: str, *, one_line: bool) -> Completion | None:
         if not one_line or before[:1] not in {*SIGILS}:
@@ -85,7 +85,7 @@ class CommandCompletion:
                 return None
             argument = argument.rpartition(" ")[2]
         try:
-            choices = command.arguments(self._front)
+            choices = command.arguments(self._host)
         except CinchError:
             # A front that is still starting has nothing to offer yet.
             return None

@@ -1,0 +1,206 @@
+"""A command host without a screen: it records what commands ask of it, in order, and has an agent of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from cinch_tui.api_keys.check import KeyCheck
+from cinch_tui.changes import Ledger
+from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost, NoticeLevel
+from cinch_tui.commands.side_questions import SideQuestions
+from cinch_tui.config.options import Options
+from harness.agent.agent import Agent
+from harness.agent.options import AgentOptions
+from harness.errors import ConfigError, SessionMissing
+from harness.ports.provider import Model, ModelSpec
+from harness.thinking_level import ThinkingLevel
+from harness.workspace.workspace import Workspace
+from providers.demo import DemoProvider, scripted
+from tools import builtin_tools
+
+MODELS = ("anthropic/claude-opus-4-5", "demo/tour", "openai-chat/local")
+
+
+class FussyProvider(DemoProvider):
+    """A provider whose model takes no thinking level."""
+
+    def heeds_thinking(self, spec: ModelSpec, *, with_tools: bool) -> bool:
+        del spec, with_tools
+        return False
+
+
+class RecordingSession:
+    def __init__(self, calls: list[tuple[str, ...]]) -> None:
+        self._calls = calls
+        self.is_running = False
+        self.options: Options = SimpleNamespace(  # type: ignore[assignment] what commands read
+            cwd=Path("/nowhere"), paths=SimpleNamespace(data=Path("/nowhere/data"))
+        )
+        self.agent = Agent(scripted(), builtin_tools(), "You are cinch.", AgentOptions(workspace=Workspace(Path.cwd())))
+        self.assembly = SimpleNamespace(
+            agent=self.agent,
+            connect=self._connect,
+            instructions="",
+            keys=SimpleNamespace(find=lambda name, variables: None, environ={}),
+            originals=None,
+            store=SimpleNamespace(path="sessions/first.jsonl", flush=lambda: None),
+            workspace=SimpleNamespace(root=Path("/nowhere")),
+        )
+
+    def _connect(self, name: str, level: ThinkingLevel) -> Model:
+        if name not in MODELS:
+            raise ConfigError(f"there is no model {name}")
+        model = self.agent.state.model
+        provider, _, model_id = name.partition("/")
+        return replace(model, spec=replace(model.spec, provider=provider, model_id=model_id, thinking=level))
+
+    def take_no_thinking_levels(self) -> None:
+        model = self.agent.state.model
+        self.agent.set_model(replace(model, provider=FussyProvider(())))
+
+    async def until_ready(self) -> bool:
+        return False
+
+    def reset(self) -> None:
+        self._calls.append(("reset",))
+
+    def new_session(self) -> None:
+        self._calls.append(("new_session",))
+
+    async def load_session(self, session_id: str) -> None:
+        if session_id not in ("first", "second"):
+            raise SessionMissing(f"there is no session {session_id}")
+        self._calls.append(("load_session", session_id))
+
+    def leave(self, again: str) -> None:
+        self._calls.append(("leave", again))
+
+
+@dataclass
+class RecordingHost:
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+    notices: list[tuple[NoticeLevel, str]] = field(default_factory=list)
+    copied: list[str] = field(default_factory=list)
+    stop_key: str = "Esc"
+    shows_thinking: bool = True
+    picked: str | None = None
+
+    def __post_init__(self) -> None:
+        self.session = RecordingSession(self.calls)
+        self.agent = self.session.agent
+        self.side_questions = SideQuestions()
+
+    @property
+    def full_screen(self) -> FullScreenCommands:
+        return self
+
+    def continue_run(self) -> None:
+        self.calls.append(("continue_run",))
+
+    def notice(self, text: str, level: NoticeLevel = "info") -> None:
+        self.notices.append((level, text))
+
+    def show(self, title: str, text: str) -> None:
+        self.calls.append(("show", title, text))
+
+    def show_progress(self, text: str) -> None:
+        if text:
+            self.calls.append(("show_progress", text))
+
+    def show_permissions(self) -> None: ...
+
+    def show_help(self) -> None:
+        self.calls.append(("show_help",))
+
+    def show_thinking(self, *, shown: bool) -> None:
+        self.shows_thinking = shown
+
+    async def show_settings(self) -> None:
+        self.calls.append(("show_settings",))
+
+    async def show_context(self) -> None:
+        self.calls.append(("show_context",))
+
+    async def show_changes(self, ledger: Ledger, base: DiffBase) -> None:
+        assert isinstance(ledger, Ledger)
+        self.calls.append(("show_changes", base))
+
+    def open_panel(self, name: str) -> None:
+        self.calls.append(("open_panel", name))
+
+    async def answer_side_question(self, question: str) -> None:
+        self.calls.append(("answer_side_question", question))
+
+    def copy(self, text: str) -> None:
+        self.copied.append(text)
+
+    async def pick(self, title: str, choices: Sequence[tuple[str, str]], current: str = "") -> str | None:
+        self.calls.append(("pick", title, current, *(name for name, _ in choices)))
+        return self.picked
+
+    async def pick_session(self) -> str | None:
+        self.calls.append(("pick_session",))
+        return self.picked
+
+    async def pick_model(self) -> str | None:
+        self.calls.append(("pick_model",))
+        return self.picked
+
+    def listed_models(self) -> Sequence[str]:
+        return MODELS
+
+    async def ask_key(
+        self, title: str, note: str, check: Callable[[str], Awaitable[KeyCheck]]
+    ) -> tuple[str, KeyCheck] | None:
+        self.calls.append(("ask_key", title))
+        return None
+
+    async def paste(self) -> None:
+        self.calls.append(("paste",))
+
+    def clear_view(self) -> None:
+        self.calls.append(("clear_view",))
+
+    def toggle_timestamps(self) -> None:
+        self.calls.append(("toggle_timestamps",))
+
+    def theme_names(self) -> Sequence[str]:
+        return ("auto", "cinch-dark")
+
+    async def choose_theme(self, name: str) -> None:
+        self.calls.append(("choose_theme", name))
+
+    async def toggle_vim(self) -> None:
+        self.calls.append(("toggle_vim",))
+
+    async def open_editor(self) -> None:
+        self.calls.append(("open_editor",))
+
+    def panels(self) -> Sequence[tuple[str, str, bool]]:
+        return (("changes", "the files this session changed", False), ("jobs", "commands in the background", True))
+
+    def toggle_panel(self, name: str) -> None:
+        self.calls.append(("toggle_panel", name))
+
+    async def ask_several(self, models: Sequence[str], prompt: str) -> None:
+        self.calls.append(("ask_several", *models, prompt))
+
+    def ask_one(self) -> None:
+        self.calls.append(("ask_one",))
+
+    def pick_answer(self) -> None:
+        self.calls.append(("pick_answer",))
+
+    def next_colours(self) -> None:
+        self.calls.append(("next_colours",))
+
+    async def next_model(self) -> None:
+        self.calls.append(("next_model",))
+
+
+if TYPE_CHECKING:
+    _: type[FullScreenHost] = RecordingHost

@@ -9,6 +9,7 @@ from fakes.talk import reply
 from cinch_tui.commands.approval import next_approval
 from cinch_tui.commands.builtin import builtin_commands
 from cinch_tui.commands.registry import Invocation, Registry
+from cinch_tui.commands.session import is_planning
 from cinch_tui.doctor import report
 from harness.approval.modes import PLAN
 

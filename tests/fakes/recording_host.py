@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from cinch_tui.api_keys.check import KeyCheck
-from cinch_tui.changes import Ledger
+from cinch_tui.changes import SessionChanges
 from cinch_tui.commands.host import DiffBase, FullScreenCommands, FullScreenHost, NoticeLevel
 from cinch_tui.commands.side_questions import SideQuestions
 from cinch_tui.config.options import Options
@@ -125,8 +125,8 @@ class RecordingHost:
     async def show_context(self) -> None:
         self.calls.append(("show_context",))
 
-    async def show_changes(self, ledger: Ledger, base: DiffBase) -> None:
-        assert isinstance(ledger, Ledger)
+    async def show_changes(self, changes: SessionChanges, base: DiffBase) -> None:
+        assert isinstance(changes, SessionChanges)
         self.calls.append(("show_changes", base))
 
     def open_panel(self, name: str) -> None:

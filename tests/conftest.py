@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """New directories. tmp_path_factory would list all earlier ones to number the next, which adds up."""
+    """Yield new directories; `mktemp` lists all earlier ones to number the next, which adds up."""
     base = tmp_path_factory.mktemp("homes")
     return (base / str(number) for number in itertools.count())
 

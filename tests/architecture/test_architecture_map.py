@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md is a map: whoever adds a module says there what it is for."""
+"""ARCHITECTURE.md lists every module and folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_map_names_no_missing_module(package: str) -> None:
 
 
 def named(package: str) -> set[str]:
-    """Modules and folders in the first column of a package's table."""
+    """Return the modules and folders in the first column of a package's table."""
     section = (
         (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition(f"### {package}\n")[2].partition("\n#")[0]
     )

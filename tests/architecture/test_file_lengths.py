@@ -34,7 +34,7 @@ def test_no_function_is_longer_than_50_lines() -> None:
 
 
 def test_no_test_folder_is_a_package() -> None:
-    # A package under tests/ would stand before ours of the same name on the import path.
+    # A package under tests/ would shadow ours of the same name on the import path.
     assert list((ROOT / "tests").rglob("__init__.py")) == []
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Whatever shows or makes a conversation comes after the paint.
+# Modules that display or create a conversation are imported after the first paint.
 NOT_YET = {
     "cinch_tui.assembly",
     "cinch_tui.controller.bridge",

@@ -14,7 +14,7 @@ PACKAGES = ("tools", "harness", "providers", "themes", "textual")
 
 @pytest.fixture
 def trapped(tmp_path: Path) -> Path:
-    """A stranger's repository; whichever of its modules is run leaves its name in the file `trace`."""
+    """Create an untrusted repository whose modules write their name to the file `trace` when they are imported."""
     trap = TRAP.format(trace=str(tmp_path / "trace"))
     for name in PACKAGES:
         (tmp_path / name).mkdir()
@@ -52,7 +52,7 @@ def test_modules_in_the_working_directory_are_never_imported(
         done = start(trapped, [*command, *arguments], PYTHONPATH=python_path, **service)
 
     assert not (trapped / "trace").exists(), (trapped / "trace").read_text(encoding="utf-8")
-    # The bash call is denied, since nobody is there to approve it.
+    # The bash call is denied, since print mode has no user to approve it.
     assert done.returncode == (4 if "-p" in arguments else 0), done.stderr
 
 

@@ -16,7 +16,7 @@ OURS = {"cinch_tui", "providers", "tools", "themes"}
 
 
 def loaded_by(code: str, **environment: str) -> set[str]:
-    """The names of the modules a fresh process has loaded once it has run `code`."""
+    """Return the names of the modules that a new process has loaded after running `code`."""
     report = "\nimport sys as _sys; print('\\n'.join(sorted(_sys.modules)), file=_sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", code + report],

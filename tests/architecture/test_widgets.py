@@ -16,7 +16,7 @@ def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
 
 
 def comes_from_elsewhere(call: ast.Call) -> bool:
-    """Its text may hold anything: it is neither written there nor styled by us."""
+    """Return True if the text is neither a literal nor a styled object of ours."""
     words = call.args[0] if call.args else None
     is_ours = words is None or isinstance(words, ast.Constant | ast.Call)
     return not is_ours and not (isinstance(words, ast.Name) and words.id.isupper())

@@ -30,7 +30,7 @@ FILES = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A git repository with a small program, one mistake in it and a test that shows it."""
+    """Create a git repository with a small program, one bug in it and a test that shows it."""
     root = tmp_path / "shop"
     for name, text in FILES.items():
         path = root / name
@@ -58,7 +58,7 @@ def serve() -> Iterator[Callable[[Script], ModelServer]]:
 
 @pytest.fixture
 def terminal(project: Path) -> Iterator[Callable[..., Terminal]]:
-    """Starts cinch in the project, in a real pseudo-terminal."""
+    """Start cinch in the project, in a real pseudo-terminal."""
     terminals: list[Terminal] = []
 
     def start(*args: str, **options) -> Terminal:
@@ -74,7 +74,7 @@ def terminal(project: Path) -> Iterator[Callable[..., Terminal]]:
 
 @pytest.fixture
 def printed(project: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs cinch to its end without a terminal, as `cinch -p` runs; `before` is shell that comes first."""
+    """Run cinch to its end without a terminal, like `cinch -p`; `before` is shell code that runs first."""
 
     def run(*args: str, cwd: Path = project, before: str = "", after: str = "", **env: str):
         command = shlex.join([sys.executable, "-m", "cinch_tui", *args])
@@ -95,7 +95,7 @@ def printed(project: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture
 def cinch(terminal, serve):
-    """Starts the app on a model that answers from a script."""
+    """Start the app with a model that answers from a script."""
 
     def start(script, *args, **options):
         server = serve(script)

@@ -1,4 +1,4 @@
-"""cinch by lines, in a pseudo-terminal that knows nothing but lines, or one that has a cursor."""
+"""Plain mode in a pseudo-terminal that is dumb, or that supports a cursor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Lines:
         self.said = ""
 
     def see(self, wanted: str) -> str:
-        """Wait until the pattern is written; what came up to its end."""
+        """Wait until the pattern is written; return the output up to its end."""
         try:
             self._process.expect(wanted)
         except (pexpect.TIMEOUT, pexpect.EOF) as error:
@@ -39,7 +39,7 @@ class Lines:
         return part
 
     def wait_for(self, path: Path) -> None:
-        """Until there is such a file."""
+        """Wait until the file exists."""
         deadline = time.monotonic() + PATIENCE
         while not path.exists():
             assert time.monotonic() < deadline, f"there is no {path}"
@@ -49,7 +49,7 @@ class Lines:
         self._process.send(f"{line}\r" if line else "\r")
 
     def answer(self, question: str, line: str) -> None:
-        """Wait for the question and the line for its answer, and type it."""
+        """Wait for the question and its input line, and type the answer."""
         self.see(question)
         self.see(r"(Number|Answer)[^\r\n]*: ")
         self.enter(line)
@@ -64,7 +64,7 @@ class Lines:
         self._process.kill(number)
 
     def end(self) -> int:
-        """Wait for the end; the exit status."""
+        """Wait for the end; return the exit status."""
         self._process.expect(pexpect.EOF)
         self.said += self._process.before
         self._process.close()

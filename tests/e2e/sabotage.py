@@ -1,4 +1,4 @@
-"""Has something of cinch do something else, from outside: the product itself has no hook for that."""
+"""Fault injection: replaces a function of cinch from outside, since the product has no hook for that."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if os.environ.get("SABOTAGE"):
 
 
 def sabotaged(folder: Path, where: str, by: str) -> dict[str, str]:
-    """The environment of a cinch in which `where` (module, class or -, function) does `by`."""
+    """Return an environment in which the function `where` (module, class or -, function) is replaced by `by`."""
     (folder / "sitecustomize.py").write_text(SITE)
     root = os.fspath(Path(__file__).resolve().parents[2])
     return {"PYTHONPATH": os.pathsep.join([str(folder), root]), "SABOTAGE": where, "SABOTAGE_BY": by}

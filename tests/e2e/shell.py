@@ -1,4 +1,4 @@
-"""A shell in a real pseudo-terminal, as a person has it, with cinch started from its prompt."""
+"""Shell in a real pseudo-terminal, with cinch started from its prompt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Shell:
         self.screen = terminal
         self._folder = folder
         terminal.see(PROMPT)
-        # A line editor's own attributes stand at the prompt; those of a command are what is meant.
+        # At the prompt the terminal has the attributes of the line editor; those of a command are needed.
         self.before = self.attributes()
 
     def start(self, *args: str) -> None:
@@ -29,11 +29,11 @@ class Shell:
 
     @property
     def pid(self) -> int:
-        """Of the cinch that was started last."""
+        """Return the process id of the cinch that was started last."""
         return child_of(self.screen.pid)
 
     def run(self, command: str) -> str:
-        """What a command writes to a file."""
+        """Return the content that a command writes to a file."""
         file = self._folder / "answer"
         file.unlink(missing_ok=True)
         self.screen.type(f"{command} > {file}.new; mv {file}.new {file}\r")
@@ -44,17 +44,17 @@ class Shell:
         return self.run("stty -a")
 
     def is_whole(self) -> bool:
-        """Whether no mode of the terminal is left that was not there before."""
+        """Return True if no terminal mode is set that was not set before."""
         return left_on(self.screen.raw) == set()
 
 
 def child_of(pid: int) -> int:
-    """The process that this one started last."""
+    """Return the process that this one started last."""
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[-1])
 
 
 def left_on(raw: bytes) -> set[str]:
-    """The modes in which a terminal that began in its usual ones is left, or that are missing."""
+    """Return the modes of a terminal that are set or missing compared with its initial ones."""
     now = set(ON_AT_FIRST)
     for numbers, switch in MODE.findall(raw):
         for number in numbers.decode().split(";"):

@@ -1,4 +1,4 @@
-"""A real pseudo-terminal with a program in it, and the screen that a person would see."""
+"""Real pseudo-terminal with a program in it, and its screen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KIND = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
 class Screen(pyte.Screen):
-    """pyte takes it for a region that scrolls when modes become what they were before."""
+    """pyte parses the sequence that restores modes as a scroll region."""
 
     def set_margins(self, top: int | None = None, bottom: int | None = None, *, private: bool = False) -> None:
         if not private:
@@ -30,7 +30,7 @@ class Screen(pyte.Screen):
 
 
 class Terminal:
-    """Spawns `python -m cinch_tui ...`, or another program; `text` is what stands there now."""
+    """`python -m cinch_tui ...`, or another program, in a pseudo-terminal; `text` is the current screen."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Terminal:
             program[0],
             [*program[1:], *args],
             cwd=str(cwd),
-            # A size in the environment, as xdist gives its workers, would win over the terminal's own.
+            # A size in the environment, as xdist sets it for its workers, would override the terminal's own.
             env={**{name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")}, **KIND},
             dimensions=(rows, columns),
             timeout=PATIENCE,
@@ -56,7 +56,7 @@ class Terminal:
 
     @property
     def raw(self) -> bytes:
-        """All that was written so far."""
+        """All output so far."""
         return bytes(self._raw)
 
     @property
@@ -65,11 +65,11 @@ class Terminal:
 
     @property
     def cursor(self) -> tuple[int, int]:
-        """Its column and row, counted from zero."""
+        """Column and row of the cursor, from zero."""
         return self._screen.cursor.x, self._screen.cursor.y
 
     def colour_of(self, letter: str) -> str:
-        """In which colour it is written, where it stands first from the bottom."""
+        """Return the colour of the text, at its first occurrence from the bottom."""
         rows = (self._screen.buffer[row] for row in reversed(range(self._screen.lines)))
         return next(
             row[column].fg for row in rows for column in range(self._screen.columns) if row[column].data == letter
@@ -81,7 +81,7 @@ class Terminal:
 
     @property
     def attributes(self) -> list:
-        """Of the line: what echoes, what sends a signal, and so on."""
+        """Line attributes of the terminal: echo, signals and so on."""
         return termios.tcgetattr(self._process.child_fd)
 
     @property
@@ -90,15 +90,15 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def see(self, wanted: str, *, seconds: float = PATIENCE) -> str:
-        """Wait until the pattern stands on the screen; hands back the screen."""
+        """Wait until the pattern is on the screen; return the screen."""
         return self._until(lambda text: re.search(wanted, text) is not None, f"{wanted!r} to appear", seconds)
 
     def miss(self, unwanted: str, *, seconds: float = PATIENCE) -> str:
-        """Wait until the pattern is gone from the screen."""
+        """Wait until the pattern is no longer on the screen."""
         return self._until(lambda text: re.search(unwanted, text) is None, f"{unwanted!r} to go", seconds)
 
     def until(self, holds: Callable[[], object], what: str) -> None:
-        """Wait until that holds, reading what is written meanwhile."""
+        """Wait until the condition holds, reading the output meanwhile."""
         self._until(lambda text: holds(), what, PATIENCE)
 
     def written(self, sign: bytes) -> None:
@@ -115,14 +115,14 @@ class Terminal:
         self.type("\r")
 
     def answer(self, question: str, key: str) -> None:
-        """Wait for a dialog that shows the pattern, press the key, and wait until that dialog is gone."""
+        """Wait for a dialog that shows the pattern, press the key, and wait until that dialog is closed."""
         self.see(question)
         self.miss(NOT_YET)
         self.type(key)
         self.miss(question)
 
     def choose(self, key: str, wanted: str) -> None:
-        """Press a key until it is heard: what is pressed in the first moment of a dialog is taken for typing."""
+        """Press a key until it has an effect: a dialog ignores keys in its first moment."""
         for _ in range(40):
             self.miss(NOT_YET)
             self.type(key)
@@ -138,7 +138,7 @@ class Terminal:
         self._screen.resize(rows, columns)
 
     def settle(self) -> None:
-        """Wait until nothing more is written for a moment."""
+        """Wait until the output pauses."""
         before = -1
         while before != len(self._raw):
             before = len(self._raw)
@@ -152,7 +152,7 @@ class Terminal:
         return self._process.isalive()
 
     def wait(self) -> int:
-        """Read to the end; the exit status."""
+        """Read to the end; return the exit status."""
         deadline = time.monotonic() + PATIENCE
         while self._process.isalive() and time.monotonic() < deadline:
             self.read(0.05)
@@ -161,7 +161,7 @@ class Terminal:
         return self._process.exitstatus if self._process.exitstatus is not None else -(self._process.signalstatus or 0)
 
     def hang_up(self) -> bool:
-        """Take the terminal away, as a closed window does; whether the program ends then."""
+        """Close the terminal, as a closed window does; return True if the program ends."""
         self._process.ptyproc.fileobj.close()
         deadline = time.monotonic() + PATIENCE
         while self._process.isalive() and time.monotonic() < deadline:
@@ -169,7 +169,7 @@ class Terminal:
         return not self._process.isalive()
 
     def close(self) -> None:
-        """Have it end, politely first: pexpect's own patience is a tenth of a second."""
+        """Terminate the process, gracefully first: pexpect waits only a tenth of a second."""
         for number, seconds in ((signal.SIGHUP, 2), (signal.SIGKILL, PATIENCE)):
             if self._process.isalive():
                 os.kill(self._process.pid, number)
@@ -187,7 +187,7 @@ class Terminal:
         raise AssertionError(f"waited {seconds:g} s for {what}; the screen is:\n{self.text}")
 
     def read(self, seconds: float) -> None:
-        """Read what is written, or wait so long for something."""
+        """Read output, waiting up to `seconds` for it."""
         try:
             data = self._process.read_nonblocking(1 << 16, timeout=seconds)
         except (pexpect.TIMEOUT, pexpect.EOF):

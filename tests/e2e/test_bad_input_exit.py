@@ -10,7 +10,7 @@ from fakes.script import Hang, Reply
 
 pytestmark = pytest.mark.pty
 
-# What a terminal must hear at last: no alternate screen, no mouse, no bracketed paste, a cursor.
+# Sequences that a terminal must receive at the end: no alternate screen, no mouse, no bracketed paste, a cursor.
 RESTORED = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l")
 BROKEN = """
 import os

@@ -13,7 +13,7 @@ TWICE = {"CINCH_RETRY_MAX_RETRIES": "1"}
 
 @pytest.fixture
 def ask(serve, printed):
-    """Asks a model that answers from a script; hands back what was printed, and the server."""
+    """Run print mode with a model that answers from a script; return the output and the server."""
 
     def run(script, *args, **env):
         server = serve(script)

@@ -13,7 +13,7 @@ from fakes.script import Reply
 pytestmark = pytest.mark.pty
 
 IS_ROOT = os.geteuid() == 0
-# Who is root, and may look everywhere, gives that up.
+# Permissions do not bind root, so give that up.
 BOUND = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if IS_ROOT else ()
 
 
@@ -32,7 +32,7 @@ def model(serve):
 
 @pytest.fixture
 def ask(bound, project, model):
-    """What `cinch -p hello` says and how it ends, for one whom permissions bind."""
+    """Run `cinch -p hello` with permissions in effect; return the finished process."""
 
     def run(*args: str, cwd: Path = project) -> subprocess.CompletedProcess[str]:
         root = Path(__file__).resolve().parents[2]
@@ -52,7 +52,7 @@ def ask(bound, project, model):
 
 @pytest.fixture
 def closed():
-    """Takes away all permissions of a folder until the test is over."""
+    """Remove all permissions of a folder until the test is over."""
     modes: list[tuple[Path, int]] = []
 
     def close(folder: Path) -> Path:

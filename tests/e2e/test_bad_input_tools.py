@@ -12,7 +12,7 @@ GIGABYTE = 1 << 30
 
 @pytest.fixture
 def told(serve, printed):
-    """What the model is told about calls made in one reply, each answer as text."""
+    """Return the results, as text, that the model receives for calls made in one reply."""
 
     def run(*batches, **env):
         server = serve([*(Reply(calls=calls) for calls in batches), Reply("done")])

@@ -13,7 +13,7 @@ START = "How do you want to start"
 
 @pytest.fixture
 def welcome(terminal):
-    """The app of a person without a model, when keys count as answers."""
+    """Start the app without a model, once keys count as answers."""
 
     def start(*args: str, **options):
         cinch = terminal(*args, **options)

@@ -24,7 +24,7 @@ def writes(name: str, content: str = "content") -> Reply:
 
 @pytest.fixture
 def editor(tmp_path: Path):
-    """An editor that does as told with the file it is given."""
+    """Write an editor that processes its file as instructed."""
 
     def make(does: str) -> dict[str, str]:
         script = tmp_path / "an editor"
@@ -36,12 +36,12 @@ def editor(tmp_path: Path):
 
 
 def told(app) -> str:
-    """What the model was told last."""
+    """Return the last result that the model received."""
     return json.dumps(app.server.requests[-1].body["messages"], ensure_ascii=False)
 
 
 def prompts(app) -> list[str]:
-    """What the person said, of all requests the last has."""
+    """Return the user messages of the last request."""
     contents = [m["content"] for m in app.server.requests[-1].body["messages"] if m["role"] == "user"]
     return [content if isinstance(content, str) else content[-1].get("text", "") for content in contents]
 
@@ -241,7 +241,7 @@ def test_key_in_a_longer_prompt_is_stored_and_never_shown_again(cinch, own_home:
 def test_plain_text_reaches_the_model_and_a_command_lookalike_asks_first(cinch):
     app = cinch([Reply("one"), Reply("two"), Reply("three")])
     app.enter("#load")
-    # The first may have taken what was offered to complete it.
+    # The first Enter may have accepted a completion.
     app.type("\r")
     app.see("#load needs more: #load <id>")
     app.type("\x1b\x15")

@@ -13,7 +13,7 @@ ASKS = ("ask_user", {"prompt": "What is it called?"})
 
 
 def stands_behind_the_word(app) -> bool:
-    """Where the terminal puts the window of an input method."""
+    """Return the position at which the terminal shows the window of an input method."""
     column, row = app.cursor
     before, word, _ = app.text.split("\n")[row].partition(WORD)
     return bool(word) and column == cell_len(before + word)

@@ -26,7 +26,7 @@ from cinch_tui.terminal.first_frame import (
 pytestmark = pytest.mark.pty
 
 TAKEN_OVER = b"\x1b[?2048$p"
-"""What the app asks the terminal when it has taken over."""
+"""Query the app sends to the terminal once it has taken over."""
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def start(terminal, model):
 
 @pytest.fixture
 def picture(start, own_home) -> Path:
-    """The picture of an empty screen, made by a start before."""
+    """Return the frame of an empty screen, saved by an earlier start."""
     folder = own_home / "cinch" / "state" / "first-frame"
     app = start()
     app.see("Ask for a change")
@@ -55,7 +55,7 @@ def picture(start, own_home) -> Path:
 
 
 def early(app) -> bytes:
-    """What was written before the app took over."""
+    """Return the output written before the app took over."""
     return app.raw.partition(TAKEN_OVER)[0]
 
 
@@ -255,7 +255,7 @@ def test_keys_typed_before_raw_mode_are_kept_with_a_single_enter(keys: bytes, ke
     user, terminal = os.openpty()
     try:
         os.write(user, keys)
-        # The terminal takes keys in after a moment; then it has echoed them, Enter as two characters.
+        # The terminal echoes the typed keys after a moment, Enter as two characters.
         echoed = b""
         while len(echoed) < len(keys) + keys.count(b"\r"):
             echoed += os.read(user, 100)

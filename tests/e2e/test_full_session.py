@@ -44,7 +44,7 @@ def environment(url: str) -> dict[str, str]:
 
 
 def results(server) -> dict[str, str]:
-    """What the model was told about each call, by tool."""
+    """Return the results that the model received, by tool."""
     told: dict[str, str] = {}
     names: dict[str, str] = {}
     for message in server.requests[-1].body["messages"]:

@@ -28,7 +28,7 @@ def pictures(project: Path) -> None:
 
 @pytest.fixture
 def answer(printed, serve) -> Callable[..., tuple[subprocess.CompletedProcess[str], ModelServer]]:
-    """What print mode makes of these arguments, and what the service was asked."""
+    """Run print mode with these arguments; return its output and the requests of the service."""
 
     def ask(*args: str, script=ANSWER, before: str = ""):
         server = serve(script)
@@ -42,7 +42,7 @@ def environment(server: ModelServer) -> dict[str, str]:
 
 
 def said(server: ModelServer, request: int = -1) -> list[str | bytes]:
-    """What the last message of a request holds: its texts, and the bytes of its images."""
+    """Return the texts and image bytes of the last message of a request."""
     body = server.requests[request].body
     assert accepted_by_anthropic(body)
     content = body["messages"][-1]["content"]

@@ -33,7 +33,7 @@ def said(server, request: int) -> list:
 
 
 def is_sent(content: list, *texts: str) -> bool:
-    """The texts, with the picture after the first."""
+    """Return the texts, with the image after the first."""
     [image] = [each["source"]["data"] for each in content if each["type"] == "image"]
     kinds = [each["type"] for each in content]
     found = [each["text"].strip() for each in content if each["type"] == "text"]
@@ -62,7 +62,7 @@ def test_dropped_image_is_previewed_queued_withdrawn_and_sent(terminal, serve, s
     app.type("here?\r")
 
     app.see("A till")
-    # The stopped prompt stands before it, in the same message.
+    # The stopped prompt precedes it in the same message.
     assert is_sent(said(server, 1)[1:], f"what is {MARK}", "here?")
 
     app.enter("/quit")

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.pty, pytest.mark.requires_program("tmux")]
 
 @pytest.fixture
 def inside(project, serve, tmp_path):
-    """Starts cinch in tmux, which is set up by these options."""
+    """Start cinch in tmux with these tmux options."""
     name = f"cinch-{uuid4().hex[:8]}"
     server = serve([Reply("Said in tmux."), Reply("Said next.")])
     started: list[Terminal] = []

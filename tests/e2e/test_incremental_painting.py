@@ -13,7 +13,7 @@ TALK = "".join(
 
 
 def but_the_scrollbar(text: str) -> list[str]:
-    """Its thumb does not follow every line."""
+    """Return the screen without its scrollbar, whose thumb does not move with every line."""
     return [line[:98].rstrip() for line in text.splitlines()]
 
 

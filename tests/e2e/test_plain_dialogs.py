@@ -53,7 +53,7 @@ def test_pending_calls_are_listed_and_answered_together(cinch, project: Path):
     lines.answer("N: Deny all 2", "N")
     lines.see("all done")
 
-    assert "A: Allow" not in batch  # what the other would write has not been shown
+    assert "A: Allow" not in batch  # the output of the other call has not been shown yet
     made = [name for name in ("one", "two", "three", "four", "five") if (project / name).exists()]
     assert made == ["one", "two", "three"]
 

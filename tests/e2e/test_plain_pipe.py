@@ -17,7 +17,7 @@ MODULES = (
 
 @pytest.fixture
 def piped(project: Path, serve) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs cinch by lines with this as its input."""
+    """Run plain mode with this text as its input."""
 
     def run(text: str, script, *args: str, command: tuple[str, ...] = ("-m", "cinch_tui")):
         server = serve(script)

@@ -16,14 +16,14 @@ TREE = "def total(prices, discount=0):\n    return sum(prices) * (1 - discount /
 WRITE = ("write_file", {"path": "till/receipt.py", "content": TREE})
 READ = ("read_file", {"path": "till/receipt.py"})
 WINDOW = 200_000
-"""Of HAIKU, and of a model of which nothing is known yet: a figure is the same whenever the price data is read."""
+"""Context window of HAIKU, and of an unknown model: the figure must not depend on when the price data is loaded."""
 HAIKU = "anthropic/claude-haiku-4-5"
 WIDER = "anthropic/claude-sonnet-4-6"
-"""Its window is five times as large."""
+"""Model with a five times larger context window."""
 
 
 def said(app, number: int) -> str:
-    """The last that the person said in a request."""
+    """Return the last user message of a request."""
     content = app.server.requests[number].body["messages"][-1]["content"]
     return content if isinstance(content, str) else content[-1]["text"]
 
@@ -33,7 +33,7 @@ def row_of(screen: str, words: str) -> str:
 
 
 def hue(colour: str) -> str:
-    """Which of the gauge's three it is, of a colour as six hexadecimal digits."""
+    """Return which of the three gauge colours a hexadecimal colour is."""
     red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (0, 2, 4))
     degrees = rgb_to_hsv(red, green, blue)[0] * 360
     return "green" if 80 < degrees < 170 else "yellow" if 30 < degrees < 65 else "red" if not 20 < degrees < 330 else ""

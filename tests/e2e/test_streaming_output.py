@@ -15,7 +15,7 @@ def test_streaming_past_the_screen_never_clears_it(terminal, serve):
     server = serve([Reply(f"{SAID}\n\nThe end.", pause_s=0.005)])
     app = terminal(env={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "sk-x"})
     app.see(r"anthropic/claude|Ask for a change")
-    # A terminal's answer that it holds a frame back until it is whole.
+    # The terminal's reply that it supports synchronized output.
     app.type("\x1b[?2026;2$y")
     app.settle()
     before, began = len(app.raw), time.monotonic()

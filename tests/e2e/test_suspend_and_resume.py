@@ -91,7 +91,7 @@ def test_kill_leaves_an_open_editor_alone(terminal, tmp_path, model_env):
     editor = tmp_path / "editor"
     editor.write_text(EDITOR)
     editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
-    # A parent without job control: the editor stays in front.
+    # The parent has no job control: the editor stays in the foreground.
     screen = terminal(program=("sh", "-c", KEEPER, *CINCH), env={**model_env, "EDITOR": str(editor)})
     screen.see("anthropic/claude")
     screen.type("\x07")

@@ -26,7 +26,7 @@ def model_env(serve):
 
 @pytest.fixture
 def shell(terminal, tmp_path, model_env):
-    # A paste is marked by readline, too, where it is asked to.
+    # readline enables bracketed paste too, if configured.
     (tmp_path / "inputrc").write_text("set enable-bracketed-paste off\n")
 
     def start(**env) -> Shell:

@@ -22,7 +22,7 @@ ERROR_TYPES = {
 
 
 def events(reply: Reply, model: str, number: int) -> Iterator[bytes]:
-    """The reply as server-sent events, each with its blank line."""
+    """Return the reply as server-sent events, each with its blank line."""
     yield _event("message_start", message=_message(reply, model, number))
     yield _event("ping")
     for index, (block, deltas) in enumerate(_blocks(reply, number)):

@@ -1,4 +1,4 @@
-"""The shapes of the fixtures with which providers are tested over real HTTP."""
+"""Types of the fixtures with which providers are tested over real HTTP."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from fakes.script import Script
 from harness.ports.provider import Delta, Model
 
 Serve: TypeAlias = Callable[[Script], ModelServer]
-"""Starts a server that answers from a script."""
+"""Start a server that answers from a script."""
 ModelAt: TypeAlias = Callable[[ModelServer, str], Model]
-"""The model of a server, spoken to on a wire."""
+"""Return the model of a server, for a wire protocol."""
 AnswerRaw: TypeAlias = Callable[[bytes], Awaitable[str]]
-"""Starts a server that answers everything with these bytes; its address."""
+"""Start a server that answers everything with these bytes; return its URL."""
 Asker: TypeAlias = Callable[..., Awaitable[list[Delta]]]
-"""Asks a model and waits for all deltas; further arguments are messages."""
+"""Call a model and collect all deltas; further arguments are messages."""
 
 
 def said_in(body: dict[str, Any]) -> list[Any]:
-    """The messages of a request, whatever its wire calls them."""
+    """Return the messages of a request in any wire protocol."""
     return next(body[name] for name in ("messages", "input", "contents") if name in body)

@@ -12,7 +12,7 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 class Authority:
-    """Issues certificates; `file` is its own, for those who trust it."""
+    """Certificate authority; `file` is its own certificate, for clients that trust it."""
 
     def __init__(self, folder: Path, name: str = "Acme Inspection") -> None:
         self._ca = trustme.CA(organization_name=name)
@@ -20,7 +20,7 @@ class Authority:
         self._ca.cert_pem.write_to_path(self.file)
 
     def server(self, *hosts: str, expired: bool = False, asks_back: bool = False) -> ssl.SSLContext:
-        """For a server of these names; `asks_back` wants a certificate of clients, too."""
+        """Return the TLS context of a server with these names; `asks_back` requires client certificates too."""
         issued = self._ca.issue_cert(*hosts, not_after=LONG_AGO if expired else None)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         issued.configure_cert(context)
@@ -30,7 +30,7 @@ class Authority:
         return context
 
     def client(self, folder: Path) -> tuple[Path, Path]:
-        """The files of a certificate and its key."""
+        """Write a certificate and its key; return the files."""
         issued = self._ca.issue_cert("somebody@example.com")
         certificate, key = folder / "client.pem", folder / "client.key"
         issued.cert_chain_pems[0].write_to_path(certificate)

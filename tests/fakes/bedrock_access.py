@@ -1,4 +1,4 @@
-"""Keys for Amazon Bedrock, as tests have them."""
+"""Test credentials for Amazon Bedrock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Amazon's own library as the judge of our requests to Bedrock, their signatures, and the frames of its stream."""
+"""Validation of our Bedrock requests, signatures and stream frames by Amazon's own library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOBS = ("bytes", "redactedContent")
 
 
 def accepted_by_bedrock(body: Mapping[str, Any], model_id: str = "some.model") -> bool:
-    """Whether the service's model finds the body well formed, and its own writer writes just that."""
+    """Return True if the service's model accepts the body, and its own serializer produces the same."""
     asked = {**_with_bytes(body), "modelId": model_id}
     if report := ParamValidator().validate(asked, _operation().input_shape).generate_report():
         raise AssertionError(report)
@@ -30,19 +30,19 @@ def accepted_by_bedrock(body: Mapping[str, Any], model_id: str = "some.model") -
 
 
 def path_of(model_id: str) -> str:
-    """The path as Amazon's own library writes it."""
+    """Return the path as Amazon's own library writes it."""
     return _written({"modelId": model_id})["url_path"]
 
 
 def read_frames(body: bytes) -> list[tuple[str, Any]]:
-    """The events of a stream, by their kinds, as Amazon's own library reads them."""
+    """Return the events of a stream by kind, as Amazon's own library reads them."""
     buffer = EventStreamBuffer()
     buffer.add_data(body)
     return [(_kind(frame.headers), json.loads(frame.payload)) for frame in buffer]
 
 
 def understood(body: bytes) -> list[dict[str, Any]]:
-    """The events of a stream, with the fields that the service's model knows."""
+    """Return the events of a stream, with the fields that the service's model knows."""
     buffer = EventStreamBuffer()
     buffer.add_data(body)
     shape = _operation().output_shape.members["stream"]
@@ -50,7 +50,7 @@ def understood(body: bytes) -> list[dict[str, Any]]:
 
 
 def is_signed(url: str, headers: Mapping[str, str], content: bytes, keys: Credentials, region: str) -> bool:
-    """Whether the signature is the one that these keys make of the request."""
+    """Return True if the signature is the one these keys produce for the request."""
     told = headers["authorization"]
     signed_names = told.partition("SignedHeaders=")[2].partition(",")[0].split(";")
     request = AWSRequest("POST", url, {name: headers[name] for name in signed_names}, content)
@@ -76,7 +76,7 @@ def _operation() -> Any:
 
 
 def _with_bytes(value: Any) -> Any:
-    """The body as the library takes it, which writes bytes as base64 itself."""
+    """Return the body as the library expects it, which encodes bytes as base64 itself."""
     if isinstance(value, Mapping):
         return {
             key: b64decode(inner) if key in BLOBS and isinstance(inner, str) else _with_bytes(inner)

@@ -30,7 +30,7 @@ def is_asked(path: str) -> bool:
 
 
 def frame(payload: bytes, **headers: str) -> bytes:
-    """One message of the stream; the names of headers begin with a colon and have hyphens, which Python's cannot."""
+    """Return one message of the stream; header names start with a colon and have hyphens, unlike Python names."""
     head = b"".join(_header(f":{name.replace('_', '-')}", value) for name, value in headers.items())
     prelude = struct.pack("!II", 16 + len(head) + len(payload), len(head))
     unchecked = prelude + struct.pack("!I", crc32(prelude)) + head + payload
@@ -79,7 +79,7 @@ def error_body(status: int, message: str) -> dict[str, Any]:
 
 
 def listed(path: str, models: tuple[str, ...]) -> dict[str, Any] | None:
-    """The lists of the control plane: models that are asked for directly, and a profile."""
+    """Return the lists of the control plane: models for direct requests, and a profile."""
     match path.partition("?")[0]:
         case "/foundation-models":
             mute = {"modelId": "some.embedder", "responseStreamingSupported": False}

@@ -1,4 +1,4 @@
-"""Hooks around calls that write down what they are told, or do what a test wants."""
+"""Hooks around calls that record their arguments, or do what a test needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.views import View
 
 
 class Watching(Hooks):
-    """Writes down what it is told, in the same list as what happens; says `verdict` of the tool of that name."""
+    """Hooks that record calls in the event list and return `verdict` for the tool of that name."""
 
     def __init__(self, verdicts: dict[str, CallVerdict] | None = None) -> None:
         self.told: list[str] = []
@@ -38,7 +38,7 @@ class Watching(Hooks):
 
 
 class Acting(Hooks):
-    """Does `before` and `after`."""
+    """Hooks that run `before` and `after`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The whole app on a folder, with a model that is played by a server here."""
+"""The whole app in a folder, with a scripted model server."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
 
 
 async def ready(pilot: Pilot[object], app: CinchApp) -> None:
-    """The agent is there, and the prompt is on the screen."""
+    """Wait until the agent exists and the prompt is on the screen."""
     await until(pilot, lambda: app.controller._assembly is not None and app.controller.sender.is_ready)

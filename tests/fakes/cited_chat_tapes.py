@@ -1,4 +1,4 @@
-"""Replies with sources of the services that speak one of OpenAI's protocols, in the true form of each."""
+"""Replies with sources from the services that speak one of OpenAI's protocols, in their original form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPAN = (TEXT.index("der"), TEXT.index("[1]"))
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """What comes from the service `name`, and what should be made of it; the text is always `TEXT`."""
+    """Recorded output of the service `name` and its expected result; the text is always `TEXT`."""
 
     name: str
     events: Sequence[Mapping[str, Any]]
@@ -58,7 +58,7 @@ def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> d
 
 
 def chat(*deltas: Mapping[str, Any], each: Mapping[str, Any] | None = None, **last: Any) -> list[Any]:
-    """Chunks of the text, then `deltas`, then the end; `each` chunk and the `last` have more."""
+    """Return chunks of the text, then `deltas`, then the end; `each` and `last` are merged into the chunks."""
     half = len(TEXT) // 2
     said = [{"role": "assistant", "content": TEXT[:half]}, {"content": TEXT[half:]}, *deltas]
     return [*(chunk(delta, **(each or {})) for delta in said), chunk({}, "stop", **(each or {}), **last)]
@@ -177,7 +177,7 @@ _SOURCES = (
 
 
 def answered(annotations: Sequence[Any], *, noted: bool = True, **ending: Any) -> list[Any]:
-    """A message of the Responses API. `noted`: with its annotations, and not only an event for each."""
+    """Return a message of the Responses API; `noted` includes annotations and not only an event for each."""
     part = {"type": "output_text", "text": TEXT, "annotations": list(annotations) if noted else []}
     item = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [part]}
     half = len(TEXT) // 2

@@ -1,4 +1,4 @@
-"""Replies with sources, in the true form of each service that has some of its own."""
+"""Replies with sources, in the original form of each service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations that run at once, a strategy that is told what to choose, and what is told of them."""
+"""Parallel configurations, a scripted selection strategy, and the recorded events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ITS_END = ["MessageEnd", "UsageUpdate", "TurnEnd", "AgentEnd"]
 
 
 class Take:
-    """Chooses as it is told, once it may."""
+    """Strategy that makes a scripted choice, once it is released."""
 
     def __init__(self, index: int, *, error: Exception | None = None, usage: Usage = Usage()) -> None:
         self._index = index
@@ -52,7 +52,7 @@ def failing(name: str, text: str = "no such model") -> Model:
 
 
 def own(events: Sequence[Event]) -> list[str]:
-    """What is told of the agent itself."""
+    """Return the events of the agent itself."""
     return [type(each).__name__ for each in events if not isinstance(each, BranchEvent)]
 
 

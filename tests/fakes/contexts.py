@@ -1,4 +1,4 @@
-"""What a tool is given, without a loop around it."""
+"""Tool contexts without an agent loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tool_context(
     *,
     update: Callable[[View], None] = lambda view: None,
 ) -> ToolContext:
-    """A context whose workspace is `folder` and whose long output goes to `folder/spill`."""
+    """Return a context whose workspace is `folder` and whose spilled output goes to `folder/spill`."""
     someone = person or ScriptedPerson()
     return ToolContext(
         call_id="call/1",

@@ -1,4 +1,4 @@
-"""An app with nothing in it, on which a test puts one dialog and looks at what comes back."""
+"""Empty app for testing one dialog and its result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinch_tui.screens.dialog import Dialog, TypedAhead
 
 
 class Host(App[None]):
-    """Remembers what its dialogs answered, and what was typed past them."""
+    """App that records the results of its dialogs and the keys they did not handle."""
 
     def __init__(self, first: Screen[object] | None = None) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Host(App[None]):
     async def on_mount(self) -> None:
         if self.first is not None:
             await self.push_screen(self.first, self.results.append)
-            # A picture must not depend on when it is taken.
+            # A snapshot must not depend on when it is taken.
             for field in self.first.query(Input):
                 field.cursor_blink = False
 
@@ -34,7 +34,7 @@ class Host(App[None]):
 
 
 async def until_listening(pilot: Pilot[Any]) -> None:
-    """Until the dialog on top takes keys for answers again."""
+    """Wait until the top dialog accepts answer keys again."""
     await pilot.pause()
     while isinstance(pilot.app.screen, Dialog) and pilot.app.screen.waiting:
         await pilot.pause(0.01)

@@ -1,4 +1,4 @@
-"""Facts of models, for tests of what depends on them."""
+"""Model information for tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.ports.provider import ModelInfo, ModelInfoSource, Price
 
 
 class SlowFacts:
-    """Facts that are only known once somebody waited for them."""
+    """Model information that is known only after it has been awaited."""
 
     def __init__(self, price: Price | None = None) -> None:
         self.now: ModelInfo | None = None

@@ -1,4 +1,4 @@
-"""A model that plays a part for each agent of a family, and what happened in all of them."""
+"""Scripted model for an agent and its subagents, and the events of all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from providers.demo import Call, DemoProvider, Reply, Say
 
 
 def cast(roles: dict[str, Sequence[Reply | str]]) -> Model:
-    """Each agent is known by what it was first told; a dollar for each token."""
+    """Return a model that recognizes each agent by its first message; each token costs a dollar."""
     waiting = {first: list(replies) for first, replies in roles.items()}
 
     def play(request: Request) -> Reply:
@@ -25,7 +25,7 @@ def cast(roles: dict[str, Sequence[Reply | str]]) -> Model:
 
 
 def delegates(*tasks: str, tools: Sequence[str] = ()) -> Reply:
-    """A reply that hands each task to a sub-agent named like it."""
+    """Return a reply that delegates each task to a subagent of that name."""
     return Reply(
         tuple(Call("delegate_sub_agent", {"task": task, "name": task, "tools": list(tools)}) for task in tasks)
     )
@@ -36,7 +36,7 @@ def said(text: str, *, tokens: int) -> Reply:
 
 
 def outline(events: Iterable[Event]) -> list[str]:
-    """The names of what happened, a `>` for each generation; without what is streamed."""
+    """Return the names of the events, with a `>` per generation; streaming events are left out."""
     return [_name(event) for event in events if not isinstance(event, MessageUpdate)]
 
 
@@ -45,18 +45,18 @@ def _name(event: Event) -> str:
 
 
 def inside(events: Iterable[Event], kind: type, depth: int = 1) -> list:
-    """The events of that kind that happened so many generations below."""
+    """Return the events of that kind from a generation."""
     for _ in range(depth):
         events = [event.event for event in events if isinstance(event, SubagentEvent)]
     return [event for event in events if isinstance(event, kind)]
 
 
 def one(*script: Reply | str) -> Model:
-    """A model that hands one task to a sub-agent, which plays the script."""
+    """Return a model that delegates one task to a subagent, which plays the script."""
     return cast({"go": [delegates("dig"), "ok"], "dig": script})
 
 
 def heard(events: Iterable[Event], *, depth: int = 1) -> list[str]:
-    """What a sub-agent of that generation told."""
+    """Return the progress texts of a subagent of that generation."""
     mark = ">" * depth
     return [name[depth:] for name in outline(events) if name.startswith(mark) and not name.startswith(f"{mark}>")]

@@ -30,9 +30,9 @@ def lists_models(path: str) -> bool:
 
 
 def events(reply: Reply, model: str, number: int) -> Iterator[bytes]:
-    """The reply as server-sent events: text in pieces, calls whole, each event with the counts so far.
+    """Return the reply as server-sent events: text in pieces, calls complete, each event with the counts so far.
 
-    As newer models do, the first call has the signature; a reply without calls has it on an empty text at its end.
+    As with newer models, the first call has the signature; a reply without calls has it on an empty text at its end.
     """
     *parts, last = [*_parts(reply, number), {"text": ""}]
     if reply.thinking and not reply.calls:
@@ -74,7 +74,7 @@ def _event(reply: Reply, model: str, number: int, part: dict[str, Any], finish: 
         "modelVersion": model or "fake-model",
         "responseId": f"fake-{number:04d}",
     }
-    # Lines end in CR LF here.
+    # Google sends lines ending in CR LF.
     return f"data: {json.dumps(event, ensure_ascii=False)}\r\n\r\n".encode()
 
 

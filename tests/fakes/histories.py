@@ -1,4 +1,4 @@
-"""Conversations as each vendor's models leave them: written by the true decoders from the true wires."""
+"""Histories as each vendor's models produce them, decoded by the real decoders from the real wires."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Wire(Protocol):
 
 
 class MistralWire:
-    """OpenAI's, with thoughts among the parts of the content, and ids of nine letters."""
+    """OpenAI-compatible, with thinking among the content parts, and ids of nine letters."""
 
     def events(self, reply: Reply, model: str, number: int, /) -> Iterator[bytes]:
         for event in openai_wire.events(reply, model, number):
@@ -57,7 +57,7 @@ class MistralWire:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """A model, and how its service writes."""
+    """A model, and the wire format of its service."""
 
     spec: ModelSpec
     wire: Wire
@@ -87,7 +87,7 @@ AUTHORS: Mapping[str, Author] = {
 
 
 class Telling:
-    """A conversation under way; `messages` is its history."""
+    """A conversation in progress; `messages` is its history."""
 
     def __init__(self, author: Author) -> None:
         self.author = author
@@ -98,7 +98,7 @@ class Telling:
         self.messages.append(UserMessage(tuple(Text(each) if isinstance(each, str) else each for each in content)))
 
     def reply(self, reply: Reply, *, ids: Sequence[str] = ()) -> None:
-        """`ids`: those that the service gives the calls, instead of its usual ones."""
+        """Add a reply with calls; `ids` replaces the usual ids of the service."""
         given = iter(ids)
         builder = self._builder()
         for delta in self._deltas(reply):
@@ -108,7 +108,7 @@ class Telling:
         self.messages.append(builder.finish())
 
     def say_more(self, reply: Reply) -> None:
-        """The last reply goes on, after its calls."""
+        """Continue the last reply after its calls."""
         last = self.messages.pop()
         assert isinstance(last, AssistantMessage)
         builder = self._builder()
@@ -118,7 +118,7 @@ class Telling:
         self.messages.append(replace(last, content=(*last.content, *more.content)))
 
     def break_off(self, reply: Reply, error: str = "") -> None:
-        """Half of a reply comes; then it fails with the `error`, or is stopped."""
+        """Stream half of a reply; then fail with the `error`, or stop."""
         deltas = self._deltas(reply)
         builder = self._builder()
         for delta in deltas[: len(deltas) // 2]:
@@ -126,7 +126,7 @@ class Telling:
         self.messages.append(builder.fail(error) if error else builder.abort())
 
     def answer(self, *results: str | Image | Exception | None) -> None:
-        """Results of the last calls, in order; an exception is a failure, None says nothing."""
+        """Add results of the last calls, in order; an exception is a failure, None returns nothing."""
         for call, result in zip(self._last.tool_calls, results, strict=False):
             is_error = isinstance(result, Exception)
             said = Text(str(result)) if is_error else Text(result) if isinstance(result, str) else result
@@ -259,7 +259,7 @@ CONVERSATIONS: Mapping[str, Callable[[Telling], None]] = {
 
 @cache
 def history_of(author: str, name: str) -> tuple[ModelMessage, ...]:
-    """What that conversation leaves, had with the author."""
+    """Return the history of that conversation with the vendor."""
     told = Telling(AUTHORS[author])
     CONVERSATIONS[name](told)
     return tuple(told.messages)

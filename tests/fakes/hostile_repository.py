@@ -1,4 +1,4 @@
-"""Repositories whose configuration names a program, and whether that program was run."""
+"""Repositories whose configuration names a program, and a check whether that program ran."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ GIT = "git -c user.name=n -c user.email=n@example.com"
 
 
 class HostileRepository:
-    """A folder `project` with a repository, and beside it a program that leaves a trace when it is run."""
+    """Folder `project` with a repository, and a program next to it that leaves a trace when it runs."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "project"

@@ -1,4 +1,4 @@
-"""A hub of models that speaks Hugging Face's API: lists with checksums, files behind a redirect, ranges."""
+"""Model hub with Hugging Face's API: lists with checksums, files behind a redirect, ranges."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fakes.local_http import Handler, LocalHttp
 
 @dataclass
 class HubServer(LocalHttp):
-    """Use it as a context manager. `files` of the one `repository`, by path.
+    """Context manager; `files` are those of the one `repository`, by path.
 
-    `cut_after`: how many bytes of a file each answer holds at most. `states`: checksums stated for files instead of the
-    true ones. `closed`: who may not come in: `gated`, which `token` opens. `page`: how many files a list holds.
+    `cut_after`: maximum bytes of a file per response. `states`: checksums reported instead of the real ones. `closed`:
+    access restriction; `gated` is lifted by `token`. `page`: number of files per list.
     """
 
     files: dict[str, bytes]
@@ -46,7 +46,7 @@ class HubServer(LocalHttp):
 
     @property
     def ranges(self) -> list[str]:
-        """What was asked of the files themselves."""
+        """Requests for the files themselves."""
         return [wanted for path, wanted in self.asked if path.startswith("/cdn/")]
 
 
@@ -63,7 +63,7 @@ class _Handler(Handler):
             if path.startswith("/api/models/"):
                 self._list(int(parts.query.partition("cursor=")[2] or 0))
             else:
-                # Another host has the bytes; it must not be shown the token.
+                # The bytes are on another host, which must not receive the token.
                 at = path.removeprefix(f"/{hub.repository}/resolve/main/")
                 self.send_body(302, b"", {"location": f"{hub.url.replace('127.0.0.1', 'localhost')}/cdn/{at}"})
 

@@ -1,4 +1,4 @@
-"""What is true of every run, whatever was done to it; checked on what was seen of it."""
+"""Invariants of every run, checked on its recorded events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from harness.messages import AssistantMessage, Message, ToolResult, UserMessage
 from harness.ports.provider import Request
 
 BY_HAND = (ModelChanged, ModeChanged, Notice)
-"""What a person may cause at any time."""
+"""Events the user can cause at any time."""
 IN_A_TURN = (RequestStart, MessageUpdate, MessageDiscarded, ToolApprovalRequested, ToolApprovalResolved)
 IN_A_TURN += (ToolExecutionStart, ToolExecutionUpdate, ToolExecutionEnd, ToolCacheHit, QuestionAsked, QuestionAnswered)
 
@@ -59,10 +59,10 @@ def check_all(stage: Stage) -> None:
         _check_messages(run)
         _check_calls(run)
     for hooks in stage.agent.options.hooks:
-        # What is stopped between its end and its last hook never comes to it.
+        # A run stopped between its end and its last hook does not call it.
         assert not isinstance(hooks, WhimHooks) or stage.stopped or hooks.asked["after_loop"] == len(runs)
     assert len({run[0].run_id for run in runs}) == len(runs)
-    # The last of each kind: test_event_json.py proves it of any event, and encoding all of them takes most of the time.
+    # One event of each type: test_event_json.py proves it of any event, and encoding all of them takes very long.
     for event in {type(event): event for event in stage.events}.values():
         assert decode(type(event), encode(event)) == event
     for request in stage.wire.requests:
@@ -75,7 +75,7 @@ def check_all(stage: Stage) -> None:
 
 
 def _runs(events: Sequence[Event]) -> Iterable[list[Event]]:
-    """The events of each run, up to its end. After it there are only those of hooks and of the person."""
+    """Yield the events of each run up to its end; only hooks and the user cause events after it."""
     run: list[Event] = []
     for event in events:
         run.append(event)
@@ -90,7 +90,7 @@ def _runs(events: Sequence[Event]) -> Iterable[list[Event]]:
 
 
 def _check_run(run: Sequence[Event]) -> None:
-    """One start, one end; turns that begin and end; what belongs into a turn is inside one."""
+    """Check that a run has one start and one end, and that turns and their events are nested."""
     kinds = [type(event) for event in run]
     assert {event.run_id for event in run} == {run[-1].run_id}
     assert kinds.count(AgentEnd) == 1
@@ -119,7 +119,7 @@ def _check_run(run: Sequence[Event]) -> None:
 
 
 def _check_messages(run: Sequence[Event]) -> None:
-    """Each message begins once and then ends or is discarded; its updates are between. The end tells of all."""
+    """Check that each message starts once and then ends or is discarded, and that the end has all of them."""
     open_id = ""
     seen: set[str] = set()
     for event in run:
@@ -150,7 +150,7 @@ def _check_messages(run: Sequence[Event]) -> None:
 
 
 def _check_calls(run: Sequence[Event]) -> None:
-    """Each call of each reply begins once and ends once, or is blocked; questions are answered."""
+    """Check that each call starts and ends once, or is blocked, and that questions are answered."""
     calls = Counter(
         call.id
         for event in run
@@ -188,8 +188,7 @@ def _check_calls(run: Sequence[Event]) -> None:
 
 
 def check_request(request: Request) -> None:
-    """No call without its one result, no result without its call, nothing that is not for a model, and no last word
-    of its own."""
+    """Check that calls and results are paired, that all messages are for a model, and that the last is not its own."""
     due: list[str] = []
     for message in request.messages:
         match message:
@@ -206,7 +205,7 @@ def check_request(request: Request) -> None:
 
 
 def _check_waits(stage: Stage) -> None:
-    """A request that is to be sent again waits as long as was said, unless its turn is interrupted."""
+    """Check that a retry waits as announced, unless its turn is interrupted."""
     not_before = 0.0
     for event, time in zip(stage.events, stage.times, strict=True):
         if isinstance(event, RetryScheduled):
@@ -216,7 +215,7 @@ def _check_waits(stage: Stage) -> None:
         elif isinstance(event, RequestStart):
             assert time >= not_before - 0.001
         elif isinstance(event, TurnEnd | AgentEnd | ModelChanged):
-            # Another model need not be waited for.
+            # Another model is called without waiting.
             not_before = 0.0
 
 
@@ -233,7 +232,7 @@ def _check_limits(stage: Stage, runs: Sequence[Sequence[Event]]) -> None:
 
 
 def _turns_by_mode(events: Sequence[Event], mode: str) -> Iterable[Counter[str]]:
-    """The turns of each run by the mode they were in; by an empty name those in which it changed."""
+    """Yield the turns of each run by mode; turns in which the mode changed are under an empty name."""
     turns: Counter[str] = Counter()
     in_turn = ""
     for event in events:
@@ -259,7 +258,7 @@ def _end_of(run: Sequence[Event]) -> AgentEnd:
 
 
 def _check_leave(stage: Stage) -> None:
-    """What was denied, blocked or forbidden, broke its schema or had no leave did not run; what is kept is true."""
+    """Check that denied, blocked, forbidden or invalid calls did not run, and that cached results are current."""
     assert not stage.refused & stage.ran.keys()
     for call_id, arguments in stage.ran.items():
         assert "do" in arguments
@@ -275,7 +274,7 @@ def _check_leave(stage: Stage) -> None:
 
 
 def _check_words(stage: Stage) -> None:
-    """Nothing typed is lost, nothing is heard twice or out of order, and what a filter keeps back is not heard."""
+    """Check that no message is lost, duplicated or reordered, and that blocked messages are not sent."""
     stage.taken.extend(stage.agent.drain_queues())
     rejected = {event.message_id for event in stage.events if isinstance(event, InputRejected)}
     heard = Counter(message.id for message in stage.agent.history)
@@ -294,7 +293,7 @@ def _check_words(stage: Stage) -> None:
 
 
 def _check_follow_ups(stage: Stage) -> None:
-    """A follow-up is heard where the run before it, or the turn before it, ended well and had nothing more to do."""
+    """Check that a follow-up is delivered only after a successful end without further work."""
     last: TurnEnd | None = None
     for event in stage.events:
         match event:
@@ -310,7 +309,7 @@ def _check_follow_ups(stage: Stage) -> None:
 
 
 def _check_history(stage: Stage) -> None:
-    """The history is what the events told, and no healing is needed beyond dropping what says nothing."""
+    """Check that the history matches the events and needs no repair except dropping empty messages."""
     told: list[Message] = []
     for event in stage.events:
         if isinstance(event, AgentEnd):

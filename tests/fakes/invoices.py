@@ -1,4 +1,4 @@
-"""An answer in a form, as models give it rightly and wrongly, and the events around it."""
+"""Valid and invalid structured outputs, and the events around them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BEGINNING = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd"]
 REPLY = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
 CALLED = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageStart", "MessageEnd", "TurnEnd"]
 TOLD = ["TurnStart", "MessageStart", "MessageEnd"]
-"""A turn that begins with something said: to the model, by the program."""
+"""Return the events of a turn that starts with a program message to the model."""
 SCHEMA: JsonObject = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}
 
 
@@ -64,5 +64,5 @@ def said(value: JsonValue) -> Reply:
 
 
 def whole(seen) -> list[str]:
-    """What happened, but for the pieces of what was said."""
+    """Return the events without the streamed pieces."""
     return [name for name in seen.names if name != "MessageUpdate"]

@@ -1,4 +1,4 @@
-"""The vendors' own types as judges of what we send; imported here, and nowhere at run time."""
+"""Validation of our requests by the vendors' own types, which are never imported at run time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pydantic import TypeAdapter
 from harness.messages import JsonObject
 
 SERVERS_OWN = frozenset(("truncate", "shift", "id", "tool_call_id"))
-"""Fields in the types of Ollama's server that its Python SDK has not."""
+"""Fields of Ollama's server that its Python SDK does not have."""
 
 
 def accepted_by_anthropic(body: JsonObject) -> bool:
-    """Whether the SDK's types know every field of a body for the Messages API and find it well formed."""
+    """Return True if the SDK's types accept a Messages API body and know every field."""
     return _read(_messages_type().validate_python(body)) == body
 
 
@@ -29,7 +29,7 @@ def accepted_by_responses(body: JsonObject) -> bool:
 
 
 def accepted_by_ollama(body: JsonObject) -> bool:
-    """Whether the SDK's types find the body well formed and know every field but those that only the server knows."""
+    """Return True if the SDK's types accept the body and know every field except those only the server knows."""
     from ollama._types import ChatRequest
 
     known = _without(body, SERVERS_OWN)
@@ -37,7 +37,7 @@ def accepted_by_ollama(body: JsonObject) -> bool:
 
 
 def accepted_by_mistral(body: JsonObject) -> bool:
-    """Whether the SDK's types know every field of the body; they add defaults of their own."""
+    """Return True if the SDK's types know every field of the body; they add defaults of their own."""
     from mistralai.client.models import ChatCompletionStreamRequest
 
     return _covers(ChatCompletionStreamRequest.model_validate(body).model_dump(mode="json", by_alias=True), body)
@@ -48,7 +48,7 @@ def responses_event(data: Mapping[str, Any]) -> object:
 
 
 def accepted_by_google(body: JsonObject) -> bool:
-    """Whether the SDK's types, which have none for a body as a whole, know every field of each part of it."""
+    """Return True if the SDK's types know every field of each part; it has no type for a whole body."""
     from google.genai import types
 
     judges = {
@@ -75,7 +75,7 @@ def openai_chunk(data: Mapping[str, Any]) -> object:
 
 
 def _reads_as(kind: Any, value: Any) -> bool:
-    """Whether a type knows every field of a value: those it does not know it refuses, or leaves out."""
+    """Return True if a type knows every field of a value; unknown ones are rejected or dropped."""
     adapter = TypeAdapter(kind)
     read = adapter.validate_json(json.dumps(value))
     written = adapter.dump_python(read, mode="json", by_alias=True, exclude_none=True)
@@ -83,7 +83,7 @@ def _reads_as(kind: Any, value: Any) -> bool:
 
 
 def _in_one_alphabet(value: Any) -> str:
-    """The value as text, with base64 in the alphabet that pydantic writes."""
+    """Return the value as text, with base64 in the alphabet that pydantic writes."""
     return json.dumps(value, sort_keys=True).replace("+", "-").replace("/", "_")
 
 
@@ -144,7 +144,7 @@ def _without(value: Any, names: frozenset[str]) -> Any:
 
 
 def _read(value: Any) -> Any:
-    """The value as plain JSON; reading also checks the lists that pydantic checks only when they are read."""
+    """Return the value as plain JSON; this validates lists that pydantic checks lazily."""
     if isinstance(value, Mapping):
         return {key: _read(inner) for key, inner in value.items()}
     if hasattr(value, "__iter__") and not isinstance(value, str):

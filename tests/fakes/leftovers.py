@@ -1,4 +1,4 @@
-"""Counts what a program holds, and a workload whose runs are all broken off."""
+"""Resource counts of a process, and a workload whose runs are all interrupted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tools.process_guard import process_guard
 FAKES = Path(__file__).parent
 SECONDS = f"86399.{os.getpid()}"
 SLEEP = f"echo begun; sleep {SECONDS} & sleep {SECONDS}"
-"""A command with a child of its own; nobody else on the machine sleeps for just so long."""
+"""Command with a child process; the number of seconds is unique on the machine."""
 
 SCRIPT = (
     '[{"type": "hang", "reply": {"text": "Once upon a time"}, "after_events": 4},'
@@ -37,7 +37,7 @@ SCRIPT = (
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What this program holds now: tasks of its event loop, threads, sleeping commands, sockets, all open files."""
+    """Resources the process holds: event loop tasks, threads, sleeping commands, sockets, open files."""
 
     tasks: int
     threads: int
@@ -47,7 +47,7 @@ class Held:
 
 
 def held() -> Held:
-    # The first command starts it, and it stays: it is not left behind by a run.
+    # The first command starts the process guard, which stays and is not a leftover of a run.
     process_guard().start()
     links = [_link(each) for each in Path("/proc/self/fd").iterdir()]
     files = [each for each in links if each and not each.startswith("/proc")]
@@ -62,7 +62,7 @@ def held() -> Held:
 
 @contextmanager
 def model_server(folder: Path, script: str = SCRIPT) -> Generator[str]:
-    """The base URL of a server in a process of its own, so that its threads and sockets are not counted.
+    """Start a server in its own process, so that its threads and sockets are not counted; yield its base URL.
 
     Every first reply of `SCRIPT` never ends, every second one runs a command that never ends, every third one leaves
     such a command in the background.
@@ -79,7 +79,7 @@ def model_server(folder: Path, script: str = SCRIPT) -> Generator[str]:
 
 
 async def break_off_runs(base_url: str, folder: Path, rounds: int) -> list[str]:
-    """Begin runs and stop each in its middle, in each way there is, 12 a round; how they ended."""
+    """Start runs and interrupt each in every possible way, 12 per round; return their stop reasons."""
     workspace, ends = Workspace(folder), list[str]()
     freely = AgentOptions(workspace=workspace, approval="off")
     asking = AgentOptions(workspace=workspace, user=PendingRequests())

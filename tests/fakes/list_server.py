@@ -1,4 +1,4 @@
-"""A server that gives the same JSON for a path each time, and tells which paths were asked for."""
+"""Server that returns fixed JSON for a path, and records the requested paths."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from fakes.local_http import Handler, LocalHttp
 
 
 class ListServer(LocalHttp):
-    """A running server on 127.0.0.1; use it as a context manager. `answers` is by path, without its query;
-    anything else is answered with `status`.
+    """Server on 127.0.0.1, a context manager. `answers` is by path, without the query; other paths get `status`.
 
-    While `released` is not set nothing is answered.
+    While `released` is not set, nothing is answered.
     """
 
     def __init__(self, answers: Mapping[str, Any], *, port: int = 0, status: int = 404) -> None:

@@ -1,4 +1,4 @@
-"""An HTTP server in threads of this process, on a port of this machine: what the fake services have in common."""
+"""HTTP server in threads of this process, on a local port: the common base of the fake services."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class LocalHttp:
-    """Use it as a context manager. A handler finds it as `self.server.fake`."""
+    """Context manager. A handler finds it as `self.server.fake`."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler], port: int = 0) -> None:
         self._http = _HttpServer(("127.0.0.1", port), handler)
@@ -35,7 +35,7 @@ class LocalHttp:
         self._thread.join()
 
     def let_go(self) -> None:
-        """Nobody new comes in: end what keeps those who are still here."""
+        """Refuse new connections and end the open ones."""
 
 
 class _HttpServer(ThreadingHTTPServer):
@@ -43,13 +43,13 @@ class _HttpServer(ThreadingHTTPServer):
     fake: Any
 
     def handle_error(self, request: object, client_address: object) -> None:
-        # A client that goes away before its answer is part of the game.
+        # Clients that disconnect before their answer are expected.
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)  # pyright: ignore[reportArgumentType] - passed on as it came
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Says nothing on stderr."""
+    """Handler without a log."""
 
     server: _HttpServer  # pyright: ignore[reportIncompatibleVariableOverride] - the standard library's way to it
 

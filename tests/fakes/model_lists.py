@@ -1,4 +1,4 @@
-"""Lists of models in the true form of each service and server, shortened to the entries and fields that matter."""
+"""Model lists in the original form of each service and server, shortened to the relevant entries and fields."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A local model server that answers from a script, on the wires of Anthropic, OpenAI, Google, Amazon and Ollama.
+"""Local model server that answers from a script, with the wires of Anthropic, OpenAI, Google, Amazon and Ollama.
 
-By hand: `python tests/fakes/model_server.py --port 9000 script.json`, where the file holds a list of items such as
+Run manually: `python tests/fakes/model_server.py --port 9000 script.json`, where the file holds a list of items such as
 `{"text": "Hello"}`, `{"calls": [["read_file", {"path": "a.py"}]]}` or `{"type": "failure", "status": 429}`.
 """
 
@@ -18,7 +18,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-# Run by hand, Python looks for modules in this file's own folder only.
+# When run as a script, Python searches modules only in the folder of this file.
 if not __package__:
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
@@ -40,7 +40,7 @@ EXHAUSTED = Failure(400, "the script of the fake model server has no more replie
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A request as it came in; header names are lower-case."""
+    """A received request; header names are lower-case."""
 
     path: str
     headers: Mapping[str, str]
@@ -48,11 +48,11 @@ class Recorded:
 
 
 class ModelServer(LocalHttp):
-    """A running server on 127.0.0.1; use it as a context manager.
+    """Server on 127.0.0.1, a context manager.
 
-    `script` is taken item by item, or called with each request's body. `requests` holds what was asked of a model,
-    `connections_opened` how often a client connected. `shown` is what Ollama tells of a model, `loaded` its windows in
-    use by name.
+    `script` is consumed item by item, or called with each request's body. `requests` holds the model requests,
+    `connections_opened` the number of connections. `shown` is Ollama's model information, `loaded` its context
+    windows in use by name.
     """
 
     def __init__(self, script: Script = (), *, port: int = 0, models: tuple[str, ...] = ("fake-model",)) -> None:
@@ -87,7 +87,7 @@ class ModelServer(LocalHttp):
             self._connections.discard(connection)
 
     def next_item(self, recorded: Recorded) -> tuple[Item, int]:
-        """The answer to a request, and the request's number."""
+        """Return the answer to a request, and the request's number."""
         with self._lock:
             self.requests.append(recorded)
             number = len(self.requests)

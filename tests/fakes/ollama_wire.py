@@ -14,7 +14,7 @@ TRAINED_WINDOW = 131_072
 
 
 def events(reply: Reply, model: str, number: int) -> Iterator[bytes]:
-    """The reply as lines of JSON; calls come whole."""
+    """Return the reply as lines of JSON; calls come complete."""
     for text in tokens(reply.thinking):
         yield _line(model, {"content": "", "thinking": text})
     for text in tokens(reply.text):
@@ -42,7 +42,7 @@ def error_body(status: int, message: str) -> dict[str, Any]:
 
 
 def listed(path: str, models: tuple[str, ...], loaded: Mapping[str, int]) -> dict[str, Any] | None:
-    """The lists a server has: of what was pulled, and of what is loaded with which window."""
+    """Return the lists of a server: pulled models, and loaded ones with their context window."""
     match path:
         case "/api/tags":
             entries = [{"name": name, "model": name, "modified_at": MOMENT, "size": 1} for name in models]

@@ -12,7 +12,7 @@ FINISH_REASONS = {"stop": "stop", "length": "length", "tool_use": "tool_calls"}
 
 
 def events(reply: Reply, model: str, number: int) -> Iterator[bytes]:
-    """The reply as server-sent events; usage comes after the finish reason with no choices, then `[DONE]`."""
+    """Return the reply as server-sent events; usage comes after the finish reason with no choices, then `[DONE]`."""
     head = {
         "id": f"chatcmpl-fake-{number:04d}",
         "object": "chat.completion.chunk",

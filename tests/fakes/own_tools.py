@@ -1,4 +1,4 @@
-"""Types and tools of a program's own, and the events of a run that calls one."""
+"""Custom types and tools of a program, and the events of a run that calls one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Place:
 
 
 class Till:
-    """A thing whose methods can be tools."""
+    """Object whose methods can be tools."""
 
     def __init__(self) -> None:
         self.sum = 0
@@ -60,10 +60,10 @@ async def forecast(city: str, days: int = 1) -> str:
 
 
 async def output(of: FunctionTool | SchemaTool, folder: Path, **arguments: JsonValue) -> ToolOutput:
-    """What a call of the tool comes to, without an agent."""
+    """Return the output of a call of the tool, without an agent."""
     return await of.run(of.validate(arguments), tool_context(folder))
 
 
 def whole(names: list[str]) -> list[str]:
-    """What happened, but for the pieces of what was said."""
+    """Return the events without the streamed pieces."""
     return [name for name in names if name != "MessageUpdate"]

@@ -1,4 +1,4 @@
-"""What a terminal would show of an app, as text that a person can read and compare: letters, and their colours below.
+"""Terminal rendering of an app as readable, comparable text: characters, and their colours below.
 
 Much smaller than an SVG, and a change of one cell is a change of one line.
 """
@@ -22,7 +22,7 @@ ATTRIBUTES = ("bold", "dim", "italic", "underline", "strike", "reverse", "blink"
 
 @dataclass(frozen=True, slots=True)
 class Painting:
-    """Rows of text, and how each of their cells looks."""
+    """Rows of text with the style of each cell."""
 
     rows: tuple[str, ...]
     looks: tuple[tuple[str, ...], ...]
@@ -41,7 +41,7 @@ def paint(app: App[object]) -> Painting:
 
 
 def side_by_side(paintings: dict[str, Painting]) -> str:
-    """Paintings of the same screen in several themes, in one text. They may differ in nothing but colours."""
+    """Return the same screen in several themes as one text; only colours may differ."""
     first, *others = paintings.values()
     assert all(other.rows == first.rows for other in others), "a theme has changed what is written"
     stacked = [list(zip(*rows, strict=True)) for rows in zip(*(each.looks for each in paintings.values()), strict=True)]
@@ -58,7 +58,7 @@ def _runs(stacked: Sequence[Sequence[tuple[str, ...]]], marks: dict[tuple[str, .
 
 
 def _cells(text: str, look: str) -> Iterator[tuple[str, str]]:
-    """Letters, each with the marks that stand on it."""
+    """Return the characters, each with its combining marks."""
     letter = ""
     for character in text:
         if letter and cell_len(letter + character) > cell_len(letter):

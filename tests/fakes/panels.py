@@ -1,4 +1,4 @@
-"""The whole app with panels, and what stands in them."""
+"""The whole app with panels, and their content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def area(app: CinchApp) -> PanelArea | None:
 
 
 def lines(app: CinchApp) -> list[str]:
-    """What the panel beside the conversation lists."""
+    """Return the rows of the panel next to the conversation."""
     shown = area(app)
     return [" ".join(f"{row.label} {row.detail}".split()) for row in shown._rows] if shown else []
 
@@ -30,7 +30,7 @@ def calls(app: CinchApp) -> str:
 
 
 async def say(pilot: Pilot[object], app: CinchApp, text: str, seen: Callable[[], object]) -> None:
-    """Send a prompt or a command, and wait for what comes of it."""
+    """Send a prompt or a command, and wait for its effect."""
     await ready(pilot, app)
     app.controller.view.prompt.restore(text)
     await pilot.press("enter")

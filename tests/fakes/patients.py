@@ -1,4 +1,4 @@
-"""Who is examined: services, and what stands before them, as the person who runs `cinch doctor` has them set up."""
+"""Environments for `cinch doctor`: services, and the proxies in front of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HURRIED = Timeouts(answer=0.3, local=0.3, step=0.3)
 async def examined(
     *names: str, chosen: Sequence[ModelChoice] = (), is_offline: bool = False, patience: Timeouts = PATIENT
 ) -> list[Finding]:
-    """What the doctor finds; of the services alone if some are named."""
+    """Return the findings of the doctor, of the named services only if any."""
     paths = find_paths(os.environ)
     keys = KeyStore(paths, os.environ)
     found: list[Finding] = []
@@ -32,5 +32,5 @@ async def examined(
 
 
 def report(findings: Sequence[Finding]) -> list[str]:
-    """Each finding as a person reads it, without the breaks between its lines."""
+    """Return each finding as displayed, without line breaks."""
     return [" ".join(" ".join(lines(finding)).split()) for finding in findings]

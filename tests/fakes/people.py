@@ -1,4 +1,4 @@
-"""People who answer from a list of their own."""
+"""Users who answer from a list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.ports.interaction import (
 
 
 class ScriptedPerson:
-    """Approves once unless told otherwise; keeps what it was asked."""
+    """User that approves once by default and records the requests."""
 
     def __init__(self) -> None:
         self.approvals: list[Approval] = []

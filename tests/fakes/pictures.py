@@ -1,4 +1,4 @@
-"""Pictures, as the bytes of a file: small, with a size in their header."""
+"""Images as file bytes: small, with a size in their header."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import zlib
 
 
 def png(width: int = 4, height: int = 3, *, noise: bool = False) -> bytes:
-    """A grey PNG; with noise one that hardly packs."""
+    """Return a grey PNG; with noise, one that hardly compresses."""
     grey = random.Random(0)
     rows = (b"\0" + (grey.randbytes(width) if noise else b"\x80" * width) for _ in range(height))
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)

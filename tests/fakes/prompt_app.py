@@ -1,4 +1,4 @@
-"""An app around the prompt, and fingers that type into it."""
+"""App around the prompt, with helpers to type into it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cinch_tui.widgets.prompt.prompt import Prompt
 
 
 class PromptApp(WidgetApp):
-    """Keys that the prompt leaves to others end up in `left`."""
+    """App that collects keys the prompt does not handle in `left`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(key, f"leave('{key}')") for key in ("escape", "pageup", "shift+left", "ctrl+d", "ctrl+c")
@@ -71,7 +71,7 @@ class PromptApp(WidgetApp):
 
 
 async def type_text(pilot: Pilot[None], text: str) -> None:
-    # Posted at once, as a fast typist's keys arrive: pressing each waits until the app is idle.
+    # Posted at once, like the keys of a fast typist: `press` waits until the app is idle.
     for character in text:
         pilot.app.post_message(Key("ctrl+j", None) if character == "\n" else Key(character, character))
     await pilot.pause()

@@ -1,4 +1,4 @@
-"""A prompt cache with the rules of the services that keep what is marked, and the blocks of requests on their wires."""
+"""Prompt cache with the rules of services with explicit cache markers, and the blocks of requests."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ MARK = "cache_control"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a prompt, and the lifetime it is marked with, if it is."""
+    """A block of a prompt, and the lifetime of its cache marker, if any."""
 
     text: str
     lifetime: str = ""
 
 
 class PromptCache:
-    """Keeps the prompt up to each mark. From a mark it looks back for what it has, at so many blocks and no further."""
+    """Cache that keeps the prompt up to each marker and looks back a limited number of blocks for a hit."""
 
     def __init__(self) -> None:
         self._kept: set[str] = set()
 
     def read(self, blocks: Sequence[Block]) -> int:
-        """How many blocks need not be computed anew; what is marked is kept."""
+        """Return the number of cached blocks; marked ones are stored."""
         marks = [place for place, block in enumerate(blocks, 1) if block.lifetime]
         looked_at = {place for mark in marks for place in range(mark, max(0, mark - LOOK_BACK), -1)}
         found = max((place for place in looked_at if _prefix(blocks, place) in self._kept), default=0)
@@ -39,7 +39,7 @@ def last_mark(blocks: Sequence[Block]) -> int:
 
 
 def blocks_of(protocol: str, body: Mapping[str, Any]) -> list[Block]:
-    """The prompt of a request in the order in which it is cached: tools, system prompt, messages."""
+    """Return the prompt of a request in caching order: tools, system prompt, messages."""
     return [*READERS[protocol](body)]
 
 

@@ -1,4 +1,4 @@
-"""Packages that bring providers, installed where only one test finds them, and cinch run beside them."""
+"""Provider packages, installed for one test only, and cinch run with them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from providers.plugins import Preset
 
 
 def installed_example(temporary: pytest.TempPathFactory) -> Path:
-    """The folder into which pip installed the example, once for all processes of a test run."""
+    """Return the folder into which pip installed the example, once for all workers of a test run."""
     own = temporary.getbasetemp()
-    # With several workers, each has a folder in that of all.
+    # Each worker has its own folder in the shared one.
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     target = shared / "cinch-echo"
     with FileLock(shared / "cinch-echo.lock"):
@@ -35,7 +35,7 @@ def installed_example(temporary: pytest.TempPathFactory) -> Path:
 
 
 def pip_install(source: Path, target: Path) -> None:
-    """Build a package and install it into a folder, without what it depends on and without the network."""
+    """Build a package and install it into a folder, without dependencies and network."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
     subprocess.run(
         [*command, "--disable-pip-version-check", "--target", str(target), str(source)],
@@ -46,7 +46,7 @@ def pip_install(source: Path, target: Path) -> None:
 
 
 def install(folder: Path, name: str, code: str, *, entry: str = "", package: str = "", version: str = "1.2") -> Path:
-    """Put a package of one module into a folder as pip would; `entry` is what its entry point loads."""
+    """Write a one-module package into a folder as pip would; `entry` is the object of its entry point."""
     package = package or f"{name}-package"
     module = package.replace("-", "_")
     folder.mkdir(exist_ok=True)
@@ -63,7 +63,7 @@ def preset_code(name: str, *, url: str = "https://api.example.com/v1", variable:
 
 
 def cinch(*arguments: str, cwd: Path, installed: Path | str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run cinch in a folder, with what is installed in another."""
+    """Run cinch in a folder, with the packages installed in another."""
     return subprocess.run(
         [sys.executable, "-m", "cinch_tui", *arguments],
         cwd=cwd,

@@ -1,4 +1,4 @@
-"""A proxy made of a provider: takes its own protocol over HTTP, asks the provider, and sends on what that streams."""
+"""Proxy built from a provider: accepts its own protocol over HTTP, calls the provider, and forwards the stream."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from providers.proxy.encode import cost_of, usage_of
 
 
 class ProxyServer:
-    """Use it as an async context manager. `cut_after` breaks the next answer off after so many events, once."""
+    """Async context manager. `cut_after` ends the next answer after that many events, once."""
 
     def __init__(self, provider: Provider, *, token: str, width: int = 0) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -112,7 +112,7 @@ def _event(delta: Delta, kinds: dict[int, str]) -> dict[str, Any]:
 
 
 def request_in(body: dict[str, Any]) -> Request:
-    """What a proxy understands of a request."""
+    """Parse a request of a proxy."""
     options = body["options"]
     return Request(
         ModelSpec("upstream", body["model"], options.get("thinking", "off")),

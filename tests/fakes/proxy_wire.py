@@ -16,7 +16,7 @@ NO_COST = {"input": 0.0, "output": 0.0, "cache_read": 0.0, "cache_write": 0.0, "
 
 
 def events(reply: Reply, model: str, number: int) -> Iterator[bytes]:
-    """The reply as server-sent events, each after a comment, as the proxies' web server keeps a connection open."""
+    """Return the reply as server-sent events, each after a comment that keeps the connection open."""
     del model
     for event in _events(reply, number):
         yield b": keep-alive\n\n" + sse(event)

@@ -1,4 +1,4 @@
-"""How each service refuses: the status and the words of each case, in the shape of the service."""
+"""Errors of each service: the status and text of each case, in the shape of the service."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY = "sk-canary-of-a-key-0123456789"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What comes, and the error it must become."""
+    """Response of a service, and the expected error."""
 
     status: int
     body: Mapping[str, Any]
@@ -162,4 +162,4 @@ WITHIN: Mapping[str, tuple[bytes, type[ProviderError]]] = {
         ModelThrottled,
     ),
 }
-"""An error inside a stream that began with 200."""
+"""Return an error inside a stream that began with 200."""

@@ -1,4 +1,4 @@
-"""What stands between a client and a server of this machine: TLS, an HTTP proxy, a SOCKS proxy; over real sockets."""
+"""Servers between a client and a local server: TLS, an HTTP proxy, a SOCKS proxy; over real sockets."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Relay:
-    """Hands all bytes on to `port` and back, in a thread of its own; use it as a context manager.
+    """Relay of all bytes to `port` and back, in a thread; a context manager.
 
-    With `tls`, it ends the encryption that a client begins. `connections` counts who came.
+    With `tls`, it terminates the client's encryption. `connections` counts the clients.
     """
 
     def __init__(self, port: int, *, tls: ssl.SSLContext | None = None) -> None:
@@ -65,7 +65,7 @@ class Relay:
                 client[1].close()
 
     async def admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
-        """Talk to a client first; what is to be sent to the server, or None to send the client away."""
+        """Talk to a client first; return the bytes for the server, or None to reject the client."""
         del reader, writer
         return b""
 
@@ -83,8 +83,8 @@ class Relay:
 
 
 class HttpProxy(Relay):
-    """Takes CONNECT and whole addresses. `login` is `user:password`, if it wants one; with `refusal`, such as
-    `403 Forbidden`, it lets nobody through. `asked` is what it was asked for."""
+    """HTTP proxy for CONNECT and absolute URLs. `login` is the required `user:password`; with `refusal`, such as
+    `403 Forbidden`, every request is rejected. `asked` holds the requested targets."""
 
     def __init__(self, port: int, *, login: str = "", refusal: str = "", tls: ssl.SSLContext | None = None) -> None:
         super().__init__(port, tls=tls)
@@ -115,7 +115,7 @@ class HttpProxy(Relay):
 
 
 class SocksProxy(Relay):
-    """SOCKS 5. `login` is `user:password`, if it wants one. `asked` holds the names and ports it was asked for."""
+    """SOCKS 5 proxy. `login` is the required `user:password`. `asked` holds the requested names and ports."""
 
     def __init__(self, port: int, *, login: str = "") -> None:
         super().__init__(port)

@@ -14,7 +14,7 @@ __all__ = ["error_body", "events", "models_body"]
 
 
 def events(reply: Reply, model: str, number: int) -> Iterator[bytes]:
-    """The reply as server-sent events, each named and numbered; there is no `[DONE]`."""
+    """Return the reply as server-sent events, each named and numbered; there is no `[DONE]`."""
     sequence = count()
     for event in _events(reply, model, number):
         data = json.dumps({**event, "sequence_number": next(sequence)}, ensure_ascii=False, separators=(",", ":"))

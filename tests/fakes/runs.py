@@ -1,4 +1,4 @@
-"""What tests of the loop say often."""
+"""Common helpers for tests of agent runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from providers.demo import Call, Reply
 
 
 def calls(*names: str, **arguments: str) -> Reply:
-    """A reply that calls these tools, each with these arguments."""
+    """Return a reply that calls these tools, each with these arguments."""
     return Reply(tuple(Call(name, dict(arguments)) for name in names))
 
 
@@ -21,7 +21,7 @@ def results_of(agent: Agent) -> list[ToolResult]:
 
 
 def texts_of(agent: Agent) -> list[str]:
-    """What the agent heard, in order."""
+    """Return the texts the agent received, in order."""
     return [message.text for message in agent.history if isinstance(message, UserMessage)]
 
 
@@ -38,7 +38,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 def deeds(events: Iterable[Event]) -> list[str]:
-    """What happened of the calls, in order: what, and to the call of which tool."""
+    """Return the events of calls, in order, with the tool name."""
     names: dict[str, str] = {}
     done: list[str] = []
     for event in events:

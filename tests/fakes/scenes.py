@@ -1,4 +1,4 @@
-"""What was said in a shop: blocks, requests and lists for pictures, the same at any time and in any place."""
+"""Sample conversation in a shop: deterministic blocks, requests and lists for snapshots."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def call(label: str, summary: str, status: ToolStatus, view: View | None = None,
 
 
 def talk() -> list[Block]:
-    """A prompt, a thought, and a reply with everything Markdown has."""
+    """Return a prompt, thinking, and a reply with every Markdown element."""
     thought = ThinkingBlock("The reader wants to know why.\nFirst the loader.")
     return [UserBlock("Why is it slow?\nLook at @src/load.py first."), thought, ReplyBlock(REPLY)]
 
 
 def work() -> list[Block]:
-    """Tools that were asked for, in every state."""
+    """Return tool calls in every state."""
     return [
         UserBlock("Mend the prices, please."),
         ReplyBlock("I look first."),

@@ -1,4 +1,4 @@
-"""What a fake model server is told to answer: one frozen value per request."""
+"""Scripted answers of a fake model server: one frozen value per request."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Arguments: TypeAlias = "JsonObject | str"
 class Reply:
     """A reply that streams: thinking, then text, then calls.
 
-    A call is `(tool name, arguments)`; arguments as a string go out as they are, so they may be broken JSON.
-    `stop` is `stop`, `length`, `tool_use` or any word of the wire itself. `chunk_size` cuts the bytes of the stream at
-    that width (0: one chunk per event), `pause_s` waits after each chunk.
+    A call is `(tool name, arguments)`; string arguments are sent verbatim, so they may be broken JSON.
+    `stop` is `stop`, `length`, `tool_use` or any value of the wire itself. `chunk_size` splits the stream into chunks
+    of that many bytes (0: one chunk per event), `pause_s` waits after each chunk.
     """
 
     text: str = ""
@@ -33,7 +33,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An HTTP error. A mapping as body is sent as JSON; an empty body takes the vendor's usual shape."""
+    """An HTTP error. A mapping as body is sent as JSON; an empty body gets the vendor's usual shape."""
 
     status: int
     body: Mapping[str, Any] | str = ""
@@ -42,9 +42,9 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A reply that breaks off after some events or bytes.
+    """A reply that ends early after some events or bytes.
 
-    `clean` ends the HTTP body properly; otherwise the socket drops.
+    `clean` ends the HTTP body properly; otherwise the socket is closed.
     """
 
     reply: Reply
@@ -55,7 +55,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Exactly these bytes as the body of a 200, as one event stream."""
+    """These bytes verbatim as the body of a 200, as one event stream."""
 
     body: bytes
     chunk_size: int = 0
@@ -64,7 +64,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Headers and `after_events` events of the reply, then silence until the client or the server goes away."""
+    """Headers and `after_events` events of the reply, then silence until either side disconnects."""
 
     reply: Reply = Reply()
     after_events: int = 0
@@ -77,7 +77,7 @@ ITEMS: dict[str, type[Item]] = {"reply": Reply, "failure": Failure, "cut": Cut, 
 
 
 def item_from_json(data: Mapping[str, Any]) -> Item:
-    """An item written by hand: its `type` (default `reply`) and its fields."""
+    """Return an item from its JSON form: its `type` (default `reply`) and its fields."""
     fields = dict(data)
     kind = ITEMS[fields.pop("type", "reply")]
     if "reply" in fields:
@@ -92,7 +92,7 @@ def item_from_json(data: Mapping[str, Any]) -> Item:
 
 
 def tokens(text: str) -> list[str]:
-    """Text in the pieces a model would stream it in: words with the space before them."""
+    """Return the text in the pieces a model would stream: words with the preceding space."""
     return re.findall(r"\s*\S{1,12}|\s+$", text)
 
 

@@ -1,4 +1,4 @@
-"""A conversation with the bar that searches it, wired as the chat wires them."""
+"""Conversation with its search bar, wired as in the chat screen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SearchStage(Stage):
 
 
 async def looked(pilot: Pilot[None], app: SearchStage) -> None:
-    """Everything has been looked through and painted."""
+    """Wait until the search and the painting are complete."""
     await app.workers.wait_for_complete()
     await app.view.drained()
     await pilot.pause()
@@ -54,7 +54,7 @@ async def search(pilot: Pilot[None], app: SearchStage, query: str) -> None:
 
 
 def marked(view: Transcript) -> list[str]:
-    """The marked characters on the screen, in order, with `>` before what belongs to the current match."""
+    """Return the highlighted characters on the screen, in order, with `>` before those of the current match."""
     found: list[str] = []
     for row in view._rows:
         found.extend(_marked(view, row))

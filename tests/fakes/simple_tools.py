@@ -1,4 +1,4 @@
-"""Small real tools for tests of the loop: each does something that can be seen."""
+"""Small tools for tests of the agent loop, with visible effects."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Work = Callable[[JsonObject, ToolContext], Awaitable[ToolOutput]]
 
 
 class SimpleTool:
-    """Runs `work`; keeps the arguments it ran with. Takes any arguments, and needs those named in `required`.
+    """Tool that runs `work` and records its arguments. Accepts any arguments, and requires those in `required`.
 
-    An argument `path` is the file it says it touches.
+    An argument `path` is the file it declares to touch.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""Every screen of the app in the states that are worth a picture, and how to come there.
+"""Every screen of the app in the states worth a snapshot, and the steps to reach them.
 
-A stage gets an app that is ready, in a folder of its own, with a model that `SPOKEN` plays.
+A stage receives an app that is ready, in its own folder, with a model that plays `SPOKEN`.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ async def changes(pilot: Pilot[object], app: CinchApp) -> None:
 
 
 async def settings(pilot: Pilot[object], app: CinchApp) -> None:
-    # A picture must not depend on where it is painted: the app is in its folder.
+    # A snapshot must not depend on the machine: the app runs in its folder.
     own, project = Path("config.toml"), Path("project.toml")
     own.write_text('[ui]\ntheme = "paper"  # by day\n\n[limits]\nmax_turns = 9\n')
     project.touch()

@@ -1,4 +1,4 @@
-"""Session files for tests, written as a real run writes them."""
+"""Session files written as a real run writes them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tell(store: SessionStore, *messages: ModelMessage) -> None:
 
 
 def written(tmp_path: Path, *messages: ModelMessage, session_id: str = "") -> Path:
-    """The file of a finished session in a folder of `tmp_path`."""
+    """Return the file of a finished session in a folder of `tmp_path`."""
     store = SessionStore(tmp_path / "data", tmp_path, session_id or new_id())
     tell(store, *messages)
     store.store(TurnEnd(message=reply("end")))
@@ -44,12 +44,12 @@ def written(tmp_path: Path, *messages: ModelMessage, session_id: str = "") -> Pa
 
 
 def rounded(messages: Sequence[Message]) -> list[Message]:
-    """The messages with their times as a file keeps them: in milliseconds."""
+    """Return the messages with their times in milliseconds, as a file stores them."""
     return [replace(message, time=round(message.time * 1e6) // 1000 / 1000) for message in messages]
 
 
 def tour() -> list[ModelMessage]:
-    """A conversation with parallel calls."""
+    """Return a conversation with parallel calls."""
     return [
         user("look at both"),
         reply("looking", call("a", path="x"), call("b", path="y")),

@@ -1,4 +1,4 @@
-"""Models whose exchanges are recorded or replayed, closed when a test is over."""
+"""Models whose exchanges are recorded or replayed, closed after the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a history is handed over to: how each is asked, who judges the request, and what it insists on."""
+"""Targets of a history handover: how each is called, who validates the request, and its restrictions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PLAIN = r"[a-zA-Z0-9_-]{1,64}"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`protocol` is a reader of `turns`. `alternates`: a turn of the model follows one of the person, each time."""
+    """A target; `protocol` is a reader of `turns`. `alternates`: model and user turns must alternate."""
 
     protocol: str
     spec: ModelSpec
@@ -60,7 +60,7 @@ def _accepted_by_chat(body: JsonObject) -> bool:
 
 
 def _common(body: JsonObject) -> JsonObject:
-    """The body without what its service has beside OpenAI's fields."""
+    """Return the body without the service's additions to OpenAI's fields."""
     own = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "cache_control", "session_id")
     return {name: _without(value, own) for name, value in body.items() if name not in own}
 

@@ -1,8 +1,7 @@
-"""A model of a few hundred kilobytes, made on the spot, that says what it is told to.
+"""Generated model of a few hundred kilobytes that produces scripted text.
 
-It is a Llama of one layer whose layer does nothing: what stands in a token's place in the output is the token that
-follows it. Each script is a chain of tokens of its own; which one is said is for the chat template to choose, by the
-token that it ends the prompt with.
+It is a Llama with one layer that does nothing: the output at the place of a token is the next token of its script. The
+chat template chooses the script by the token at the end of the prompt.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import gguf
 import numpy as np
 
 HEAD = 16
-# The person's words lead to `<|act|>` where there are tools, and what a tool said to `<|say|>`.
+# User messages lead to `<|act|>` if there are tools, and tool results to `<|say|>`.
 TEMPLATE = """
 {%- for message in messages if message.role != 'system' -%}
 <|{{ message.role }}|>{{ message.content }}
@@ -32,8 +31,8 @@ Scripts = Mapping[str, Sequence[str]]
 def write_model(
     path: Path, scripts: Scripts, *, template: str = TEMPLATE, window: int = 2048, noise: float = 0.0
 ) -> Path:
-    """A model that follows each key of `scripts` by its tokens and then ends; a last token that is the same as the one
-    before is said for ever. With `noise` its weights are random instead."""
+    """Write a model that follows each key of `scripts` by its tokens and then ends; a repeated last token is produced
+    forever. With `noise` the weights are random instead."""
     words = [word for script in scripts.values() for word in script if word not in BYTES]
     tokens = [*SPECIAL, *BYTES, *dict.fromkeys(words)]
     width = -(-len(tokens) // 32) * 32
@@ -91,7 +90,7 @@ def _spell(writer: gguf.GGUFWriter, tokens: list[str], template: str) -> None:
 
 
 def _weigh(writer: gguf.GGUFWriter, width: int, told: Mapping[str, np.ndarray]) -> None:
-    # Halves would lose nothing, but norms must be whole floats.
+    # Half precision would lose nothing, but norms must be 32-bit floats.
     for name, weights in told.items():
         writer.add_tensor(name, weights.astype(np.float16))
     for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):

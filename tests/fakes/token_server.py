@@ -1,4 +1,4 @@
-"""A local server that hands out tokens as Google does, and the key file of a machine that asks it."""
+"""Local server that issues tokens as Google does, and the key file of its client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fakes.local_http import Handler, LocalHttp
 
 
 class TokenServer(LocalHttp):
-    """A running server on 127.0.0.1; use it as a context manager. `asked` counts the tokens it was asked for."""
+    """Server on 127.0.0.1, a context manager. `asked` counts the requested tokens."""
 
     def __init__(self, *, expires_in: int = 3600, status: int = 200) -> None:
         self.asked = 0
@@ -36,7 +36,7 @@ class _Handler(Handler):
 
 
 def write_key_file(path: Path, token_url: str) -> Path:
-    """The key file of a service account that was made up just now."""
+    """Return the key file of a generated service account."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import rsa
 

@@ -1,4 +1,4 @@
-"""An app that is only a conversation."""
+"""App that contains only a conversation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STYLES = Path(cinch_tui.__file__).parent / "styles"
 
 
 class Stage(App[None]):
-    """Hands on the keys that the chat screen has for the conversation."""
+    """App that forwards the keys that the chat screen has for the conversation."""
 
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / "code.tcss", STYLES / "transcript.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,12 +70,12 @@ class Stage(App[None]):
 
 
 def screen(view: Transcript) -> list[str]:
-    """What is on the screen, line by line."""
+    """Return the screen, line by line."""
     return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
 
 
 def drawn_parts(view: Transcript) -> int:
-    """How many parts hold lines."""
+    """Return the number of parts that hold lines."""
     return sum(bool(part._lines) for block in view.blocks for part in block.parts)
 
 

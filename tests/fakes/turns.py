@@ -1,4 +1,4 @@
-"""What a request's body says, read the same way whatever protocol it is of."""
+"""Protocol-independent reading of a request's body."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Speaker = Literal["user", "model"]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One thing said: a `text`, an `image`, a `thought`, a `call` with its `id` and `name`, or a `result`."""
+    """One content item: a `text`, an `image`, a `thought`, a `call` with its `id` and `name`, or a `result`."""
 
     speaker: Speaker
     kind: str
@@ -23,7 +23,7 @@ class Said:
 
 
 def said_by(protocol: str, body: Mapping[str, Any]) -> list[Said]:
-    """All that is said, in order; `message` numbers the messages it stood in."""
+    """Return all content items in order; `message` is the index of their message."""
     read = READERS[protocol]
     messages = next(body[name] for name in ("messages", "input", "contents") if name in body)
     spoken = [message for message in messages if message.get("role") not in ("system", "developer")]

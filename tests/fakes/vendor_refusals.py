@@ -1,4 +1,4 @@
-"""Refusals in the words of single vendors, from their documentation and their users' reports, and what they mean."""
+"""Errors in the words of single vendors, from documentation and user reports, and their meaning."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OF_OPENAI = {"type": "invalid_request_error", "param": None}
 
 @dataclass(frozen=True, slots=True)
 class VendorRefusal:
-    """`wait`: the seconds until the next try; None if there is none, 1 where the service asks for no other."""
+    """Expected error; `wait`: seconds until the retry, None for no retry, 1 where the service names none."""
 
     service: str
     status: int

@@ -1,4 +1,4 @@
-"""A text with a cursor and undo, for the keys of vi."""
+"""Text with a cursor and undo, for the vi keys."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 def press(vim: Vim, field: PlainField, keys: str) -> list[str]:
-    """Press them one by one: `␛` is Esc, `^R` Ctrl+R; what comes of each."""
+    """Press the keys one by one and return their effects: `␛` is Esc, `^R` Ctrl+R."""
     outcomes: list[str] = []
     for key in keys.replace("^R", "®"):
         outcome = vim.key({"␛": "escape", "®": "ctrl+r"}.get(key, key))

@@ -1,4 +1,4 @@
-"""An event loop whose clock jumps: no test waits for a timer, and a program that would wait for ever is told so."""
+"""Event loop with a virtual clock: timers fire at once, and a deadlock raises an error."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MOST_NUDGES = 20
 
 
 class Deadlock(AssertionError):
-    """Everybody waits, and no timer will ever wake them."""
+    """All tasks wait, and no timer will wake them."""
 
 
 class _Jumping(selectors.DefaultSelector):
-    """Waits for nothing: the time that would be waited has passed at once."""
+    """Selector that does not wait: the clock jumps to the end of the timeout."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,8 +41,10 @@ class _Jumping(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """`on_idle` is called when all tasks wait and no timer runs. Threads and sockets are not served: what belongs into
-    a thread is done at once."""
+    """Event loop with a virtual clock. `on_idle` is called when all tasks wait without a timer.
+
+    Threads and sockets are not supported: executor jobs run at once.
+    """
 
     def __init__(self) -> None:
         self._jumping = _Jumping()

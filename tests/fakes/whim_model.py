@@ -1,4 +1,4 @@
-"""A model that plays what a script says, however little sense it makes."""
+"""Model that plays a script, however invalid."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from harness.ports.provider import (
 from providers.demo import Call, Hang, Say, Think
 
 CUT = 7
-"""Characters of a call's arguments that come in the first of two pieces."""
+"""Number of characters of a call's arguments in the first of two pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,21 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Something is raised here: an error of ours, or anything a stranger may raise."""
+    """Error raised by the stream: one of ours, or any exception of third-party code."""
 
     error: BaseException
 
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A delta that need not fit."""
+    """Delta that may be out of order."""
 
     delta: Delta
 
 
 @dataclass(frozen=True, slots=True)
 class Deaf:
-    """Nothing comes until it is cancelled, and then it goes on as if nothing had been."""
+    """Stream that waits until it is cancelled, and then continues as if nothing had happened."""
 
 
 Part: TypeAlias = Say | Think | Call | Pause | Fail | Stray | Hang | Deaf
@@ -67,7 +67,7 @@ class Spoken:
 
 @dataclass(eq=False, slots=True)
 class Wire:
-    """What the models of one stage share: the replies that are left, what was asked, how many streams are open."""
+    """State shared by the models of one stage: remaining replies, requests, open streams."""
 
     replies: list[Spoken] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Wire:
 
 
 class WhimModel:
-    """Plays the replies that are left, then says that it is over."""
+    """Provider that plays the remaining replies, then a final one."""
 
     name = "whim"
 
@@ -97,7 +97,7 @@ class WhimModel:
             wire.open -= 1
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""
 
 
 async def _played(index: int, part: Part) -> AsyncIterator[Delta]:

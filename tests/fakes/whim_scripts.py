@@ -1,4 +1,4 @@
-"""What may happen to a run, as hypothesis draws it."""
+"""Hypothesis strategies for everything that can happen to a run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Twist: TypeAlias = tuple[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """All that happens in one example; `entries` are the runs that are begun, one after another."""
+    """All that happens in one example; `entries` are the runs, started one after another."""
 
     replies: Sequence[Spoken] = ()
     entries: Sequence[str] = ("prompt",)
@@ -146,7 +146,7 @@ TWISTS: list[Twist] = [
 
 
 def option(stage: Stage, twist: Twist) -> tuple[str, object]:
-    """What a twist means for the agents of a stage."""
+    """Return the agent options with a twist applied."""
     name, value = twist
     match name:
         case "fallback":
@@ -173,7 +173,7 @@ def _with(options: AgentOptions, path: str, value: object) -> AgentOptions:
 
 
 class Astray:
-    """A routing of our own, or a stranger's that breaks at the second turn."""
+    """Built-in routing, or one that fails at the second turn."""
 
     def __init__(self, stage: Stage, how: str) -> None:
         cheap, powerful = model_of(stage.wire, "cheap"), model_of(stage.wire, "powerful")
@@ -218,7 +218,7 @@ def picking(how: str):
 
 
 def spoken(parts: Sequence[Part], most: int = 4) -> st.SearchStrategy[Spoken]:
-    """Replies of so many parts at most."""
+    """Return a strategy for replies with at most that many parts."""
     content = st.lists(st.sampled_from(parts), min_size=1, max_size=most).map(tuple)
     return st.builds(Spoken, content, st.sampled_from(ENDS), st.sampled_from(USAGES))
 
@@ -230,7 +230,7 @@ def listed(choices: Sequence[object], most: int) -> st.SearchStrategy[list]:
 def scripts(
     replies: st.SearchStrategy[Spoken], *, deeds: int = 1, answers: int = 2, acts: int = 1, twists: int = 2
 ) -> st.SearchStrategy[Script]:
-    """Scripts with so many of each at most."""
+    """Return a strategy for scripts with at most that many items of each kind."""
     entries = [
         "prompt",
         "prompt",

@@ -1,4 +1,4 @@
-"""Tools that do what their arguments say."""
+"""Tools controlled by their arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.views import TextView, View
 
 
 class WhimTool:
-    """Does what the arguments say, and is as risky as they say. Takes none without the word what to do."""
+    """Tool that acts, and is as risky, as its arguments say. Requires the argument that names the action."""
 
     description = "Does as it is told."
     label = "Whim"
@@ -66,7 +66,7 @@ async def _turn(stage: Stage, context: ToolContext) -> ToolOutput:
 
 
 async def _nap(stage: Stage, context: ToolContext) -> ToolOutput:
-    """Longer than the grace that steering leaves, shorter than the patience."""
+    """Sleep longer than the grace period of steering, shorter than that of a cancellation."""
     await asyncio.sleep(1)
     return await _answer(stage, context)
 

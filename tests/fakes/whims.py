@@ -1,4 +1,4 @@
-"""A stage on which everything a run meets does as a script says: the person, hooks, filters; and what came of it."""
+"""Stage on which the user, hooks and guardrails of a run act by a script; records the outcome."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from harness.views import View
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What the person does at event number `at`: inside it, when the loop next turns, or some seconds later."""
+    """Action of the user at event number `at`: inside it, in the next loop iteration, or some seconds later."""
 
     at: int
     what: str
@@ -45,7 +45,7 @@ class Deed:
 
 @dataclass(eq=False, slots=True)
 class Stage:
-    """What all of them share, and what came of it. `world` counts what tools have changed."""
+    """Shared state and outcome. `world` counts the changes made by tools."""
 
     agent: Agent = field(init=False)
     caller: asyncio.Task[object] | None = None
@@ -84,7 +84,7 @@ class Stage:
         return self.said[-1]
 
     def see(self, event: Event) -> None:
-        """Hear everything, before anybody else does."""
+        """Record every event, before any other subscriber."""
         self.events.append(event)
         self.times.append(asyncio.get_running_loop().time())
         match event:
@@ -100,7 +100,7 @@ class Stage:
                 pass
 
     def _see_turn(self, event: TurnStart | TurnEnd | AgentEnd) -> None:
-        """What is wrong can only be seen at this moment."""
+        """Record violations that are visible only at this moment."""
         waiting = self.agent.inbox.steering.messages
         match event:
             case TurnStart() if self.aborted:
@@ -119,7 +119,7 @@ class Stage:
         return self.agent.options.steering_mode == "interrupt"
 
     def do(self, what: str) -> None:
-        """Something the person does: `steer`, `follow bad`, `mode plan`, ..."""
+        """Perform an action of the user: `steer`, `follow bad`, `mode plan`, ..."""
         kind, _, rest = what.partition(" ")
         deeds: dict[str, Callable[[str], None]] = {
             "abort": self.abort,
@@ -193,7 +193,7 @@ def _clash(one: Risk, other: Risk) -> bool:
 
 
 class WhimPerson:
-    """Answers from a list; an answer may also be something they do."""
+    """User that answers from a list; an answer can also be an action."""
 
     def __init__(self, stage: Stage, answers: Sequence[Approval | str]) -> None:
         self._stage = stage
@@ -221,7 +221,7 @@ class WhimPerson:
 
 
 async def behave(stage: Stage, how: str) -> None:
-    """What a stranger's code may do where it is waited for, besides what it is there for."""
+    """Perform a side effect that third-party code can have while it is awaited."""
     match how:
         case "turn":
             await asyncio.sleep(0)
@@ -243,7 +243,7 @@ async def behave(stage: Stage, how: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What a hook does the `nth` time it is asked at a point: it gives a verdict, or behaves."""
+    """Action of a hook at its `nth` call: it returns a decision, or misbehaves."""
 
     point: str
     nth: int
@@ -251,7 +251,7 @@ class Act:
 
 
 class WhimHooks(Hooks):
-    """`asked` counts how often each point came."""
+    """Hooks that act by a script; `asked` counts the calls of each hook."""
 
     def __init__(self, stage: Stage, acts: Sequence[Act]) -> None:
         self._stage = stage
@@ -312,7 +312,7 @@ class WhimHooks(Hooks):
 
 
 class Picky:
-    """Keeps back what is bad, warns of what is odd, and breaks at what is awful."""
+    """Guardrail that blocks `bad`, warns about `odd`, and fails on `awful`."""
 
     def check(self, message: UserMessage) -> GuardrailVerdict:
         if "awful" in message.text:
@@ -321,7 +321,7 @@ class Picky:
 
 
 def meddle(stage: Stage, deeds: Sequence[Deed]) -> Callable[[], None]:
-    """Do each deed at its event, until the returned function is called."""
+    """Perform each action at its event, until the returned function is called."""
     count = 0
 
     def see(event: Event) -> None:

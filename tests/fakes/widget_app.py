@@ -1,4 +1,4 @@
-"""An app around widgets under test, with the product's styles and theme; it keeps the messages it was sent."""
+"""App around widgets under test, with the product's styles and theme; records its messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder to work in, and tools called in it as the loop calls them."""
+"""Working folder, and tools called in it as the agent loop calls them."""
 
 from __future__ import annotations
 

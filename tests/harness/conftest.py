@@ -28,7 +28,7 @@ def person() -> ScriptedPerson:
 
 @pytest.fixture
 def make_agent(person: ScriptedPerson, tmp_path: Path) -> MakeAgent:
-    """An agent in a folder of its own whose model plays the given replies."""
+    """Create an agent in its own folder whose model plays the given replies."""
 
     def make(*script: Reply | str, tools: Sequence[Tool] = (), model: Model | None = None, **options: object) -> Agent:
         workspace = Workspace(tmp_path)
@@ -39,7 +39,7 @@ def make_agent(person: ScriptedPerson, tmp_path: Path) -> MakeAgent:
 
 
 class Recorder:
-    """Everything that happened, in order."""
+    """All events in order."""
 
     def __init__(self, agent: Agent) -> None:
         self.events: list[Event] = []
@@ -83,7 +83,7 @@ def workspace(root: Path) -> Workspace:
 
 @pytest.fixture
 async def agents(make_agent):
-    """Makes agents that may run commands, and closes them."""
+    """Create agents that may run commands, and close them."""
     made: list[Agent] = []
 
     def make(*script: Reply | str, tools: Sequence[object] = ()) -> Agent:

@@ -22,7 +22,7 @@ def brief(seen) -> list[str]:
 
 
 class Waiting(Hooks):
-    """Waits for ever at one point, once it is asked there."""
+    """Hooks that wait forever at one point, once it is called."""
 
     def __init__(self, point: str, turn: int = 1) -> None:
         self.asked = 0

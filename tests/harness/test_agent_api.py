@@ -69,7 +69,7 @@ async def test_raising_subscriber_is_removed_and_the_run_continues(make_agent):
 
 
 class SlowFacts:
-    """Facts that are only known once somebody waited for them."""
+    """Model information that is known only after it has been awaited."""
 
     def __init__(self) -> None:
         self.now: ModelInfo | None = None
@@ -92,7 +92,7 @@ async def test_usage_before_the_price_was_known_counts_against_the_limit(make_ag
 
 
 def test_ctrl_c_during_prompt_sync_aborts_the_run():
-    # What is started in the background of a script inherits that Ctrl+C is ignored.
+    # A background process of a script ignores Ctrl+C.
     code = """
 import signal
 from harness import Agent

@@ -1,4 +1,4 @@
-"""What may be passed to `Agent` as a model and as tools."""
+"""Values accepted by `Agent` as a model and as tools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add(a: int, b: int) -> int:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of installed packages that declares the entry point as our own package does."""
+    """Create a folder of installed packages that declares the entry point as our own package does."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
     info = tmp_path / "site" / "some_package-1.dist-info"
     info.mkdir(parents=True)

@@ -11,7 +11,7 @@ from providers.demo import DemoProvider, Hang, Reply, Say, replies
 
 
 class Connected(DemoProvider):
-    """Knows whether it was let go of."""
+    """Provider that records whether it was closed."""
 
     is_closed = False
 

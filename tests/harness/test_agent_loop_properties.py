@@ -49,7 +49,7 @@ QUEUED = ("follow", "steer", "follow odd")
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    """What fails on purpose is logged thousands of times."""
+    """Disable logging: expected failures are logged thousands of times."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)

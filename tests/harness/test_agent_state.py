@@ -1,4 +1,4 @@
-"""PRD 6, 10 and 13.2: the state of an agent can be read, and changed between runs."""
+"""State of an agent: readable, and changeable between runs (PRD 6, 10, 13.2)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ EDITS = [
 
 
 class Reader:
-    """An agent that has read the file and then changes it; its person answers from a list."""
+    """Agent that has read the file and then changes it; the user answers from a list."""
 
     def __init__(self, folder: Path, call: Call, *answers: Approval, content: bytes | None = None) -> None:
         self.person = ScriptedPerson()

@@ -54,7 +54,7 @@ async def test_session_permission_covers_the_tool_and_can_be_revoked(make_agent,
 
 
 class Shell(SimpleTool):
-    """Judges commands as bash does, and runs none."""
+    """Tool that assesses commands like bash without running any."""
 
     def risk(self, arguments):
         return assess(arguments["command"])

@@ -31,7 +31,7 @@ from tools.write import WriteTool
 
 
 class Decisive(ScriptedPerson):
-    """Answers the first question with `first`, made of its request; then as it is told to."""
+    """User that answers the first request with `first`, built from it; then as scripted."""
 
     def __init__(self, *first: ApprovalDecision | None) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ async def test_rule_from_one_call_lets_covered_calls_run_without_asking(make_age
 
 
 class Moody(SimpleTool):
-    """Shows another preview each time."""
+    """Tool that shows another preview each time."""
 
     looks = 0
 

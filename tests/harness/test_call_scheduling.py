@@ -20,7 +20,7 @@ READ_BOTH = Reply((Call("read_file", {"path": "a.txt"}), Call("read_file", {"pat
 
 
 def together(name: str, meeting: asyncio.Barrier, **options) -> SimpleTool:
-    """Ends only if as many as belong to the meeting run at once."""
+    """Return a tool that ends only if the expected number of calls run concurrently."""
 
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         async with asyncio.timeout(2):
@@ -31,7 +31,7 @@ def together(name: str, meeting: asyncio.Barrier, **options) -> SimpleTool:
 
 
 def breather(name: str, **options) -> SimpleTool:
-    """Lets everything else have its turn a few times before it ends."""
+    """Return a tool that yields to the event loop a few times before it ends."""
 
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         for _ in range(20):

@@ -41,7 +41,7 @@ def ended(call_id: str = "c") -> ToolExecutionEnd:
 
 
 def fill(channel: Channel, *events: Event) -> None:
-    """What a bus would put there: numbered events."""
+    """Return numbered events, as a bus would publish them."""
     for number, event in enumerate(events, start=1):
         channel.put(replace(event, seq=number))
 
@@ -146,7 +146,7 @@ async def test_all_published_content_arrives_in_order(put: list[Event], capacity
 
 
 def kept(events: list[Event]) -> list[Event]:
-    """What may never be joined or replaced."""
+    """Return the events that may never be merged or replaced."""
     streamed = [event for event in events if not is_joinable(event)]
     return [replace(event, seq=0) for event in streamed]
 
@@ -158,7 +158,7 @@ def is_joinable(event: Event) -> bool:
 
 
 def text_of(events: list[Event], message: str, index: int) -> str:
-    """The text of a block, with the borders of blocks in it."""
+    """Return the text of a block, with the block boundaries in it."""
     ours = [each.delta for each in events if isinstance(each, MessageUpdate) and each.message_id == message]
     return "".join(
         delta.text if isinstance(delta, BlockDelta) else f"<{type(delta).__name__}>"

@@ -26,7 +26,7 @@ from harness.messages import (
 
 PICTURE = Image("image/png", "aGk=")
 
-# Texts by length and alphabet, not letter by letter: what counts is how long they are.
+# Texts by length and alphabet, not character by character: only their length matters.
 a_text = st.builds(
     lambda unit, times: unit * times, st.sampled_from(["word ", "line\n", "中", "👩‍👩‍👧", "é\r\n"]), st.integers(0, 400)
 )
@@ -46,7 +46,7 @@ windows = st.builds(
 
 
 def played(acts: list[object]) -> list[Message]:
-    """A conversation in which every call is answered."""
+    """Return a history in which every call is answered."""
     messages: list[Message] = []
     for at, act in enumerate(acts):
         if not isinstance(act, tuple):
@@ -63,7 +63,7 @@ conversations = st.lists(an_act, max_size=14).map(played)
 
 
 def own(fitted: FittedContext) -> list[Message]:
-    """What is shown, without the note of what is not."""
+    """Return the shown messages without the note about the omitted ones."""
     return [each for each in fitted.messages if not is_note(each)]
 
 
@@ -111,7 +111,7 @@ def test_reported_fit_is_correct_and_fits_whenever_possible(messages, budget, wi
     assert fitted.tokens == weigh(list(fitted.messages))
     assert fitted.fits == (fitted.tokens <= max(budget, 0))
     if not fitted.fits and budget >= MIN_BUDGET:
-        # What cannot be cut, and what is left of each text that was.
+        # Messages that cannot be cut, and the remainder of each text that was.
         uncut = [each for each in fitted.messages if isinstance(each, AssistantMessage)]
         stubs = sum(len(each.content) for each in own(fitted) if not isinstance(each, AssistantMessage | CustomMessage))
         assert weigh(uncut) + 20 * stubs + 20 > budget

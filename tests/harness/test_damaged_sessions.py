@@ -1,4 +1,4 @@
-"""Session files that lost lines, or that another program wrote to: nothing but what is lost is missing."""
+"""Session files that lost lines, or that another program wrote to: only the lost lines are missing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.session.store import SessionStore
 
 
 def long_tour() -> list[ModelMessage]:
-    """Parallel calls answered in another order than they were made, a reply of several blocks, an interrupted one."""
+    """Return a history with reordered parallel calls, a reply of several blocks, and an interrupted one."""
     return [
         *tour(),
         user("and this?"),
@@ -32,7 +32,7 @@ def long_tour() -> list[ModelMessage]:
 
 
 def pieces(messages: list[ModelMessage]) -> set[tuple[str, str]]:
-    """Each block of a reply and each other message, by a name that a lost neighbour does not change."""
+    """Return each block of a reply and each other message, by a name that does not depend on its neighbours."""
     found: set[tuple[str, str]] = set()
     for message in messages:
         match message:
@@ -81,7 +81,7 @@ def test_lost_line_costs_only_itself(damage: Callable[[list[bytes], int], bytes]
         read = pieces(list(session.messages))
 
         assert len(whole - read) == 1, f"line {index + 1}"
-        # That a message without a line after it is missing cannot be known.
+        # A lost line at the very end cannot be noticed.
         assert len(session.warnings) == 1 or (damage is deleted and not session.warnings)
 
 

@@ -10,7 +10,7 @@ import pytest
 from harness.concurrency.cancellation import end_process
 
 OFTEN = 100
-"""What is to be seen happens to every fourth process that is killed while it ends."""
+"""The race occurs for every fourth process that is killed while it exits."""
 
 
 async def test_exited_process_keeps_its_exit_code_silently(caplog: pytest.LogCaptureFixture):

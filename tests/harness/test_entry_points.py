@@ -1,4 +1,4 @@
-"""PRD 12.1: the loop's entry points are functions over plain data."""
+"""Entry points of the loop: functions over plain data (PRD 12.1)."""
 
 from __future__ import annotations
 

@@ -48,11 +48,11 @@ PLAIN: dict[object, SearchStrategy] = {
 
 
 def values(hint: Any) -> SearchStrategy:
-    """Any value of a type that events are made of."""
+    """Return a strategy for any value of a type used in events."""
     if hint in PLAIN:
         return PLAIN[hint]
     if hint == Event:
-        # Deep enough to show that nesting works, and no deeper.
+        # Deep enough to show that nesting works.
         return values(Notice) | values(TurnStart)
     if dataclasses.is_dataclass(hint):
         hints = get_type_hints(hint)
@@ -102,7 +102,7 @@ Make = Callable[..., Agent]
 
 
 def _talk(make: Make) -> Agent:
-    """A retry after the first word, a warning, a cached call, a question, progress, leave, and a limit."""
+    """Run with a retry after partial text, a warning, a cached call, a question, progress, approval, and a limit."""
 
     async def work(arguments, context) -> ToolOutput:
         context.update(TextView("half"))

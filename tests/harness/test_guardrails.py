@@ -15,7 +15,7 @@ LOOK = ["RequestStart", "MessageStart", "MessageEnd", "UsageUpdate"]
 
 
 class Watch:
-    """Gives a verdict on what holds a word; keeps what it was shown."""
+    """Guardrail that decides by a word and records what it was shown."""
 
     def __init__(self, word: str, verdict: GuardrailVerdict | Exception | None) -> None:
         self.seen: list[str] = []

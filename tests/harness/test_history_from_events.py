@@ -1,4 +1,4 @@
-"""PRD 8: every message of a run starts and ends as an event, so that observers can rebuild the history."""
+"""Message events of a run are complete, so that observers can rebuild the history (PRD 8)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from harness.messages import (
 
 
 def shape(messages: tuple[Message, ...]) -> list[str]:
-    """What was said, in a word each."""
+    """Return the history as one word per message."""
     words: list[str] = []
     for message in messages:
         match message:

@@ -14,7 +14,7 @@ from providers.demo import Break, Hang, Reply
 
 
 class Logging(Hooks):
-    """Writes its own name between the events, so that the order of both can be seen."""
+    """Hooks that record their name between the events, so that the order of both is visible."""
 
     def __init__(self, log: list[str]) -> None:
         self.log = log

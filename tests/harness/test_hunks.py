@@ -57,12 +57,12 @@ def test_any_subset_of_hunks_matches_patch(old: str, new: str, chosen: set[int])
 
 
 def patch_of(sides: Sides, hunks: list[Hunk]) -> str:
-    """A unified diff without context; each hunk counts on those before it."""
+    """Return a unified diff without context; each hunk is relative to those before it."""
     shift = 0
     parts: list[str] = ["--- file\n+++ file\n"] if hunks else []
     for hunk in hunks:
         old, new = sides.old[hunk.old_from : hunk.old_to], sides.new[hunk.new_from : hunk.new_to]
-        # The format counts a side without lines from the line before.
+        # An empty side is numbered by the line before it.
         old_at, new_at = hunk.old_from + bool(old), hunk.old_from + shift + bool(new)
         parts.append(f"@@ -{old_at},{len(old)} +{new_at},{len(new)} @@\n")
         parts += [f"{sign}{line}" for sign, side in (("-", old), ("+", new)) for line in map(ended, side)]

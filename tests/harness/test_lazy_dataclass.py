@@ -32,7 +32,7 @@ class Named(Point):
 
 
 def made_by(make: Callable[..., Any], **flags: bool) -> Any:
-    """One with all that our classes have: defaults, fresh values, keywords, what is left out, and work afterwards."""
+    """Return a class with every feature ours use: defaults, factories, keywords, excluded fields, post-init code."""
 
     class Sample:
         first: int
@@ -118,7 +118,7 @@ def test_signature_is_available_before_the_first_instance() -> None:
 def test_help_shows_the_agent_parameters() -> None:
     shown = pydoc.render_doc(AgentOptions)
 
-    assert shown.count("limits: 'Limits' = Limits(max_turns=") == 2  # above, and where its constructor stands
+    assert shown.count("limits: 'Limits' = Limits(max_turns=") == 2  # above, and at its constructor
     assert "*args" not in shown
 
 

@@ -84,14 +84,14 @@ def agent_for(way: Way, base_url: str, folder: Path) -> Agent:
 
 
 def held_beyond(before: Held) -> Held:
-    """What is held now and was not before. Asyncio keeps the threads that read files until the event loop ends."""
+    """Return what is held now and was not before. Asyncio keeps the threads that read files."""
     now = held()
     differences = (getattr(now, each.name) - getattr(before, each.name) for each in fields(Held))
     return replace(Held(*differences), threads=0)
 
 
 async def settled(before: Held, expected: Held) -> Held:
-    """What is held once it is no more than expected, or a second has passed: a socket takes a moment to close."""
+    """Return what is held once it is no more than expected, or after a second: a socket takes a moment to close."""
     for _ in range(100):
         if held_beyond(before) == expected:
             break
@@ -102,7 +102,7 @@ async def settled(before: Held, expected: Held) -> Held:
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 async def test_run_with_this_ending_leaves_nothing_behind(way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    # Each delta gives way to the rest of the program, so that an abort also comes while the stream itself is at rest.
+    # Each delta yields to the rest of the program, so that an abort also arrives while the stream itself is idle.
     monkeypatch.setattr("harness.agent.model_call.BREATH", -1.0)
     nothing = Held(tasks=0, threads=0, commands=0, sockets=0, files=0)
 

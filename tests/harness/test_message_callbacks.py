@@ -1,4 +1,4 @@
-"""PRD 12.2 and 12.3: callbacks that are polled for steering and follow-up messages."""
+"""Callbacks that are polled for steering and follow-up messages (PRD 12.2, 12.3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tools.delegate import DelegateTool
 
 
 class Source:
-    """A callback, plain or async, that returns what is ready; `polls` is what had happened at each call."""
+    """Callback, sync or async, that returns the ready messages; `polls` has the events published before each call."""
 
     def __init__(self, log, *, is_async=False):
         self.ready: list[str] = []
@@ -61,7 +61,7 @@ async def test_steering_callback_is_polled_after_each_tool_and_skips_the_remaini
 
     quick_result, slow, later = results_of(agent)
     assert [each.is_error for each in (quick_result, slow, later)] == [False, True, True]
-    # An async callback gives the slow call time to begin.
+    # An async callback gives the slow call time to start.
     assert slow.text.startswith("[interrupted after" if is_async else "Skipped due to queued user message.")
     assert later.text == "Skipped due to queued user message."
     assert not tools[2].ran

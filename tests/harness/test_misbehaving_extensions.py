@@ -23,7 +23,7 @@ TURN = ["AgentStart", "TurnStart", "MessageStart", "MessageEnd", "RequestStart"]
 
 
 class Careless:
-    """Streams what it is given; an exception among it is raised, a number slept."""
+    """Provider that streams the given items; an exception among them is raised, a number is slept."""
 
     name = "careless"
 

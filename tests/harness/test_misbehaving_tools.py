@@ -24,7 +24,7 @@ from tools import builtin_tools
 
 
 def stubborn(name: str, released: asyncio.Event, **options) -> SimpleTool:
-    """Does not stop when it is cancelled, only when it is released; then it still has much to say."""
+    """Return a tool that ignores its cancellation until it is released, and then still publishes output."""
 
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         while not released.is_set():

@@ -1,4 +1,4 @@
-"""The planning phase: its own limit on turns, and how it ends without a user."""
+"""Planning phase: its own limit on turns, and how it ends without a user."""
 
 from __future__ import annotations
 

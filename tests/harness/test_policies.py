@@ -26,7 +26,7 @@ TOOL = ["ToolCallsReceived", "ToolExecutionStart", "ToolExecutionEnd", "MessageS
 
 
 def dear(*names: str) -> Reply:
-    """A reply of ten tokens and one dollar that calls these tools."""
+    """Return a reply of ten tokens and one dollar that calls these tools."""
     return Reply((Say("hm"), *(Call(name, {}) for name in names)), usage=TEN)
 
 
@@ -195,13 +195,13 @@ async def test_never_possible_call_ends_the_run(make_agent):
 
 
 def turn(*made: tuple[ToolCall, bool]) -> TurnEnd:
-    """A turn with these calls; whether each failed."""
+    """Run a turn with these calls and outcomes."""
     results = tuple(ToolResult(each.id, each.name, (Text("hm"),), is_error=failed) for each, failed in made)
     return TurnEnd(message=reply(*(each for each, _ in made)), results=results)
 
 
 async def verdict(hook: Hooks, *made: tuple[str, bool]) -> str:
-    """Play a turn with calls of these paths, and say what came of it."""
+    """Play a turn with calls of these paths; return the outcome."""
     asked = [call(f"{number}{path}", path=path) for number, (path, _) in enumerate(made)]
     blocked = [await hook.before_tool(each) is not None for each in asked]
     fails = [failed or stopped for (_, failed), stopped in zip(made, blocked, strict=True)]

@@ -24,7 +24,7 @@ from harness.workspace.workspace import Workspace
 from providers.demo import Break, Reply, scripted
 
 NAMES = ("cinch", "trustee", "swink", "phi", "cersei")
-# The numbers as the seeds' own documents give them.
+# Values from the documents of each preset's origin.
 LIMITS = {
     "cinch": Limits(max_turns=10),
     "trustee": Limits(max_turns=1_000),

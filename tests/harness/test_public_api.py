@@ -112,7 +112,7 @@ PORT_METHODS = {
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_class_has_a_docstring(name: str):
-    # A dataclass without a docstring is given its signature for one.
+    # A dataclass without a docstring has its signature as docstring.
     told = vars(load(name)).get("__doc__") or ""
 
     assert told

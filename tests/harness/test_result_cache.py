@@ -180,7 +180,7 @@ def replace_by_rename(file: Path) -> None:
 
 @pytest.fixture(params=["long ago", "just now", "just now, by a coarse clock"])
 def age(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the files were written, as it looks to the cache."""
+    """Set the modification times that the cache sees."""
     if request.param == "long ago":
         later = time.time_ns() + 3600 * 10**9
         monkeypatch.setattr(time, "time_ns", lambda: later)
@@ -189,7 +189,7 @@ def age(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def coarse(lstat: Callable[[object], os.stat_result], path: object) -> os.stat_result:
-    """The status of a file on a disk that keeps times in steps of two seconds."""
+    """Return the status of a file on a disk that stores times in steps of two seconds."""
     status = lstat(path)
     step = 2 * 10**9
     times = {"st_mtime_ns": status.st_mtime_ns // step * step, "st_ctime_ns": status.st_ctime_ns // step * step}
@@ -254,7 +254,7 @@ async def test_folder_is_listed_again(make_agent, record, tmp_path: Path):
 
 
 def slowly(name: str, begins_after: list[JsonObject], **options) -> SimpleTool:
-    """Begins when the other tool has run or runs, and takes its time."""
+    """Return a tool that starts while the other tool runs, and takes its time."""
 
     async def work(arguments: JsonObject, context: ToolContext) -> ToolOutput:
         while not begins_after:

@@ -1,4 +1,4 @@
-"""PRD 11: the retry strategy is a port; any object with its methods decides about model calls."""
+"""Retry strategy as a port: any object with its methods decides about model calls (PRD 11)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUSY = Reply((Break(ModelThrottled("busy", retry_after=600.0)),))
 
 
 class Twice:
-    """A strategy that is no RetryPolicy and has its two methods only."""
+    """Strategy that is not a RetryPolicy and has its two methods only."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []
@@ -63,7 +63,7 @@ class Raising(Twice):
 
 
 class Unfinished:
-    """It lacks `delay`."""
+    """Strategy without the method `delay`."""
 
     def should_retry(self, error: ProviderError, attempt: int) -> bool:
         return True

@@ -49,7 +49,7 @@ def brief(names: list[str]) -> list[str]:
 
 
 def asked(*models: Model) -> dict[str, int]:
-    """How many requests each model got."""
+    """Return the number of requests of each model."""
     counts: dict[str, int] = {}
     for model in models:
         assert isinstance(model.provider, DemoProvider)
@@ -72,7 +72,7 @@ def test_routing_selects_the_model_per_turn():
 
 
 class Closing(DemoProvider):
-    """Counts how often it was told to let go."""
+    """Provider that counts how often it was closed."""
 
     closed = 0
 

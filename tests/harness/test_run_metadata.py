@@ -1,4 +1,4 @@
-"""H10 (phi 4, swink 7.1, cinch-rs 3.8): what is known of a run besides its messages."""
+"""Metadata of a run besides its messages (H10: phi 4, swink 7.1, cinch-rs 3.8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of a session file as Claude Code's own readers need them, and usage that belongs to no reply."""
+"""Session lines in the form Claude Code's own readers need, and usage that belongs to no reply."""
 
 from __future__ import annotations
 

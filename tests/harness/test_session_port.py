@@ -1,4 +1,4 @@
-"""H10 (phi 1): recorded sessions are kept behind an async port, so that a program can keep them elsewhere."""
+"""Recorded sessions behind an async port, so that a program can store them elsewhere (H10: phi 1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from providers.demo import scripted
 
 
 class InMemory:
-    """A store as a program would write one, for a database say."""
+    """Store as a program would write it, for example for a database."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, SessionTrace] = {}

@@ -39,7 +39,7 @@ KEYS = (
 
 
 def foreign(tmp_path: Path, *lines: Mapping[str, object] | str) -> Path:
-    """A file in Claude Code's own key order; strings are written as they are."""
+    """Write a file in Claude Code's own key order; strings are written verbatim."""
     path = tmp_path / f"{uuid.uuid4()}.jsonl"
     raw = [line if isinstance(line, str) else json.dumps(line, separators=(",", ":")) for line in lines]
     path.write_text("\n".join(raw) + "\n", encoding="utf-8")

@@ -62,7 +62,7 @@ async def test_steering_cancels_no_running_call_before_one_has_completed(make_ag
     run = asyncio.create_task(agent.prompt("go"))
     await until(lambda: all(tool.ran for tool in tools))
     agent.steer("wait")
-    # Ten times the grace that running calls get once they are interrupted.
+    # Ten times the grace period of interrupted calls.
     await asyncio.sleep(10 * STEERING_GRACE_S)
     assert not happened.of(ToolExecutionEnd)
     first.set()

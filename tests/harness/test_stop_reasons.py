@@ -1,4 +1,4 @@
-"""H14: why a run ended is said in one consistent way, and a library prints no tracebacks of its own."""
+"""Stop reasons are consistent, and a library prints no tracebacks (H14)."""
 
 from __future__ import annotations
 

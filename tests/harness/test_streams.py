@@ -340,7 +340,7 @@ async def slowly(listener):
 
 
 async def converse(stream, said: asyncio.Event) -> list[Event]:
-    """Allows one call and denies another, says something while the first runs, then more, and stops the last turn."""
+    """Allow one call and deny another, send a message while the first runs, then more, and stop the last turn."""
     heard: list[Event] = []
     async for event in stream:
         heard.append(event)

@@ -224,7 +224,7 @@ async def test_call_interrupted_by_the_user_is_not_an_attempt(make_agent):
     words = ["Faster"]
 
     def interrupt(event):
-        # Said before the first call is decided about, it keeps the call from running.
+        # Sent before the first call is approved, it keeps the call from running.
         if isinstance(event, UsageUpdate) and words:
             agent.steer(words.pop())
 
@@ -295,7 +295,7 @@ async def test_structured_output_inside_an_event_loop(make_agent):
 async def test_run_without_an_output_raises(make_agent, record):
     agent = make_agent("Let me see.", guardrails=[NoHurry()])
     seen = record(agent)
-    # Said while the reply comes in, it takes the place of the reminder, and is then kept back.
+    # Sent while the reply is streamed, it replaces the reminder, and is then blocked.
     agent.subscribe(lambda event: agent.steer("Hurry") if isinstance(event, MessageUpdate) else None)
 
     with pytest.raises(AgentError, match="before the model gave its answer"):

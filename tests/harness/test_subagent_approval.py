@@ -192,7 +192,7 @@ async def test_permission_granted_to_a_subagent_applies_to_the_tool(make_agent, 
 
 
 class BusyPerson(ScriptedPerson):
-    """Notices who asks while another question is open."""
+    """User that records requests made while another one is open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -284,7 +284,7 @@ async def test_files_read_by_a_subagent_do_not_count_as_read_by_its_parent(make_
 
 
 class Lasting(SimpleTool):
-    """Its results stay true until something changes."""
+    """Tool whose results stay valid until something changes."""
 
     def risk(self, arguments: JsonObject) -> Risk:
         return Risk("read", cacheable=True)

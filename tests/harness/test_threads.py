@@ -24,7 +24,7 @@ def waiting_tool(begun: threading.Event) -> SimpleTool:
 
 
 def once(begun: threading.Event, *work) -> threading.Thread:
-    """A thread that does `work` once something has begun."""
+    """Start a thread that runs `work` once something has begun."""
 
     def watch() -> None:
         if begun.wait(5):

@@ -132,7 +132,7 @@ async def test_changed_arguments_must_match_the_schema(make_agent, record):
 
 
 class Judging(SimpleTool):
-    """As risky as its argument `risk` says."""
+    """Tool whose risk is its argument `risk`."""
 
     def risk(self, arguments: JsonObject) -> Risk:
         return Risk(str(arguments["risk"]))

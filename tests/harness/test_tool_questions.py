@@ -26,7 +26,7 @@ class Absent(ScriptedPerson):
 
 
 class OneEar(ScriptedPerson):
-    """Takes a while over each question, and counts how many are put at once."""
+    """User that takes a while over each question, and counts how many are open at once."""
 
     open = most = 0
 

@@ -181,7 +181,7 @@ async def test_call_with_a_timeout_does_not_start_after_another_aborted_the_run(
 
 
 class Thoughtful(ScriptedPerson):
-    """Takes longer than any call may."""
+    """Tool that takes longer than any timeout."""
 
     async def ask(self, question: Question) -> Answer:
         await asyncio.sleep(0.05)

@@ -48,7 +48,7 @@ def feed(recorder: TraceRecorder, *events: Event) -> None:
 
 
 def at(event: Event, loop: str, time: float = 0.0) -> Event:
-    """The event as the bus of that run would stamp it."""
+    """Return the event as the bus of that run would stamp it."""
     return replace(event, run_id=loop, session_id=loop.rsplit(".", 2)[0], time=time)
 
 

@@ -29,7 +29,7 @@ def stranger() -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
-    # The superuser may write anywhere, so give that up for the test.
+    # Permissions do not bind root, so give that up for the test.
     os.seteuid(65534)
     yield
     os.seteuid(0)

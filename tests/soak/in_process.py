@@ -1,4 +1,4 @@
-"""cinch within this process, used by chance by the same person: what is left of it in memory can be counted here."""
+"""cinch within this process under random input, so that leftover objects can be counted."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ ALLOWED = 3
 REMEMBERED = 60
 SIGN = "zq"
 MODAL = frozenset({"/vim"})
-"""With the keys of vi, what is typed after Esc is no text."""
+"""With vi keys, text typed after Esc is not inserted."""
 
 SEARCH = "\x06"
 PATIENCE = 10.0
 POOL = "asyncio_"
-"""How threads are called of which Python keeps some for the next errand."""
+"""Name prefixes of pooled threads, some of which Python keeps."""
 
 
 class InProcess:
-    """One app without a terminal, and somebody at it."""
+    """An app without a terminal, and a simulated user."""
 
     def __init__(self, project: Path, seed: int) -> None:
         self.app: CinchApp = chat(project)
@@ -76,7 +76,7 @@ class InProcess:
         assert not self.app.fault, self.app.fault
 
     async def _rest(self, pilot: Pilot[object]) -> None:
-        """An empty conversation and its prompt; nothing goes on, and all is there that stays once it was used."""
+        """Reset to an empty, idle conversation with everything loaded that stays loaded after use."""
         await pilot.resize_terminal(100, 32)
         await self._type(
             pilot, "", lambda: isinstance(self.app.screen, ChatScreen) and not self.app.controller.is_running
@@ -91,7 +91,7 @@ class InProcess:
         await until(pilot, lambda: not self.app.screen.query("Toast"))
 
     async def _settled(self, pilot: Pilot[object]) -> Counter[str]:
-        """What there is when what was about to go has gone, such as the timer that folds a call."""
+        """Return the counts once pending cleanups, such as the timer that collapses a call, have run."""
         counted = count()
         end = time.monotonic() + PATIENCE
         while self.counted and forgotten([self.counted[0], counted]) and time.monotonic() < end:
@@ -100,7 +100,7 @@ class InProcess:
         return counted
 
     async def _type(self, pilot: Pilot[object], keys: str, holds) -> None:
-        """Until it holds: Esc some times, then these keys."""
+        """Press Esc a few times, then these keys, until the condition holds."""
         async with asyncio.timeout(20):
             while not holds():
                 for _ in range(ESCAPES):
@@ -109,13 +109,13 @@ class InProcess:
 
 
 def forgotten(counted: Sequence[Counter[str]]) -> Counter[str]:
-    """What there is more of after the last part than after the first, but for what has ended a moment ago."""
+    """Return the kinds of objects that grew from the first to the last part, except recently finished ones."""
     more = counted[-1] - counted[0]
     return Counter({name: number for name, number in more.items() if number > ALLOWED})
 
 
 def count() -> Counter[str]:
-    """How many there are of each kind of thing that could be forgotten somewhere."""
+    """Return the number of objects of each kind that could leak."""
     gc.collect()
     found: Counter[str] = Counter()
     for thing in gc.get_objects():

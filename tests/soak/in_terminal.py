@@ -1,4 +1,4 @@
-"""cinch in a real terminal, used by chance for a while, and everything that must hold meanwhile.
+"""Random use of cinch in a real terminal for a while, with everything that must hold meanwhile.
 
 `PYTHONPATH=.:tests python -m soak.in_terminal --seconds 300 --seed 1`, or `make soak`.
 """
@@ -30,15 +30,15 @@ from harness.session.doctor import examine
 
 ROOT = Path(__file__).resolve().parents[2]
 BOUND = 30.0
-"""Seconds in which the prompt must be reached by keys, however slow the machine."""
+"""Seconds within which keys must reach the prompt, even on a slow machine."""
 
 ESCAPES = 5
 GRACE = 1.2
-"""Seconds after which every dialog listens."""
+"""Seconds after which every dialog accepts keys."""
 
 REMEMBERED = 60
 PARTS = 3
-"""At least so often it comes to rest and is looked at, and once a minute."""
+"""Steps between two checks of the idle program; also checked once a minute."""
 
 EDITOR = """#!/bin/sh
 n=$(cat "$0.count" 2>/dev/null || echo 0)
@@ -48,14 +48,14 @@ case $((n % 4)) in 0) echo "and a line more" >> "$1";; 1) : > "$1";; 2) exit 1;;
 
 
 class Broken(AssertionError):
-    """Something did not hold; says how to see it again."""
+    """A check failed; the message says how to reproduce it."""
 
 
 class Soak:
-    """One cinch in one terminal, and somebody at it."""
+    """One cinch in one terminal, and a simulated user."""
 
     def __init__(self, folder: Path, seed: int, tell: Callable[[str], object] = str) -> None:
-        """`tell` hears how it goes."""
+        """Start with a seed; `tell` receives progress lines."""
         self.seed = seed
         self._tell = tell
         self._home = folder / "home"
@@ -65,7 +65,7 @@ class Soak:
         self._environ = _environ(folder, self._home)
         self.taken = 0
         self.record: list[Vitals] = []
-        """What it took whenever it had come to rest."""
+        """Resource usage at each check."""
 
     def run(self, seconds: float) -> None:
         with ModelServer(Played(self.seed), models=("fake-model", "another", "one", "two")) as server:
@@ -140,17 +140,17 @@ class Soak:
         return "\n".join([*reports, *([told] if re.search(r"Traceback| ERROR ", told) else [])])
 
     def _reach_prompt(self, terminal: Terminal) -> None:
-        """By keys alone: Esc closes whatever is open, and then a key stands in the prompt."""
+        """Reach the prompt by keys alone: Esc closes everything open, and then a key appears in the prompt."""
         if terminal.size[0] < 40 or terminal.size[1] < 10:
             terminal.resize(80, 24)
         sign, until = f"zq{secrets.randbelow(10**6)}", time.monotonic() + BOUND
         self._done.append("to the prompt, by Esc")
         while time.monotonic() < until:
-            # A person waits for a dialog that does not listen yet.
+            # A user waits for a dialog that does not accept keys yet.
             self._send(terminal, Step(pause=GRACE))
             for _ in range(ESCAPES):
                 self._send(terminal, Step("\x1b", pause=ESC_IS_ALONE))
-            # With the keys of vi, Esc ends typing.
+            # With vi keys, Esc leaves insert mode.
             self._send(terminal, Step(f"i{sign}" if "NORMAL" in terminal.text else sign, pause=0.3))
             if self._stands_in_prompt(terminal, sign):
                 self._send(terminal, Step("\x7f" * len(sign)))
@@ -158,13 +158,13 @@ class Soak:
         raise self._broken(f"the prompt was not reached in {BOUND:g} s; the screen is:\n{terminal.text}")
 
     def _stands_in_prompt(self, terminal: Terminal, sign: str) -> bool:
-        """The cursor is behind the sign, in the box over the last line."""
+        """Return True if the cursor is after the prompt sign, in the box over the last line."""
         lines, (_, row) = terminal.text.split("\n"), terminal.cursor
         box = lines[row:-2]
         return sign in lines[row] and lines[-2].startswith("╰") and all(line.startswith("│") for line in box)
 
     def _rest(self, terminal: Terminal) -> None:
-        """Nothing is on and nothing is said: what is left is cinch itself."""
+        """Return to the idle, empty state, to measure cinch itself."""
         terminal.resize(100, 32)
         until = time.monotonic() + BOUND
         while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""The bytes that a terminal sends for a key, and all the keys that something in cinch answers to."""
+"""Bytes that a terminal sends for a key, and all keys that cinch handles."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ CODES = {"enter": 13, "tab": 9, "escape": 27, "space": 32, "backspace": 127, "mi
 MODIFIERS = {"shift": 1, "alt": 2, "ctrl": 4, "super": 8}
 
 LEAVES = {"app.quit"}
-"""What ends cinch is pressed on purpose."""
+"""Keys that quit are pressed only on purpose."""
 
 STOPS = {"ctrl+c", "ctrl+d"}
-"""Pressed twice in an empty prompt, these end it, too."""
+"""Keys that quit when pressed twice in an empty prompt."""
 
 LISTS = {"ctrl+p"}
-"""Among all commands is the one that quits."""
+"""The command palette contains the command that quits."""
 
 
 def _shortest() -> dict[str, str]:
@@ -38,7 +38,7 @@ _SEQUENCES = _shortest()
 
 
 def sent_for(key: str) -> str:
-    """As an old terminal sends it where that has a way, else as one of today."""
+    """Return the bytes of an old terminal if it has the key, else of a modern one."""
     if key in SPOKEN or len(key) == 1:
         return SPOKEN.get(key, key)
     *held, last = key.split("+")
@@ -51,7 +51,7 @@ def sent_for(key: str) -> str:
 
 
 def every_screen() -> list[type[Screen[object]]]:
-    """The classes in `cinch_tui.screens` that are screens, those that others are made from as well."""
+    """Return the screen classes in `cinch_tui.screens`, base classes included."""
     found: dict[str, type[Screen[object]]] = {}
     for module in pkgutil.walk_packages(cinch_tui.screens.__path__, "cinch_tui.screens."):
         for value in vars(importlib.import_module(module.name)).values():
@@ -61,7 +61,7 @@ def every_screen() -> list[type[Screen[object]]]:
 
 
 def keys_to_press() -> list[str]:
-    """Every key of the table and of a dialog, but those that leave."""
+    """Return every key of the table and of a dialog, except those that quit."""
     keys = {key for entry in KEYS if entry.id not in LEAVES for key in entry.keys.split(",")}
     for screen in every_screen():
         for binding in vars(screen).get("BINDINGS", []):

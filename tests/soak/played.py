@@ -1,4 +1,4 @@
-"""A model that says and does anything it may, by chance, but the same for the same seed."""
+"""Model with random, seeded behaviour."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMMANDS = (
 
 
 class Played:
-    """Call it with the body of a request; the answer is what the model says next."""
+    """Callable that returns the model's next answer for a request body."""
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
@@ -48,7 +48,7 @@ class Played:
         with self._lock:
             chance = self._chance
             last = str(body.get("messages", [""])[-1])
-            # A result is answered by words more often than by the next call: runs end.
+            # A result is more often answered by text than by the next call, so that runs end.
             wants_calls = bool(body.get("tools")) and chance.random() < (0.4 if "tool_result" in last else 0.75)
             return self._with_calls() if wants_calls else self._words()
 

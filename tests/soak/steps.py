@@ -1,4 +1,4 @@
-"""What somebody at a terminal does next, by chance, but the same for the same seed: what is seen changes nothing."""
+"""Random, seeded actions of a user at a terminal, independent of what is displayed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cinch_tui.rendering.harmless import harmless
 
 SIZES = ((80, 24), (120, 40), (100, 32), (40, 10), (20, 5), (300, 80), (200, 60), (5, 3))
 ESC_IS_ALONE = 0.15
-"""Seconds in which a terminal takes an Esc and what follows it for one key with Alt."""
+"""Seconds within which a terminal treats Esc and the next key as one key with Alt."""
 
 QUITS_WITHIN = 2.0
 WORDS = ("hello", "mend", "the", "discount", "please", "why", "数える", "שלום", "👩‍👩‍👧‍👦", "q", "n", "y", "[red]", "1")
@@ -60,10 +60,10 @@ class Step:
 
 
 class Person:
-    """Hands out one deed after the other; each is some steps that belong together."""
+    """Generator of actions; each is some steps that belong together."""
 
     def __init__(self, seed: int, *, without: frozenset[str] = frozenset()) -> None:
-        """`without`: commands that are left alone."""
+        """Create it; `without` are commands that are never used."""
         self._chance = random.Random(seed)
         self._keys = [sent_for(key) for key in keys_to_press()]
         self._commands = [name.name for name in builtin_commands().commands if name.name not in LEAVE | without]
@@ -154,7 +154,7 @@ class Person:
         return [Step(size=size, pause=self._chance.choice((0.0, 0.05, 0.2))) for size in sizes]
 
     def _answers(self) -> list[Step]:
-        """Whatever is asked, if anything is; the grace period has passed."""
+        """Answer whatever is open after the grace period, if anything is."""
         return [Step(pause=0.6), Step(self._chance.choice(("y", "s", "n", "\r", "1", "2", "h", "d", " ", "e", "a")))]
 
     def _stops(self) -> list[Step]:

@@ -1,4 +1,4 @@
-"""What a process takes of the machine, as the kernel tells it."""
+"""Resource usage of a process, from the kernel."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 GROWTH_KB = 40_000
-"""What the interpreter keeps of what the largest conversation once took, and what is loaded when it is first used.
+"""Memory the interpreter keeps after the largest conversation, and modules loaded on first use.
 
-It levels off after some minutes; what is alive is counted in this process, see `in_process`.
+It levels off after some minutes; live objects are counted by `in_process`.
 """
 
 POOL = 4
-"""Threads that Python starts for errands as they are needed, and keeps."""
+"""Threads of Python's pools, which are kept."""
 
 KEPT = {"socket": 4, "pipe": 1, ".log": 1, ".jsonl": 1, ".lock": 1}
-"""Open files, by how their names end: connections to a model that stay open for the next request, the pipe to the
-process guard, the log, which is opened when there is something to tell, and the session that goes on."""
+"""Open files, by the ends of their names: kept connections to a model, the pipe to the process guard, the log, and
+the session file.
+"""
 
 GUARD = 1
 """The process guard, started by the first command."""
@@ -29,7 +30,7 @@ class Vitals:
     memory_kb: int
     threads: int
     files: tuple[str, ...]
-    """What its file descriptors stand for; a socket or pipe by its kind alone."""
+    """Return what its file descriptors refer to; a socket or pipe by its kind only."""
 
     children: int
 
@@ -57,7 +58,7 @@ def _files(process: Path) -> tuple[str, ...]:
 
 
 def grown(before: Vitals, after: Vitals) -> list[str]:
-    """What is more than it was; memory by more than caches."""
+    """Return what has grown; memory by more than caches."""
     more = [
         ("memory", after.memory_kb - before.memory_kb, GROWTH_KB),
         ("threads", after.threads - before.threads, POOL),
@@ -69,5 +70,5 @@ def grown(before: Vitals, after: Vitals) -> list[str]:
 
 
 def _by_kind(seen: Vitals) -> Counter[str]:
-    """How many files are open, by the ends of their names where we know them, else by their names."""
+    """Return the number of open files by known name endings, otherwise by name."""
     return Counter(next((end for end in KEPT if name.endswith(end)), name) for name in seen.files)
